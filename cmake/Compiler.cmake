@@ -1,0 +1,26 @@
+# Warnings, linker, compiler cache, sanitizers: one place for every target of the project.
+add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -fno-semantic-interposition)
+add_link_options(-fuse-ld=lld)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # The shared precompiled header needs both: no time stamp inside it, and ccache told not to mind it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${CCACHE})
+  add_compile_options(-Xclang -fno-pch-timestamp)
+endif()
+
+if(ATTNC_SANITIZE)
+  # LLVM itself is not instrumented: container annotations and vptr checks would report its inlines.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function
+                      -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=address,undefined -fno-sanitize=vptr,function)
+else()
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-static-libstdc++ -static-libgcc LINKER:--gc-sections LINKER:--icf=all LINKER:-O2
+                   LINKER:--strip-debug)
+endif()
+if(ATTNC_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

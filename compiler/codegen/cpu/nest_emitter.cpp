@@ -1,0 +1,370 @@
+#include "compiler/codegen/cpu/nest_emitter.h"
+#include "compiler/codegen/cpu/scalar_ops.h"
+#include "compiler/codegen/cpu/scratch_layout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace attnc::cpu {
+
+namespace {
+
+// Emits the body of one cell: the tile of rows that scope.ranges describes.
+class CellEmitter {
+public:
+  CellEmitter(TileScope &scope, const ScratchLayout &scratch)
+      : scope(scope), plan(scope.plan), builder(scope.builder), loc(plan.nest->getLoc()),
+        scratch(scratch) {}
+
+  void emit() {
+    emitPhase(Phase::Prologue);
+    for (red::FoldOp state : nest().states())
+      fill(state, scope.buffers.find(state.getResult())->second);
+    emitStream();
+    emitPhase(Phase::Finish);
+    emitYields(/*streamed=*/false);
+  }
+
+private:
+  red::NestOp nest() const { return plan.nest; }
+
+  void emitPhase(Phase phase);
+  void emitStream();
+  void emitStep();
+  void emitState(red::FoldOp fold);
+  void emitValue(Value value);
+  void emitReference(red::FoldOp fold);
+  void fill(red::FoldOp fold, const Buffer &buffer);
+  void accumulate(red::FoldOp fold);
+  Value term(red::FoldOp fold, LoopNest &loops);
+  const Buffer &exponential(ExponentPair pair);
+  void rescale(red::FoldOp fold);
+  void emitYields(bool streamed);
+  SmallVector<Range> streamBounds();
+  Range clip(StringAttr dim, Value low, Value high);
+
+  TileScope &scope;
+  const NestPlan &plan;
+  OpBuilder &builder;
+  Location loc;
+  const ScratchLayout &scratch;
+  llvm::DenseSet<ExponentPair> ready;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values and folds
+//===----------------------------------------------------------------------===//
+
+void CellEmitter::emitPhase(Phase phase) {
+  for (Operation &op : nest().getBodyBlock()->without_terminator()) {
+    Value value = op.getResult(0);
+    if (plan.phase(value) == phase && !plan.isState(value) && plan.bufferDims(value))
+      emitValue(value);
+  }
+}
+
+// Computes a buffered value that is no state.
+void CellEmitter::emitValue(Value value) {
+  const Buffer buffer = scratch.buffer(value);
+  if (auto fold = value.getDefiningOp<red::FoldOp>()) {
+    fill(fold, buffer);
+    scope.buffers[value] = buffer;
+    accumulate(fold);
+    return;
+  }
+  {
+    LoopNest loops(scope, buffer.dims);
+    Value element = loops.evaluate(value);
+    loops.store(element, buffer);
+  }
+  scope.buffers[value] = buffer;
+}
+
+void CellEmitter::fill(red::FoldOp fold, const Buffer &buffer) {
+  LoopNest loops(scope, buffer.dims);
+  loops.store(foldIdentity(builder, loc, fold.getKind(), fold.getType().getElementType()), buffer);
+}
+
+// What one element contributes: the product of the factors and of the exponential.
+Value CellEmitter::term(red::FoldOp fold, LoopNest &loops) {
+  auto contract =
+      arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::contract);
+  Value product;
+  auto multiply = [&](Value factor) {
+    if (!product)
+      product = factor;
+    else if (isa<FloatType>(factor.getType()))
+      product = arith::MulFOp::create(builder, loc, product, factor, contract);
+    else
+      product = arith::MulIOp::create(builder, loc, product, factor);
+  };
+  if (fold.getExponent())
+    multiply(loops.loadHoisted(scratch.exponential({fold.getExponent(), fold.getReference()})));
+  for (Value factor : fold.getFactors())
+    multiply(loops.evaluate(factor));
+  return product;
+}
+
+// Adds the tile's contributions to the fold's buffer.
+void CellEmitter::accumulate(red::FoldOp fold) {
+  if (fold.getExponent())
+    exponential({fold.getExponent(), fold.getReference()});
+  const Buffer result = scope.buffers.find(fold.getResult())->second;
+  DimList order = plan.foldOrder(fold);
+  StringAttr last = order.back();
+  if (llvm::is_contained(result.dims, last)) {
+    LoopNest loops(scope, order);
+    Value contribution = term(fold, loops);
+    Value sum = foldCombine(builder, loc, fold.getKind(), loops.load(result), contribution);
+    loops.store(sum, result);
+    return;
+  }
+  LoopNest loops(scope, ArrayRef(order).drop_back());
+  Value running = loops.openReduction(last, loops.load(result));
+  Value contribution = term(fold, loops);
+  Value next = foldCombine(builder, loc, fold.getKind(), running, contribution);
+  loops.store(loops.closeReduction(next), result);
+}
+
+// exp(exponent - reference) of the tile, computed once for all folds that use it.
+const Buffer &CellEmitter::exponential(ExponentPair pair) {
+  const Buffer &buffer = scratch.exponential(pair);
+  if (!ready.insert(pair).second)
+    return buffer;
+  LoopNest loops(scope, buffer.dims);
+  Value exponent = loops.evaluate(pair.first), reference = loops.evaluate(pair.second);
+  loops.store(emitExp(builder, loc, emitSub(builder, loc, exponent, reference)), buffer);
+  return buffer;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+// Folds the tile into a maximum that exponents refer to, and keeps by how much it rescales them:
+// exp(old - new), and 1 where there is no old maximum, so that no factor touches an identity.
+void CellEmitter::emitReference(red::FoldOp fold) {
+  const Buffer &state = scope.buffers.find(fold.getResult())->second;
+  const Buffer &scale = scratch.scale(fold.getResult());
+  {
+    LoopNest loops(scope, state.dims);
+    loops.store(loops.load(state), scale);
+  }
+  accumulate(fold);
+  LoopNest loops(scope, state.dims);
+  Value before = loops.load(scale), after = loops.load(state);
+  Value low =
+      floatConstant(builder, loc, before.getType(), -std::numeric_limits<double>::infinity());
+  Value empty = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, before, low);
+  Value factor = emitExp(builder, loc, arith::SubFOp::create(builder, loc, before, after));
+  Value one = floatConstant(builder, loc, before.getType(), 1.0);
+  loops.store(arith::SelectOp::create(builder, loc, empty, one, factor), scale);
+}
+
+void CellEmitter::rescale(red::FoldOp fold) {
+  const Buffer &state = scope.buffers.find(fold.getResult())->second;
+  const Buffer &scale = scratch.scale(fold.getReference());
+  LoopNest loops(scope, state.dims);
+  Value scaled = arith::MulFOp::create(builder, loc, loops.load(state), loops.load(scale));
+  loops.store(scaled, state);
+}
+
+void CellEmitter::emitState(red::FoldOp fold) {
+  if (plan.isReference(fold.getResult()))
+    return emitReference(fold);
+  if (fold.getExponent())
+    rescale(fold);
+  accumulate(fold);
+}
+
+//===----------------------------------------------------------------------===//
+// The stream
+//===----------------------------------------------------------------------===//
+
+void CellEmitter::emitStep() {
+  ready.clear();
+  for (Operation &op : nest().getBodyBlock()->without_terminator()) {
+    Value value = op.getResult(0);
+    if (plan.isState(value))
+      emitState(cast<red::FoldOp>(op));
+    else if (plan.phase(value) == Phase::Step && plan.bufferDims(value))
+      emitValue(value);
+  }
+  emitYields(/*streamed=*/true);
+}
+
+Range CellEmitter::clip(StringAttr dim, Value low, Value high) {
+  Value zero = index64(builder, loc, 0);
+  Value extent = scope.args.size(builder, dim);
+  return {arith::MaxSIOp::create(builder, loc, low, zero),
+          arith::MinSIOp::create(builder, loc, high, extent)};
+}
+
+// For each stream dim its first index and the one past its last (not a count).
+SmallVector<Range> CellEmitter::streamBounds() {
+  SmallVector<Range> bounds;
+  Block *domain = nest().getDomainBlock();
+  Value zero = index64(builder, loc, 0);
+  if (!domain) {
+    for (StringAttr dim : plan.stream)
+      bounds.push_back({zero, scope.args.size(builder, dim)});
+    return bounds;
+  }
+  IRMapping mapping;
+  auto argument = domain->args_begin();
+  for (StringAttr dim : plan.grid)
+    mapping.map(*argument++, scope.ranges.find(dim)->second.origin);
+  for (StringAttr dim : plan.row) {
+    Range range = scope.ranges.find(dim)->second;
+    Value last = arith::AddIOp::create(builder, loc, range.origin, range.count);
+    mapping.map(*argument++, range.origin);
+    mapping.map(*argument++, arith::SubIOp::create(builder, loc, last, index64(builder, loc, 1)));
+  }
+  while (argument != domain->args_end())
+    mapping.map(*argument++, zero);
+  LoopNest scalars(scope);
+  for (Operation &op : domain->without_terminator()) {
+    if (auto scalar = dyn_cast<red::ScalarOp>(op))
+      mapping.map(scalar.getResult(), scalars.evaluate(scalar.getArray()));
+    else if (!isa<attn::AttnDialect>(op.getDialect()) || isa<attn::SubOp, attn::ModOp>(op))
+      emitScalarOp(builder, op, mapping);
+  }
+  auto terminator = cast<red::BoundsOp>(domain->getTerminator());
+  for (auto [dim, lo, hi] : llvm::zip(plan.stream, terminator.getLo(), terminator.getHi()))
+    bounds.push_back(clip(dim, mapping.lookup(lo), mapping.lookup(hi)));
+  return bounds;
+}
+
+// Nested loops over the stream dims; the last one goes by tiles.
+void CellEmitter::emitStream() {
+  if (plan.stream.empty())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Range> bounds = streamBounds();
+  for (auto [dim, bound] : llvm::zip(plan.stream, bounds)) {
+    Value step = index64(builder, loc, *plan.tile(dim));
+    auto loop = scf::ForOp::create(builder, loc, bound.origin, bound.count, step);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value origin = loop.getInductionVar();
+    Value rest = arith::SubIOp::create(builder, loc, bound.count, origin);
+    scope.ranges[dim] = {origin, arith::MinSIOp::create(builder, loc, rest, step)};
+  }
+  emitStep();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void CellEmitter::emitYields(bool streamed) {
+  auto yield = cast<red::YieldOp>(nest().getBodyBlock()->getTerminator());
+  for (auto [value, result] : llvm::zip(yield.getValues(), nest().getResults())) {
+    if ((plan.phase(value) == Phase::Step) != streamed)
+      continue;
+    DimList order = plan.tileDims(schedule::tensorOf(result).dims);
+    LoopNest loops(scope, order);
+    Value element = loops.evaluate(value);
+    loops.storeResult(element, result);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static LLVM::LLVMFuncOp openFunction(OpBuilder &b, ModuleOp module, Location loc, StringRef name,
+                                     Type result, ArrayRef<Type> inputs) {
+  b.setInsertionPointToEnd(module.getBody());
+  auto function =
+      LLVM::LLVMFuncOp::create(b, loc, name, LLVM::LLVMFunctionType::get(result, inputs));
+  b.setInsertionPointToStart(function.addEntryBlock(b));
+  return function;
+}
+
+namespace {
+// How many cells each cell dim has, and how many indices one cell covers.
+struct CellDim {
+  StringAttr dim;
+  Value count, tile;
+};
+} // namespace
+
+static SmallVector<CellDim> cellDims(OpBuilder &b, const NestPlan &plan,
+                                     const KernelArguments &args) {
+  Location loc = plan.nest->getLoc();
+  SmallVector<CellDim> result;
+  for (ArrayRef<StringAttr> dims : {ArrayRef<StringAttr>(plan.grid), ArrayRef<StringAttr>(plan.row)})
+    for (StringAttr dim : dims) {
+      Value tile = index64(b, loc, *plan.tile(dim));
+      Value padded = arith::AddIOp::create(b, loc, args.size(b, dim),
+                                           index64(b, loc, *plan.tile(dim) - 1));
+      result.push_back({dim, arith::DivUIOp::create(b, loc, padded, tile), tile});
+    }
+  return result;
+}
+
+// Sets the ranges of grid, row and inner dims for the cell of this linear number.
+static void setRanges(TileScope &scope, Value cell, ArrayRef<CellDim> dims) {
+  OpBuilder &b = scope.builder;
+  Location loc = scope.plan.nest->getLoc();
+  for (const CellDim &d : llvm::reverse(dims)) {
+    Value number = arith::RemUIOp::create(b, loc, cell, d.count);
+    cell = arith::DivUIOp::create(b, loc, cell, d.count);
+    Value origin = arith::MulIOp::create(b, loc, number, d.tile);
+    Value rest = arith::SubIOp::create(b, loc, scope.args.size(b, d.dim), origin);
+    scope.ranges[d.dim] = {origin, arith::MinSIOp::create(b, loc, rest, d.tile)};
+  }
+  for (StringAttr dim : scope.plan.inner)
+    scope.ranges[dim] = {index64(b, loc, 0), scope.args.size(b, dim)};
+}
+
+static void emitKernel(OpBuilder &b, LLVM::LLVMFuncOp function, const NestPlan &plan) {
+  Location loc = plan.nest->getLoc();
+  KernelArguments args(b, plan.nest, function.getArgument(0));
+  Storage storage(b.getContext());
+  TileScope scope{b, plan, args, storage};
+  ScratchLayout scratch(b, plan, args, function.getArgument(3));
+  SmallVector<CellDim> dims = cellDims(b, plan, args);
+  auto loop = scf::ForOp::create(b, loc, function.getArgument(1), function.getArgument(2),
+                                 index64(b, loc, 1));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    setRanges(scope, loop.getInductionVar(), dims);
+    for (red::FoldOp state : red::NestOp(plan.nest).states())
+      scope.buffers[state.getResult()] = scratch.buffer(state.getResult());
+    CellEmitter(scope, scratch).emit();
+  }
+  LLVM::ReturnOp::create(b, loc, ValueRange());
+}
+
+llvm::Error emitNest(ModuleOp module, red::NestOp nest, StringRef name) {
+  llvm::Expected<NestPlan> plan = NestPlan::make(nest);
+  if (!plan)
+    return plan.takeError();
+  MLIRContext *context = module.getContext();
+  OpBuilder b(context);
+  Location loc = nest.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(context), i64 = b.getI64Type();
+  Type none = LLVM::LLVMVoidType::get(context);
+
+  auto kernel = openFunction(b, module, loc, name, none, {pointer, i64, i64, pointer});
+  emitKernel(b, kernel, *plan);
+
+  auto cells = openFunction(b, module, loc, (name + "_cells").str(), i64, {pointer});
+  KernelArguments cellArgs(b, nest, cells.getArgument(0));
+  Value count = index64(b, loc, 1);
+  for (const CellDim &d : cellDims(b, *plan, cellArgs))
+    count = arith::MulIOp::create(b, loc, count, d.count);
+  LLVM::ReturnOp::create(b, loc, count);
+
+  auto bytes = openFunction(b, module, loc, (name + "_scratch").str(), i64, {pointer});
+  KernelArguments scratchArgs(b, nest, bytes.getArgument(0));
+  LLVM::ReturnOp::create(b, loc, ScratchLayout(b, *plan, scratchArgs, {}).bytes());
+  return llvm::Error::success();
+}
+
+} // namespace attnc::cpu

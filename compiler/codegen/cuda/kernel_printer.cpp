@@ -1,0 +1,320 @@
+#include "compiler/codegen/cuda/kernel_printer.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace attnc::cuda {
+
+// Beyond this width an expression that the spec names becomes a variable.
+static constexpr size_t kInlineWidth = 60;
+
+void KernelPrinter::line(const Twine &text) {
+  out.append(2 * depth, ' ');
+  out += text.str();
+  out += '\n';
+}
+
+void KernelPrinter::open(const Twine &text) {
+  line(text + " {");
+  ++depth;
+  names.openScope();
+}
+
+void KernelPrinter::close() {
+  --depth;
+  names.closeScope();
+  line("}");
+}
+
+void KernelPrinter::comment(Location loc) {
+  StringRef statement = attn::specStatement(loc);
+  if (!commenting || statement.empty() || statement == lastStatement)
+    return;
+  lastStatement = statement.str();
+  line("// " + statement);
+}
+
+FailureOr<std::string> KernelPrinter::print() {
+  printHead();
+  ++depth;
+  printBlock(*kernel.getBodyBlock());
+  --depth;
+  line("}");
+  line("");
+  line("} // namespace attnc");
+  if (failed)
+    return failure();
+  return out;
+}
+
+// A pointer that the kernel only reads is const; tensors never overlap.
+static std::string pointerText(BlockArgument arg) {
+  bool stored = llvm::any_of(arg.getUsers(), [](Operation *op) {
+    return isa<tile::StoreOp, tile::StoreTileOp, tile::StoreRowsOp>(op);
+  });
+  std::string element = typeText(cast<tile::PtrType>(arg.getType()).getElement());
+  return (stored ? "" : "const ") + element + " *__restrict__ ";
+}
+
+// The device headers that the kernel's ops need.
+static SmallVector<StringRef> headers(tile::KernelOp kernel) {
+  SmallVector<StringRef> list = {"index"};
+  if (kernel.getSmem() == 0)
+    return list;
+  list.push_back("copy");
+  bool split = false;
+  kernel.walk([&](tile::MmaOp mma) { split |= mma.getB().getType().getElement().isF32(); });
+  list.push_back(split ? "mma_f32" : "mma");
+  return list;
+}
+
+void KernelPrinter::printHead() {
+  if (auto schedule = kernel->getAttrOfType<DictionaryAttr>("schedule")) {
+    std::string text;
+    llvm::raw_string_ostream(text) << schedule;
+    line("// schedule " + text);
+  }
+  for (StringRef header : headers(kernel))
+    line("#include \"attnc/" + header + ".cuh\"");
+  line("");
+  line("namespace attnc {");
+  line("");
+  std::string blocks = kernel.getMinBlocks() ? ", " + std::to_string(*kernel.getMinBlocks()) : "";
+  line("extern \"C\" __global__ void __launch_bounds__(" + Twine(kernel.getThreads()) + blocks +
+       ")");
+  std::string head = kernel.getSymName().str() + "(";
+  auto argNames = kernel.getArgNames().getAsRange<StringAttr>();
+  for (auto [arg, name] : llvm::zip(kernel.getBodyBlock()->getArguments(), argNames)) {
+    variables[arg] = names.unique(name.getValue());
+    std::string type =
+        isa<tile::PtrType>(arg.getType()) ? pointerText(arg) : typeText(arg.getType()) + " ";
+    std::string piece = type + variables[arg];
+    bool last = arg.getArgNumber() + 1 == kernel.getBodyBlock()->getNumArguments();
+    if (head.size() - (head.rfind('\n') + 1) + piece.size() > 96)
+      head += "\n    ";
+    else if (arg.getArgNumber())
+      head += " ";
+    head += piece + (last ? "" : ",");
+  }
+  line(head + ") {");
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+static bool isScalarOp(Operation *op) {
+  return op->getNumResults() == 1 &&
+         (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
+          isa<tile::LoadOp, tile::PointOp, tile::BlockOp, tile::WarpOp>(op));
+}
+
+bool KernelPrinter::isInline(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isScalarOp(op) || variables.contains(value))
+    return false;
+  if (isa<arith::ConstantOp>(op))
+    return true;
+  return value.hasOneUse() && value.user_begin()->getBlock() == op->getBlock();
+}
+
+Text KernelPrinter::memoryText(tile::LoadOp load) {
+  std::string element = text(load.getPointer()) + "[" + text(load.getOffset()) + "]";
+  Type storage = load.getPointer().getType().getElement();
+  if (storage == load.getType())
+    return {element};
+  return {(isa<FloatType>(storage) ? "toF32" : typeText(load.getType())) + "(" + element + ")"};
+}
+
+Text KernelPrinter::expression(Value value) {
+  if (auto found = variables.find(value); found != variables.end())
+    return {found->second};
+  Operation *op = value.getDefiningOp();
+  if (!op || !isScalarOp(op)) {
+    failed = true;
+    emitError(value.getLoc(), "a value is used before it is printed");
+    return {};
+  }
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return memoryText(load);
+  if (isa<tile::PointOp>(op))
+    return {"launchPoint()"};
+  if (isa<tile::BlockOp>(op))
+    return {"i32(blockIdx.x)"};
+  if (isa<tile::WarpOp>(op))
+    return {"warp()"};
+  SmallVector<Text> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(expression(operand));
+  FailureOr<Text> text = scalarText(op, operands);
+  failed |= mlir::failed(text);
+  return mlir::failed(text) ? Text() : *text;
+}
+
+std::string KernelPrinter::declare(Value value, StringRef fallback) {
+  return variables[value] = names.uniqueFor(value.getLoc(), fallback);
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+void KernelPrinter::printBlock(Block &block) {
+  for (Operation &op : block)
+    printOp(op);
+}
+
+void KernelPrinter::printOp(Operation &op) {
+  TypeSwitch<Operation *>(&op)
+      .Case([&](scf::ForOp loop) { printFor(loop); })
+      .Case([&](scf::IfOp branch) { printIf(branch); })
+      .Case([&](scf::YieldOp yield) { printYield(yield); })
+      .Case([&](tile::StoreOp store) { printStore(store); })
+      .Default([&](Operation *other) {
+        if (isScalarOp(other))
+          return printScalar(*other);
+        if (printTileOp(*other))
+          return;
+        failed = true;
+        other->emitOpError("cannot be written in CUDA C++");
+      });
+}
+
+void KernelPrinter::printScalar(Operation &op) {
+  Value value = op.getResult(0);
+  if (value.use_empty() || isa<arith::ConstantOp>(op))
+    return;
+  Text full = expression(value);
+  bool worthName = !attn::specName(value.getLoc()).empty() && full.text.size() > kInlineWidth &&
+                   !isa<scf::YieldOp, tile::YieldOp, tile::StoreOp>(*value.user_begin());
+  if (isInline(value) && !worthName)
+    return;
+  comment(value.getLoc());
+  std::string type = typeText(value.getType());
+  line("const " + type + " " + declare(value, "x") + " = " + full.text + ";");
+}
+
+void KernelPrinter::printStore(tile::StoreOp store) {
+  Type storage = store.getPointer().getType().getElement();
+  std::string value = text(store.getValue());
+  if (storage != store.getValue().getType())
+    value = (isa<FloatType>(storage) ? "fromF32<" + typeText(storage) + ">"
+                                     : "static_cast<" + typeText(storage) + ">") +
+            "(" + value + ")";
+  comment(store.getLoc());
+  line(text(store.getPointer()) + "[" + text(store.getOffset()) + "] = " + value + ";");
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow: a value that a loop or branch carries is a variable
+//===----------------------------------------------------------------------===//
+
+void KernelPrinter::printFor(scf::ForOp loop) {
+  comment(loop.getLoc());
+  for (auto [arg, init, result] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {
+    std::string start = text(init);
+    std::string name = declare(arg, "x");
+    variables[result] = name;
+    line(typeText(arg.getType()) + " " + name + " = " + start + ";");
+  }
+  Value index = loop.getInductionVar();
+  std::string from = text(loop.getLowerBound()), to = expression(loop.getUpperBound()).within(Binding::Add);
+  std::string name = declare(index, "t");
+  std::string step = text(loop.getStep());
+  std::string advance = step == "1" ? "++" + name : name + " += " + step;
+  open("for (" + typeText(index.getType()) + " " + name + " = " + from + "; " + name + " < " + to +
+       "; " + advance + ")");
+  printBlock(*loop.getBody());
+  close();
+}
+
+void KernelPrinter::printIf(scf::IfOp op) {
+  std::string condition = text(op.getCondition());
+  for (Value result : op.getResults()) {
+    std::string name = declare(result, "x");
+    line(typeText(result.getType()) + " " + name + ";");
+  }
+  bool hasElse = !op.getElseRegion().empty() && !op.getElseRegion().front().without_terminator().empty();
+  bool onlyElse = hasElse && op.getNumResults() == 0 && op.getThenRegion().front().without_terminator().empty();
+  open(onlyElse ? "if (!(" + condition + "))" : "if (" + condition + ")");
+  if (!onlyElse) {
+    printBlock(op.getThenRegion().front());
+    if (hasElse || op.getNumResults()) {
+      --depth;
+      names.closeScope();
+      open("} else");
+    }
+  }
+  if (hasElse || op.getNumResults())
+    printBlock(op.getElseRegion().front());
+  close();
+}
+
+// True if the text of `value` mentions the variable.
+bool KernelPrinter::reads(Value value, StringRef variable) {
+  if (auto found = variables.find(value); found != variables.end())
+    return found->second == variable;
+  Operation *op = value.getDefiningOp();
+  return op && llvm::any_of(op->getOperands(), [&](Value v) { return reads(v, variable); });
+}
+
+// `x = x + y` is `x += y`.
+void KernelPrinter::assign(StringRef variable, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && isa<arith::AddFOp, arith::AddIOp>(op) && isInline(value) &&
+      expression(op->getOperand(0)).text == variable)
+    return line(variable + " += " + text(op->getOperand(1)) + ";");
+  std::string right = text(value);
+  if (right != variable)
+    line(variable + " = " + right + ";");
+}
+
+void KernelPrinter::printYield(scf::YieldOp yield) {
+  SmallVector<std::pair<std::string, Value>> list;
+  auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
+  for (auto [i, value] : llvm::enumerate(yield.getOperands())) {
+    Value target = loop ? Value(loop.getRegionIterArg(i)) : yield->getParentOp()->getResult(i);
+    list.push_back({variables[target], value});
+  }
+  assignTogether(list);
+}
+
+// A variable that other values still read is written later; where values read each other's variables,
+// one is computed into a variable of its own first.
+void KernelPrinter::assignTogether(ArrayRef<std::pair<std::string, Value>> list) {
+  struct Assignment {
+    std::string variable;
+    Value value;
+    std::string saved; // where the value is already, if anywhere
+  };
+  SmallVector<Assignment> pending;
+  for (const auto &[variable, value] : list)
+    pending.push_back({variable, value, ""});
+  auto isRead = [&](const Assignment &by, const Assignment &written) {
+    return &by != &written && by.saved.empty() && reads(by.value, written.variable);
+  };
+  while (!pending.empty()) {
+    auto next = llvm::find_if(pending, [&](const Assignment &written) {
+      return llvm::none_of(pending, [&](const Assignment &by) { return isRead(by, written); });
+    });
+    if (next == pending.end()) {
+      Assignment &reader = *llvm::find_if(pending, [](auto &x) { return x.saved.empty(); });
+      reader.saved = names.uniqueFor(reader.value.getLoc(), "next");
+      line("const " + typeText(reader.value.getType()) + " " + reader.saved + " = " +
+           text(reader.value) + ";");
+      continue;
+    }
+    comment(next->value.getLoc());
+    if (next->saved.empty())
+      assign(next->variable, next->value);
+    else
+      line(next->variable + " = " + next->saved + ";");
+    pending.erase(next);
+  }
+}
+
+} // namespace attnc::cuda

@@ -1,0 +1,70 @@
+// The state of printing one kernel: lines, indentation, names, and which values are inline.
+#ifndef ATTNC_COMPILER_CODEGEN_CUDA_KERNEL_PRINTER_H
+#define ATTNC_COMPILER_CODEGEN_CUDA_KERNEL_PRINTER_H
+
+#include "compiler/codegen/cuda/names.h"
+#include "compiler/codegen/cuda/scalar_text.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace attnc::cuda {
+
+/// Prints blocks of ops. A scalar that is used once, in the block that computes it, is written where
+/// it is used; any other one becomes a variable.
+class KernelPrinter {
+public:
+  explicit KernelPrinter(tile::KernelOp kernel) : kernel(kernel) {}
+
+  mlir::FailureOr<std::string> print();
+
+private:
+  void line(const llvm::Twine &text);
+  /// Starts a block, with names of its own, after `text`; `close` ends it.
+  void open(const llvm::Twine &text);
+  void close();
+  /// A comment with the spec's statement that `loc` comes from, unless it was the last one.
+  void comment(mlir::Location loc);
+
+  void printHead();
+  void printBlock(mlir::Block &block);
+  void printOp(mlir::Operation &op);
+  void printScalar(mlir::Operation &op);
+  void printFor(mlir::scf::ForOp loop);
+  void printIf(mlir::scf::IfOp op);
+  void printYield(mlir::scf::YieldOp yield);
+  void printStore(tile::StoreOp store);
+  /// Assigns values to variables all at once.
+  void assignTogether(llvm::ArrayRef<std::pair<std::string, mlir::Value>> list);
+  void assign(llvm::StringRef variable, mlir::Value value);
+
+  // tile_printer.cpp: ops on tiles.
+  std::string tileText(mlir::Value tile);
+  bool printTileOp(mlir::Operation &op);
+  void printMap(tile::MapOp map);
+  void printAny(tile::AnyOp any);
+  void printCopy(tile::CopyOp copy);
+  void printShared(tile::SharedOp shared);
+  void printRegisters(tile::RegistersOp registers);
+  std::string openElements(llvm::StringRef of, llvm::StringRef index);
+
+  bool isInline(mlir::Value value);
+  bool reads(mlir::Value value, llvm::StringRef variable);
+  Text expression(mlir::Value value);
+  std::string text(mlir::Value value) { return expression(value).text; }
+  Text memoryText(tile::LoadOp load);
+  std::string declare(mlir::Value value, llvm::StringRef fallback);
+
+  tile::KernelOp kernel;
+  Names names;
+  llvm::DenseMap<mlir::Value, std::string> variables;
+  std::string out;
+  unsigned depth = 0;
+  std::string lastStatement;
+  bool commenting = true;
+  bool sharedBase = false; ///< the block's shared memory has a name already
+  bool failed = false;
+};
+
+} // namespace attnc::cuda
+
+#endif

@@ -1,0 +1,94 @@
+// Copies between global memory and shared tiles by all threads of a block.
+#pragma once
+#include "attnc/smem.cuh"
+
+namespace attnc {
+
+/// Starts a copy of kBytes (16, 8 or 4; both addresses aligned to it), or of zeros if !valid.
+template <int kBytes> ATTNC_DEVICE void copyAsync(u32 to, const void *from, bool valid) {
+  const u32 bytes = valid ? kBytes : 0;
+  const u64 global = __cvta_generic_to_global(from);
+  if constexpr (kBytes == 16)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
+                 "r"(bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global), "n"(kBytes),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/// Closes the group of copies started since the last commit.
+ATTNC_DEVICE void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+/// Waits until at most kPending of this thread's latest groups are unfinished. A barrier must follow
+/// before other threads' copies may be read.
+template <int kPending> ATTNC_DEVICE void waitCopies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+/// One store of kBytes (16, 8, 4 or 2), both addresses aligned to it.
+template <int kBytes> ATTNC_DEVICE void moveFromShared(void *to, u32 from) {
+  if constexpr (kBytes == 16)
+    *static_cast<uint4 *>(to) = loadShared16(from);
+  else if constexpr (kBytes == 8)
+    *static_cast<uint2 *>(to) = loadShared8(from);
+  else if constexpr (kBytes == 4)
+    *static_cast<u32 *>(to) = loadShared(from);
+  else
+    *static_cast<u16 *>(to) = loadShared2(from);
+}
+
+/// Starts the copy of a tile: row r of `tile` from `from + r * rowStride`; rows from `rows` on, and
+/// columns beyond Tile::kCols, become zero and are not read. All kThreads threads of the block take
+/// part. kVectorBytes says what alignment every row start has; 16 is the fast one, and 2 (a 16-bit
+/// element) copies through registers and is complete when it returns.
+template <int kThreads, int kVectorBytes = 16, class T, int kRows, int kCols>
+ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 rowStride,
+                           i32 rows) {
+  using Tile = SharedTile<T, kRows, kCols>;
+  constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
+  constexpr int kPieces = Tile::kWidth / kVector;
+  // A thread keeps its column while it walks down the rows, so its addresses advance by constants.
+  constexpr int kAcross = gcd(kPieces, 128 / kVectorBytes);
+  constexpr int kDown = kThreads / kAcross;
+  const int thread = threadIndex();
+  const int row0 = thread / kAcross;
+  const int col0 = thread % kAcross * kVector;
+  const T *line = from + row0 * rowStride + col0;
+  const u32 to = tile.at(row0, col0);
+#pragma unroll
+  for (int r = 0; r < kRows; r += kDown, line += kDown * rowStride) {
+    if (kRows % kDown != 0 && row0 + r >= kRows)
+      break;
+#pragma unroll
+    for (int c = 0; c < Tile::kWidth; c += kAcross * kVector) {
+      const bool valid = row0 + r < rows && (kCols == Tile::kWidth || col0 + c < kCols);
+      // Where the swizzle repeats with the steps, the address advances by a constant too.
+      constexpr bool kPeriodic = kAcross * kVectorBytes % (16 * Tile::kPeriod) == 0 && kDown % 8 == 0;
+      const u32 address = kPeriodic ? to + r * Tile::kRowBytes + c * static_cast<int>(sizeof(T))
+                                    : tile.at(row0 + r, col0 + c);
+      if constexpr (kVectorBytes >= 4)
+        copyAsync<kVectorBytes>(address, line + c, valid);
+      else
+        storeShared2(address, valid ? line[c].bits : u16(0));
+    }
+  }
+}
+
+/// Writes the rows < `rows` of a tile to global memory. kVectorBytes says what alignment every row start
+/// has, as in copyTile; kCols is a multiple of it. The caller places the barrier before it.
+template <int kThreads, int kVectorBytes = 16, class T, int kRows, int kCols>
+ATTNC_DEVICE void storeTile(T *to, i64 rowStride, SharedTile<T, kRows, kCols> tile, i32 rows) {
+  constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
+  constexpr int kPieces = kCols / kVector;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < kRows * kPieces; i += kThreads) {
+    const int row = i / kPieces;
+    const int col = i % kPieces * kVector;
+    if (row < rows)
+      moveFromShared<kVectorBytes>(to + row * rowStride + col, tile.at(row, col));
+  }
+}
+
+} // namespace attnc

@@ -1,0 +1,119 @@
+// Tiles in the registers of one warp. An element of a map body is addressed by a constant index e;
+// row(e), column(e) say where it lies in the warp's tile, so any scalar code can run over a fragment:
+//
+//   for (int e = 0; e < s.kSize; ++e)
+//     s[e] = f(s[e], m[s.rowSlot(e)], i0 + s.row(e), j0 + s.column(e));
+//
+// Layout of the accumulators of mma.m16n8 (PTX ISA, matrix fragments): lane l holds in each 16x8 block
+// the elements (l/4, 2(l%4)), (l/4, 2(l%4)+1), (l/4+8, 2(l%4)), (l/4+8, 2(l%4)+1).
+#pragma once
+#include "attnc/convert.cuh"
+#include "attnc/scalar.cuh"
+#include "attnc/smem.cuh"
+
+namespace attnc {
+
+/// One value per row of a warp's tile: lane l holds row 8*slot + l/4, the four lanes of a quad alike
+/// (or each its share, before reduceQuad).
+template <int kRows> struct RowVector {
+  static constexpr int kSize = kRows / 8;
+  f32 v[kSize];
+  ATTNC_DEVICE f32 &operator[](int slot) { return v[slot]; }
+  ATTNC_DEVICE f32 operator[](int slot) const { return v[slot]; }
+  static ATTNC_DEVICE int row(int slot) { return slot * 8 + lane() / 4; }
+};
+
+/// One value per column of a warp's tile: lane l holds column 8*(slot/2) + 2(l%4) + slot%2.
+template <int kCols> struct ColumnVector {
+  static constexpr int kSize = kCols / 4;
+  f32 v[kSize];
+  ATTNC_DEVICE f32 &operator[](int slot) { return v[slot]; }
+  ATTNC_DEVICE f32 operator[](int slot) const { return v[slot]; }
+  static ATTNC_DEVICE int column(int slot) { return slot / 2 * 8 + 2 * (lane() % 4) + slot % 2; }
+};
+
+/// A kRows x kCols tile of f32 as the mma instructions accumulate it.
+template <int kRowCount, int kColCount> struct Accumulator {
+  static constexpr int kRows = kRowCount;
+  static constexpr int kCols = kColCount;
+  static constexpr int kBlockRows = kRows / 16;
+  static constexpr int kBlockCols = kCols / 8;
+  static constexpr int kSize = kRows * kCols / kWarp;
+  f32 block[kBlockRows][kBlockCols][4];
+
+  ATTNC_DEVICE f32 &operator[](int e) {
+    return block[e / (4 * kBlockCols)][e / 4 % kBlockCols][e % 4];
+  }
+  ATTNC_DEVICE f32 operator[](int e) const {
+    return block[e / (4 * kBlockCols)][e / 4 % kBlockCols][e % 4];
+  }
+  /// Index into a RowVector<kRows>, and into a ColumnVector<kCols>.
+  static ATTNC_DEVICE constexpr int rowSlot(int e) { return e / (4 * kBlockCols) * 2 + e % 4 / 2; }
+  static ATTNC_DEVICE constexpr int columnSlot(int e) { return e / 4 % kBlockCols * 2 + e % 2; }
+  static ATTNC_DEVICE int row(int e) { return RowVector<kRows>::row(rowSlot(e)); }
+  static ATTNC_DEVICE int column(int e) { return ColumnVector<kCols>::column(columnSlot(e)); }
+};
+
+template <class Fragment> ATTNC_DEVICE void fill(Fragment &x, f32 value) {
+#pragma unroll
+  for (int e = 0; e < Fragment::kSize; ++e)
+    x[e] = value;
+}
+
+/// Folds this lane's elements of each row into `out`. The lanes of a quad hold different columns:
+/// reduceQuad completes the reduction, at once or after the last tile.
+template <class Op, int kRows, int kCols>
+ATTNC_DEVICE void reduceRows(RowVector<kRows> &out, const Accumulator<kRows, kCols> &x) {
+#pragma unroll
+  for (int e = 0; e < x.kSize; ++e)
+    out[x.rowSlot(e)] = Op::apply(out[x.rowSlot(e)], x[e]);
+}
+
+/// Combines the four lanes that share a row; all four receive the result.
+template <class Op, int kRows> ATTNC_DEVICE void reduceQuad(RowVector<kRows> &x) {
+#pragma unroll
+  for (int s = 0; s < x.kSize; ++s) {
+    x[s] = Op::apply(x[s], __shfl_xor_sync(~0u, x[s], 1));
+    x[s] = Op::apply(x[s], __shfl_xor_sync(~0u, x[s], 2));
+  }
+}
+
+/// x(i, j) *= factor(i).
+template <int kRows, int kCols>
+ATTNC_DEVICE void scaleRows(Accumulator<kRows, kCols> &x, const RowVector<kRows> &factor) {
+#pragma unroll
+  for (int e = 0; e < x.kSize; ++e)
+    x[e] *= factor[x.rowSlot(e)];
+}
+
+/// True in every lane of the warp if it is true in one.
+ATTNC_DEVICE bool anyLane(bool x) { return __any_sync(~0u, x); }
+
+/// Writes an accumulator to a tile (rounded to its element type): two neighbours with one store.
+template <class T, int kRows, int kCols, int kTileCols>
+ATTNC_DEVICE void storeFragment(SharedTile<T, kRows, kTileCols> tile,
+                                const Accumulator<kRows, kCols> &x) {
+  static_assert(kCols == SharedTile<T, kRows, kTileCols>::kWidth);
+#pragma unroll
+  for (int e = 0; e < x.kSize; e += 2) {
+    const u32 to = tile.at(x.row(e), x.column(e));
+    if constexpr (sizeof(T) == 4)
+      storeShared8(to, __float_as_uint(x[e]), __float_as_uint(x[e + 1]));
+    else
+      storeShared(to, packPair<T>(x[e], x[e + 1]));
+  }
+}
+
+/// Writes the elements of a row vector whose row, counted from `first`, is < end: row r to
+/// `to[r * stride]`.
+template <class T, int kRows>
+ATTNC_DEVICE void storeRows(T *to, i64 stride, const RowVector<kRows> &x, i32 first, i32 end) {
+  if (lane() % 4 != 0)
+    return;
+#pragma unroll
+  for (int s = 0; s < x.kSize; ++s)
+    if (const i32 row = first + x.row(s); row < end)
+      to[row * stride] = fromF32<T>(x[s]);
+}
+
+} // namespace attnc

@@ -1,0 +1,27 @@
+// Integer arithmetic of indices and of single elements in memory.
+#pragma once
+#include "attnc/convert.cuh"
+#include "attnc/scalar.cuh"
+
+namespace attnc {
+
+template <class T> ATTNC_DEVICE T max(T x, T y) { return x > y ? x : y; }
+template <class T> ATTNC_DEVICE T min(T x, T y) { return x < y ? x : y; }
+
+/// |x|; of the smallest integer, itself.
+template <class T> ATTNC_DEVICE T magnitude(T x) { return x < 0 ? -x : x; }
+
+/// The quotient rounded down, and x - y * floor(x / y), which has the sign of y.
+template <class T> ATTNC_DEVICE T floorDivide(T x, T y) {
+  const T quotient = x / y;
+  return quotient * y != x && (x < 0) != (y < 0) ? quotient - 1 : quotient;
+}
+template <class T> ATTNC_DEVICE T floorModulus(T x, T y) {
+  const T rest = x % y;
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+/// The number of this thread in a launch of one dimension.
+ATTNC_DEVICE i64 launchPoint() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+} // namespace attnc

@@ -1,0 +1,81 @@
+// Comparing what a compiled program computes with the float64 evaluation of its spec.
+#ifndef ATTNC_COMPILER_DRIVER_CHECK_H
+#define ATTNC_COMPILER_DRIVER_CHECK_H
+
+#include "compiler/driver/execute.h"
+#include "compiler/evaluator/compare.h"
+#include "compiler/evaluator/inputs.h"
+#include "compiler/frontend/frontend.h"
+
+namespace attnc::driver {
+
+/// What to run and compare.
+struct CheckRequest {
+  std::map<std::string, int64_t> extents; ///< of all dynamic dims
+  std::map<std::string, double> params;   ///< those that are passed
+  std::vector<uint64_t> seeds = {1};
+  std::vector<evaluator::InputKind> kinds = {evaluator::InputKind::Random,
+                                             evaluator::InputKind::Planted};
+  /// The reference is computed on samples of the parallel dims if the largest array that the spec
+  /// names would have more elements than this.
+  double maxElements = 1 << 28;
+};
+
+/// One output under one set of inputs.
+struct OutputCheck {
+  std::string output;
+  std::string inputs;            ///< "random", "planted", ... or "given"
+  uint64_t seed = 0;
+  evaluator::Comparison compared;
+  double tolerance = 0;          ///< at the worst element
+  double expected = 0, actual = 0; ///< there
+  std::string place;             ///< of the worst element: "b=0, h=1, i=16, e=3"
+  int64_t unwritten = 0;         ///< elements that are still the poison that was there before
+
+  bool ok() const { return compared.passed() && unwritten == 0; }
+  /// One line: what differs, where, and how much.
+  std::string why() const;
+};
+
+struct CheckReport {
+  std::vector<OutputCheck> outputs;
+  /// Dims that the reference was computed for in part, with how many of their indices.
+  std::map<std::string, int64_t> sampled;
+  double milliseconds = 0; ///< of one run of the program
+
+  bool ok() const;
+  /// The output with the largest ratio to its tolerance; null if there are none.
+  const OutputCheck *worst() const;
+};
+
+/// Runs the program on seeded inputs of each kind and seed and compares every output, element by
+/// element, with the evaluation of `spec` as it was before any pass, under the tolerance that the
+/// evaluator derives. Errors: those of the executor and of the evaluator.
+Result<CheckReport> checkProgram(const Spec &spec, const Executor &executor,
+                                 const CheckRequest &request);
+
+/// Compares outputs that were computed from `inputs`. `label` names the inputs in the report.
+Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &inputs,
+                                 const std::map<std::string, HostTensor> &outputs,
+                                 const std::string &label, double maxElements = 1 << 28);
+
+/// The indices of parallel dims at which the reference is evaluated; empty if it is evaluated whole.
+/// 66 of the largest dim that is never reduced, then 2 of further ones, until the largest array has
+/// no more than `maxElements` elements.
+std::map<std::string, std::vector<int64_t>>
+chooseSamples(attn::ProgramOp program, const std::map<std::string, int64_t> &extents,
+              double maxElements);
+
+/// The program of a spec.
+attn::ProgramOp programOf(const Spec &spec);
+
+/// A run of `manifest` on `inputs`.
+RunRequest runRequest(const Manifest &manifest, const evaluator::EvalInputs &inputs);
+
+/// An array in the type of a tensor, and back.
+HostTensor toHostTensor(const evaluator::Array &array, DType dtype);
+evaluator::Array toArray(const HostTensor &tensor, const std::vector<std::string> &dims);
+
+} // namespace attnc::driver
+
+#endif

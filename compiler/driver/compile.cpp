@@ -1,0 +1,309 @@
+#include "compiler/driver/compile.h"
+#include "compiler/codegen/cuda/emit.h"
+#include "compiler/device/device_headers.h"
+#include "compiler/driver/manifest_builder.h"
+#include "compiler/driver/nest_report.h"
+#include "compiler/driver/pipeline.h"
+#include "compiler/driver/verify_pass.h"
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/lower_stream.h"
+#include "compiler/schedule/passes.h"
+#include "compiler/schedule/stream_plan.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include <chrono>
+
+using namespace mlir;
+
+namespace attnc::driver {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Collects what MLIR reports while it lives, with places in the spec.
+class ReportedErrors {
+public:
+  explicit ReportedErrors(MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          std::string place = attn::specPlace(diagnostic.getLocation());
+          text += (text.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + diagnostic.str();
+          return success();
+        }) {}
+  const std::string &str() const { return text; }
+
+private:
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+
+class Compiler {
+public:
+  Compiler(const Spec &spec, const CompileOptions &options)
+      : spec(spec), options(options), module(cast<ModuleOp>(spec.module.get()->clone())),
+        program(*module->getOps<attn::ProgramOp>().begin()), errors(module->getContext()) {}
+
+  Result<Compilation> run() {
+    Clock::time_point start = Clock::now();
+    result.target = options.target;
+    result.name = spec.name;
+    result.attn = printIr(*module);
+    Status status = lowerToTarget();
+    if (!status)
+      return status.error();
+    result.seconds = secondsSince(start);
+    return std::move(result);
+  }
+
+private:
+  bool onCpu() const { return options.target == "cpu"; }
+  bool reaches(Stage stage) const { return options.upTo >= stage; }
+
+  Status lowerToTarget() {
+    if (!reaches(Stage::Red))
+      return {};
+    if (Status status = runSteps(); !status)
+      return status;
+    if (onCpu())
+      return compileForCpu();
+    if (Status status = scheduleNests(); !status)
+      return status;
+    result.red = printIr(*module);
+    return reaches(Stage::Tile) ? compileForGpu() : Status{};
+  }
+
+  //===--- target-independent passes ---------------------------------------------------------===//
+
+  Status runSteps() {
+    std::optional<PassVerifier> verifier;
+    if (options.verifyPasses) {
+      Result<PassVerifier> created = PassVerifier::create(program, referenceExtents());
+      if (!created)
+        return created.error();
+      verifier = std::move(*created);
+    }
+    for (const Step &step : targetIndependentSteps()) {
+      Clock::time_point start = Clock::now();
+      step.run(program);
+      if (failed(verify(*module)))
+        return bug(step.name);
+      result.passes.push_back({step.name, step.summary, options.keepIr ? printIr(*module) : "",
+                               secondsSince(start)});
+      if (verifier)
+        if (Status status = verifier->check(program, step.name); !status)
+          return status;
+    }
+    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
+      result.nests.push_back(reportNest(nest));
+    result.red = printIr(*module);
+    return {};
+  }
+
+  Error bug(const std::string &pass) {
+    return internalError("the program is not valid after " + pass + ": " + errors.str(),
+                         "report this with the spec");
+  }
+
+  std::map<std::string, int64_t> referenceExtents() const {
+    std::map<std::string, int64_t> extents;
+    auto shape = spec.reference.find("shape");
+    if (shape != spec.reference.end())
+      for (auto &[dim, extent] : shape->items())
+        extents[dim] = extent.get<int64_t>();
+    return extents;
+  }
+
+  //===--- cpu -------------------------------------------------------------------------------===//
+
+  Status compileForCpu() {
+    std::vector<KernelShape> kernels;
+    for (NestReport &nest : result.nests) {
+      nest.form = "cpu";
+      KernelShape shape;
+      shape.name = nest.kernel;
+      kernels.push_back(shape);
+    }
+    if (Status status = makeManifest(kernels); !status)
+      return status;
+    if (!reaches(Stage::Llvm) && options.upTo != Stage::Cubin)
+      return {};
+    cpu::CpuOptions cpuOptions;
+    cpuOptions.keepLlvmIr = options.upTo == Stage::Llvm;
+    llvm::Expected<std::unique_ptr<cpu::CpuExecutable>> executable =
+        cpu::CpuExecutable::compile(*module, cpuOptions);
+    if (!executable)
+      return internalError(llvm::toString(executable.takeError()), "report this with the spec");
+    result.cpu = std::move(*executable);
+    result.llvm = result.cpu->llvmIr();
+    return {};
+  }
+
+  Status makeManifest(ArrayRef<KernelShape> kernels) {
+    Result<Manifest> manifest = buildManifest(program, options.target, kernels);
+    if (!manifest)
+      return manifest.error();
+    result.program.manifest = std::move(*manifest);
+    return {};
+  }
+
+  //===--- GPU -------------------------------------------------------------------------------===//
+
+  Status scheduleNests() {
+    Clock::time_point start = Clock::now();
+    Result<nlohmann::json> overrides = mergedOverrides();
+    if (!overrides)
+      return overrides.error();
+    if (Status status = schedule::chooseSchedules(program, options.target, *overrides); !status)
+      return status;
+    result.passes.push_back({"choose-schedule",
+                             "a form and tile sizes for each nest, for " + options.target,
+                             options.keepIr ? printIr(*module) : "", secondsSince(start)});
+    for (auto [nest, report] :
+         llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
+      DictionaryAttr attribute = nest.getScheduleAttr();
+      report.form = attribute.getAs<StringAttr>("form").getValue().str();
+      llvm::raw_string_ostream(report.schedule) << attribute;
+      if (report.form == "generic" && schedule::canLowerStream(nest, report.whyGeneric))
+        report.whyGeneric = "no tile of the stream form fits " + options.target +
+                            ", or the schedule asks for this form";
+    }
+    return {};
+  }
+
+  // What the caller says comes before what the spec hints at.
+  Result<nlohmann::json> mergedOverrides() const {
+    nlohmann::json keys = spec.schedule.is_object() ? spec.schedule : nlohmann::json::object();
+    if (options.schedule.is_object())
+      keys.update(options.schedule);
+    if (auto fold = keys.find("fold"); fold != keys.end()) {
+      if (*fold != "auto" && *fold != "stream")
+        return invalidArgument("schedule: fold is " + fold->dump() +
+                                   "; it can be \"auto\" or \"stream\"",
+                               "leave the key out");
+      keys.erase(fold);
+    }
+    return keys;
+  }
+
+  Status compileForGpu() {
+    Clock::time_point start = Clock::now();
+    OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+    std::vector<tile::KernelOp> kernels;
+    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+      FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nest, builder);
+      if (failed(kernel) || failed(verify(*kernel)))
+        return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
+      kernels.push_back(*kernel);
+    }
+    for (tile::KernelOp kernel : kernels)
+      result.tile += printIr(kernel) + "\n";
+    result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
+                             options.keepIr ? result.tile : "", secondsSince(start)});
+    std::vector<KernelShape> shapes;
+    for (tile::KernelOp kernel : kernels) {
+      Result<KernelShape> shape = shapeOf(kernel);
+      if (!shape)
+        return shape.error();
+      shapes.push_back(*shape);
+    }
+    if (Status status = makeManifest(shapes); !status)
+      return status;
+    for (auto [kernel, report] : llvm::zip(kernels, result.nests))
+      if (Status status = generateCode(kernel, report); !status)
+        return status;
+    return {};
+  }
+
+  static nlohmann::ordered_json toJson(Attribute attribute) {
+    if (auto number = dyn_cast<IntegerAttr>(attribute))
+      return number.getInt();
+    if (auto text = dyn_cast<StringAttr>(attribute))
+      return text.getValue().str();
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (Attribute item : cast<ArrayAttr>(attribute))
+      list.push_back(toJson(item));
+    return list;
+  }
+
+  Result<KernelShape> shapeOf(tile::KernelOp kernel) {
+    KernelShape shape;
+    shape.name = kernel.getSymName().str();
+    shape.threads = kernel.getThreads();
+    shape.sharedBytes = kernel.getSmem();
+    for (unsigned i = 0; i < kernel.getBodyBlock()->getNumArguments(); ++i)
+      shape.align.push_back(schedule::requiredAlignment(kernel, i));
+    for (auto [i, extent] : llvm::enumerate(kernel.getGrid())) {
+      Result<Expr> e = parseExpr(toJson(extent));
+      if (!e)
+        return e.error();
+      shape.grid[i] = *e;
+    }
+    return shape;
+  }
+
+  Status generateCode(tile::KernelOp kernel, NestReport &report) {
+    if (!reaches(Stage::Cuda))
+      return {};
+    FailureOr<std::string> source = cuda::emitCuda(kernel);
+    if (failed(source))
+      return internalError("CUDA C++ cannot be written: " + errors.str(), "report this with the spec");
+    report.source = *source;
+    result.program.sources.push_back({report.kernel + ".cu", *source});
+    return reaches(Stage::Cubin) ? compileCuda(report) : Status{};
+  }
+
+  Status compileCuda(NestReport &report) {
+    if (!options.nvrtc)
+      return environmentError("NVRTC is needed for " + options.target,
+                              "install the CUDA toolkit 13, or use --target cpu");
+    NvrtcRequest request;
+    request.source = report.source;
+    request.name = report.kernel + ".cu";
+    for (auto [name, text] : device::files())
+      request.headers["attnc/" + std::string(name)] = std::string(text);
+    request.architecture = options.target;
+    request.options = {"-default-device"}; // constexpr functions of the device headers
+    Result<NvrtcOutput> output = options.nvrtc->compile(request);
+    if (!output)
+      return output.error();
+    result.nvrtcSeconds += output->seconds;
+    report.ptxasNotes = output->notes;
+    for (const KernelReport &kernel : output->kernels)
+      if (kernel.symbol == report.kernel)
+        report.resources = kernel.resources;
+    for (KernelDecl &decl : result.program.manifest.kernels)
+      if (decl.name == report.kernel)
+        decl.resources = report.resources;
+    result.program.images.push_back({ImageKind::Cubin, report.kernel, std::move(output->cubin)});
+    result.program.images.push_back({ImageKind::Ptx, report.kernel, std::move(output->ptx)});
+    return {};
+  }
+
+  const Spec &spec;
+  const CompileOptions &options;
+  OwningOpRef<ModuleOp> module;
+  attn::ProgramOp program;
+  ReportedErrors errors;
+  Compilation result;
+};
+
+} // namespace
+
+Result<Compilation> compile(const Spec &spec, const CompileOptions &options) {
+  return Compiler(spec, options).run();
+}
+
+void loadDialects(MLIRContext &context) {
+  context.loadDialect<attn::AttnDialect, red::RedDialect, tile::TileDialect, arith::ArithDialect,
+                      math::MathDialect, scf::SCFDialect>();
+}
+
+} // namespace attnc::driver

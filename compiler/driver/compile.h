@@ -1,0 +1,83 @@
+// From a checked spec to something that runs: the pipeline, its records, and the Program.
+#ifndef ATTNC_COMPILER_DRIVER_COMPILE_H
+#define ATTNC_COMPILER_DRIVER_COMPILE_H
+
+#include "attnc/result.h"
+#include "compiler/codegen/cpu/cpu_target.h"
+#include "compiler/frontend/frontend.h"
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/program/program.h"
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attnc::driver {
+
+/// How far the compilation goes. Each stage includes the ones before it; Ptx and Cubin are made
+/// together. On the target "cpu" the last stage is Llvm, on a GPU it is Cubin.
+enum class Stage { Attn, Red, Tile, Cuda, Cubin, Llvm };
+
+struct CompileOptions {
+  std::string target = "cpu"; ///< "cpu", "sm_80", "sm_90a", ...
+  Stage upTo = Stage::Cubin;
+  /// Overrides of the schedule, as in a schedule file; null for none.
+  nlohmann::json schedule;
+  bool keepIr = false;       ///< keep the IR after each pass, for explain
+  bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
+  const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
+};
+
+/// What one pass did.
+struct PassRecord {
+  std::string name;
+  std::string summary; ///< one sentence
+  std::string ir;      ///< after the pass, with names of the spec; empty unless keepIr
+  double seconds = 0;
+};
+
+/// One nest of the result, in the order in which they run.
+struct NestReport {
+  std::string kernel;              ///< name
+  std::string form;                ///< "stream" or "generic"
+  std::string whyGeneric;          ///< what the stream form lacks; empty if it was chosen
+  std::vector<std::string> grid, row, stream, inner; ///< dims by role
+  std::vector<std::string> states; ///< in words
+  std::vector<std::string> notes;  ///< how the pass over the stream was derived
+  bool skipsTiles = false;         ///< the domain bounds the stream
+  std::string domain;              ///< lo, hi and full in words or C-like text; empty if none
+  std::string schedule;            ///< as printed in the IR
+  std::vector<std::string> stores; ///< outputs and intermediates that it writes
+  std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
+  std::string source;              ///< CUDA C++; empty on the cpu
+  std::optional<KernelResources> resources;
+  std::vector<std::string> ptxasNotes;
+};
+
+/// The result of a compilation.
+struct Compilation {
+  std::string target;
+  std::string name;
+  std::vector<PassRecord> passes;
+  std::vector<NestReport> nests;
+  std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached
+  /// Manifest always (from Stage::Red on); images and sources for GPU targets.
+  Program program;
+  /// The kernels of the target "cpu", by the names in the manifest; null for GPU targets.
+  std::shared_ptr<const cpu::CpuExecutable> cpu;
+  double seconds = 0;      ///< wall-clock time of the compilation
+  double nvrtcSeconds = 0; ///< of that, in NVRTC
+};
+
+/// Compiles a spec. The spec's module is read and not changed. Errors: InvalidArgument for what the
+/// target or the schedule cannot do (located in the spec where it has a place), Compilation for
+/// NVRTC's, Internal for a bug of ours, with what to report. Thread-safe for different contexts.
+Result<Compilation> compile(const Spec &spec, const CompileOptions &options);
+
+/// The dialects that a context needs, loaded.
+void loadDialects(mlir::MLIRContext &context);
+
+} // namespace attnc::driver
+
+#endif

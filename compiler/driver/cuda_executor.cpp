@@ -1,0 +1,146 @@
+#include "compiler/driver/cuda_executor.h"
+#include "compiler/driver/guarded_memory.h"
+#include "compiler/driver/run_times.h"
+#include "runtime/program/loaded_program.h"
+
+#include <numeric>
+
+namespace attnc::driver {
+
+namespace {
+
+using Blocks = std::map<std::string, GuardedDeviceMemory>;
+
+class CudaExecutor : public Executor {
+public:
+  CudaExecutor(Manifest plan, std::shared_ptr<const CudaDevice> device,
+               std::unique_ptr<LoadedProgram> program)
+      : Executor(std::move(plan)), device(std::move(device)), program(std::move(program)) {}
+
+  Result<RunResult> run(const RunRequest &request) const override;
+
+private:
+  Result<BindRequest> allocate(const RunRequest &request, Blocks &inputs, Blocks &outputs) const;
+  Result<std::vector<double>> launchAll(const Binding &binding, const RunRequest &request) const;
+  Result<double> launchTimed(const Binding &binding, const CudaStream &stream) const;
+
+  std::shared_ptr<const CudaDevice> device;
+  std::unique_ptr<LoadedProgram> program;
+};
+
+Result<BindRequest> CudaExecutor::allocate(const RunRequest &request, Blocks &inputs,
+                                           Blocks &outputs) const {
+  Result<Scope> sizes = sizesOf(manifest(), request);
+  if (!sizes)
+    return sizes.error();
+  BindRequest bound;
+  bound.params = request.params;
+  bound.extraSizes = extraSizes(manifest(), request);
+  bound.device = {DeviceKind::Cuda, device->properties().ordinal};
+  for (const auto &[name, tensor] : request.inputs) {
+    auto block = GuardedDeviceMemory::allocate(*device, name, tensor.data.size());
+    if (!block)
+      return block.error();
+    if (Status copied = block->upload(tensor.data.data()); !copied)
+      return copied.error();
+    bound.inputs[name] =
+        TensorRef::contiguous(block->data(), tensor.dtype, tensor.shape, bound.device);
+    inputs.emplace(name, std::move(*block));
+  }
+  for (const TensorDecl &output : manifest().outputs) {
+    Result<std::vector<int64_t>> shape = shapeOf(output, *sizes);
+    if (!shape)
+      return shape.error();
+    size_t bytes = std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype),
+                                   std::multiplies<>());
+    auto block = GuardedDeviceMemory::allocate(*device, output.name, bytes);
+    if (!block)
+      return block.error();
+    bound.outputs[output.name] =
+        TensorRef::contiguous(block->data(), output.dtype, *shape, bound.device);
+    outputs.emplace(output.name, std::move(*block));
+  }
+  return bound;
+}
+
+Result<double> CudaExecutor::launchTimed(const Binding &binding, const CudaStream &stream) const {
+  Result<CudaEvent> start = device->createEvent();
+  Result<CudaEvent> stop = device->createEvent();
+  if (!start || !stop)
+    return start ? stop.error() : start.error();
+  if (Status done = start->record(stream.handle()); !done)
+    return done.error();
+  if (Status done = program->launch(binding, stream.handle()); !done)
+    return done.error();
+  if (Status done = stop->record(stream.handle()); !done)
+    return done.error();
+  Result<float> elapsed = stop->elapsedSince(*start);
+  if (!elapsed)
+    return elapsed.error();
+  return static_cast<double>(*elapsed);
+}
+
+Result<std::vector<double>> CudaExecutor::launchAll(const Binding &binding,
+                                                    const RunRequest &request) const {
+  Result<CudaStream> stream = device->createStream();
+  if (!stream)
+    return stream.error();
+  std::vector<double> times;
+  for (unsigned run = 0; run < request.warmup + std::max(request.repeat, 1u); ++run) {
+    Result<double> time = launchTimed(binding, *stream);
+    if (!time)
+      return time.error();
+    if (run >= request.warmup)
+      times.push_back(*time);
+  }
+  if (Status done = stream->synchronize(); !done)
+    return done.error();
+  return times;
+}
+
+Result<RunResult> CudaExecutor::run(const RunRequest &request) const {
+  Blocks inputs, outputs;
+  Result<BindRequest> bound = allocate(request, inputs, outputs);
+  if (!bound)
+    return bound.error();
+  // Uploads and fills go through the default stream, which the launches' stream does not wait for.
+  if (Status done = device->synchronize(); !done)
+    return done.error();
+  Result<Binding> binding = bind(manifest(), *bound);
+  if (!binding)
+    return binding.error();
+  Result<std::vector<double>> times = launchAll(*binding, request);
+  if (!times)
+    return times.error();
+
+  RunResult result;
+  result.milliseconds = median(std::move(*times));
+  for (const Blocks *group : {&inputs, &outputs})
+    for (const auto &[name, block] : *group)
+      if (Status intact = block.checkGuards(); !intact)
+        return intact.error();
+  for (const auto &[name, block] : outputs) {
+    const TensorRef &ref = bound->outputs.at(name);
+    HostTensor tensor{ref.dtype, ref.shape, {}};
+    tensor.data.resize(std::accumulate(ref.shape.begin(), ref.shape.end(), dtypeSize(ref.dtype),
+                                       std::multiplies<>()));
+    if (Status copied = block.download(tensor.data.data()); !copied)
+      return copied.error();
+    result.outputs.emplace(name, std::move(tensor));
+  }
+  return result;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Executor>> makeCudaExecutor(const Compilation &compilation,
+                                                   std::shared_ptr<const CudaDevice> device) {
+  Result<std::unique_ptr<LoadedProgram>> program =
+      LoadedProgram::load(device, compilation.program);
+  if (!program)
+    return program.error();
+  return std::unique_ptr<Executor>(std::make_unique<CudaExecutor>(
+      compilation.program.manifest, std::move(device), std::move(*program)));
+}
+
+} // namespace attnc::driver

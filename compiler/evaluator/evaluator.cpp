@@ -1,0 +1,35 @@
+#include "compiler/evaluator/evaluator.h"
+#include "compiler/evaluator/evaluation.h"
+
+namespace attnc::evaluator {
+
+namespace {
+
+llvm::Error checkSamples(const EvalOptions &options,
+                         const std::map<std::string, int64_t> &extents) {
+  for (const auto &[dim, indices] : options.sample) {
+    auto extent = extents.find(dim);
+    if (extent == extents.end())
+      return llvm::createStringError("dim '%s' is to be sampled, and the program has not got it",
+                                     dim.c_str());
+    if (indices.empty() || indices.front() < 0 || indices.back() >= extent->second ||
+        !llvm::is_sorted(indices))
+      return llvm::createStringError("samples of dim '%s' must ascend within its extent %lld",
+                                     dim.c_str(), static_cast<long long>(extent->second));
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<Outputs> evaluate(attn::ProgramOp program, const EvalInputs &inputs,
+                                 const EvalOptions &options) {
+  auto extents = bindExtents(program, inputs);
+  if (!extents)
+    return extents.takeError();
+  if (llvm::Error error = checkSamples(options, *extents))
+    return error;
+  return Evaluation(program, inputs, options, std::move(*extents)).run();
+}
+
+} // namespace attnc::evaluator

@@ -1,0 +1,273 @@
+#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/tensor.h"
+#include "dialects/Red/Red.h"
+#include "runtime/program/dtype.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace attnc::evaluator {
+
+namespace {
+
+/// A counter-based generator (the finaliser of splitmix64): word `counter` of stream `key`.
+uint64_t word(uint64_t key, uint64_t counter) {
+  uint64_t z = key + (counter + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+/// The stream that belongs to `name` (FNV-1a, mixed with the seed).
+uint64_t streamOf(uint64_t seed, StringRef name) {
+  uint64_t hash = 0xCBF29CE484222325ull;
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 0x100000001B3ull;
+  return word(seed, hash);
+}
+
+/// Nearly normal(0, 1): the sum of twelve uniform numbers, less its mean. It needs no functions
+/// whose last bit depends on the platform.
+double normal(uint64_t key, int64_t i) {
+  int64_t sum = 0;
+  for (int part = 0; part < 3; ++part)
+    for (uint64_t w = word(key, 3 * uint64_t(i) + part), k = 0; k < 4; ++k, w >>= 16)
+      sum += w & 0xFFFF;
+  return static_cast<double>(sum) / 65536 - 6 + 6.0 / 65536;
+}
+
+/// A sign for each index of a dim, the same in every input.
+double signAt(StringAttr dim, int64_t index) {
+  return word(streamOf(0, dim.getValue()), index) & 1 ? 1 : -1;
+}
+
+double rounded(Type type, double x) {
+  if (type.isF16())
+    return halfToFloat(floatToHalf(static_cast<float>(x)));
+  if (type.isBF16())
+    return bfloatToFloat(floatToBFloat(static_cast<float>(x)));
+  return type.isF64() ? x : static_cast<float>(x);
+}
+
+llvm::SetVector<StringAttr> reducedDims(attn::ProgramOp program) {
+  llvm::SetVector<StringAttr> dims;
+  program.walk([&](Operation *op) {
+    ArrayAttr list;
+    if (auto reduce = dyn_cast<attn::ReduceOp>(op))
+      list = reduce.getDims();
+    else if (auto softmax = dyn_cast<attn::SoftmaxOp>(op))
+      list = softmax.getDims();
+    else if (auto fold = dyn_cast<red::FoldOp>(op))
+      list = fold.getDims();
+    if (list)
+      dims.insert_range(list.getAsRange<StringAttr>());
+  });
+  return dims;
+}
+
+/// True if `value` reaches its uses only through reads and as a term of additions.
+bool onlyAdded(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<attn::ReadOp>(user))
+      return use.getOperandNumber() == 0 && onlyAdded(user->getResult(0));
+    if (auto map = dyn_cast<attn::MapOp>(user))
+      return onlyAdded(map.getBodyBlock()->getArgument(use.getOperandNumber()));
+    return isa<arith::AddFOp>(user);
+  });
+}
+
+/// What the generator knows about the program.
+struct Roles {
+  llvm::SetVector<StringAttr> reduced;
+  llvm::SetVector<StringAttr> stream;
+  std::map<std::string, int64_t> extents;
+  uint64_t seed;
+
+  Roles(attn::ProgramOp program, const std::map<std::string, int64_t> &given, uint64_t seed)
+      : reduced(reducedDims(program)), extents(given), seed(seed) {
+    for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+      if (dim.isStatic())
+        extents[dim.getName().str()] = dim.getExtent();
+    for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
+      for (StringAttr dim : input.getType().getDims().drop_back(
+               input.getType().getDims().empty() ? 0 : 1))
+        if (reduced.contains(dim))
+          stream.insert(dim);
+  }
+
+  int64_t extent(StringAttr dim) const { return extents.at(dim.str()); }
+  int64_t planted(StringAttr dim) const {
+    return word(streamOf(seed, dim.getValue()), 0) % extent(dim);
+  }
+};
+
+/// Fills one float input.
+class Generator {
+public:
+  Generator(attn::InputOp input, const Roles &roles, InputKind kind)
+      : type(input.getType()), roles(roles), kind(kind),
+        key(streamOf(roles.seed, input.getName())) {
+    if (!type.getDims().empty())
+      last = type.getDims().back();
+    for (auto [axis, dim] : llvm::enumerate(type.getDims().drop_back(last ? 1 : 0)))
+      if (roles.stream.contains(dim)) {
+        streamAxis = axis;
+        streamDim = dim;
+      }
+    contracted = last && roles.reduced.contains(last) && !roles.stream.contains(last);
+    added = kind == InputKind::InfiniteBias && last && onlyAdded(input.getResult());
+  }
+
+  double at(int64_t flat, ArrayRef<int64_t> index) const {
+    double x = normal(key, flat);
+    switch (kind) {
+    case InputKind::Random: return x;
+    case InputKind::Planted: return planted(x, index);
+    case InputKind::LargeLogits: return contracted ? 100 * x : x;
+    case InputKind::AscendingMaxima: return ascending(x, index);
+    case InputKind::InfiniteBias: return masked(x, flat, index.empty() ? 0 : index.back());
+    }
+    return x;
+  }
+
+private:
+  double planted(double x, ArrayRef<int64_t> index) const {
+    if (!last)
+      return x;
+    double sign = signAt(last, index.back());
+    if (!streamDim)
+      return contracted ? x + sign : x;
+    if (index[streamAxis] != roles.planted(streamDim))
+      return x;
+    if (!contracted)
+      return 4 * sign + x;
+    // A logit log(n) + 2 outweighs n others, whose exponentials average about e: three quarters of
+    // the weight, so that both the loss and the doubling of the element show.
+    double logit = std::log(static_cast<double>(roles.extent(streamDim))) + 2;
+    return sign * logit / std::sqrt(static_cast<double>(roles.extent(last)));
+  }
+
+  double ascending(double x, ArrayRef<int64_t> index) const {
+    if (!contracted)
+      return x;
+    double sign = signAt(last, index.back());
+    if (!streamDim)
+      return sign + 0.25 * x;
+    double place = (index[streamAxis] + 0.5) / static_cast<double>(roles.extent(streamDim));
+    double logit = 40 * place - 20;
+    return sign * logit / std::sqrt(static_cast<double>(roles.extent(last))) + 0.1 * x;
+  }
+
+  double masked(double x, int64_t flat, int64_t inRow) const {
+    if (!added)
+      return x;
+    bool row = word(key ^ 1, flat - inRow) % 16 == 0;
+    // Row keys are those of the row's first element, so the whole row agrees.
+    return row || word(key ^ 2, flat) % 4 == 0 ? -std::numeric_limits<double>::infinity() : x;
+  }
+
+  attn::ArrayType type;
+  const Roles &roles;
+  InputKind kind;
+  uint64_t key;
+  StringAttr last, streamDim;
+  size_t streamAxis = 0;
+  bool contracted = false, added = false;
+};
+
+/// The integer at `flat`: 0 or 1 in bytes and booleans, else 0..3.
+int64_t wholeAt(Type type, uint64_t key, int64_t flat) {
+  return word(key, flat) % (type.getIntOrFloatBitWidth() <= 8 ? 2 : 4);
+}
+
+Array makeArray(attn::InputOp input, const Roles &roles, InputKind kind) {
+  Array array;
+  for (StringAttr dim : input.getType().getDims()) {
+    array.dims.push_back(dim.str());
+    array.shape.push_back(roles.extent(dim));
+  }
+  Type element = input.getType().getElementType();
+  array.kind = kindOf(element);
+  Generator generator(input, roles, kind);
+  uint64_t key = streamOf(roles.seed, input.getName());
+  Extents index(array.shape.size(), 0);
+  int64_t size = array.size();
+  for (int64_t flat = 0; flat < size; ++flat) {
+    if (array.kind == ElementKind::Real)
+      array.value.push_back(rounded(element, generator.at(flat, index)));
+    else
+      array.integer.push_back(wholeAt(element, key, flat));
+    for (size_t axis = index.size(); axis-- > 0; index[axis] = 0)
+      if (++index[axis] < array.shape[axis])
+        break;
+  }
+  return array;
+}
+
+llvm::Error checkExtents(attn::ProgramOp program, const std::map<std::string, int64_t> &extents) {
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>()) {
+    std::string name = dim.getName().str();
+    auto given = extents.find(name);
+    if (!dim.isStatic() && given == extents.end())
+      return llvm::createStringError("dim '%s' needs an extent", name.c_str());
+    if (given != extents.end() && given->second < 1)
+      return llvm::createStringError("dim '%s' has an extent that is not positive", name.c_str());
+    if (dim.isStatic() && given != extents.end() && given->second != dim.getExtent())
+      return llvm::createStringError("dim '%s' has the static extent %lld", name.c_str(),
+                                     static_cast<long long>(dim.getExtent()));
+  }
+  return llvm::Error::success();
+}
+
+constexpr std::pair<InputKind, const char *> kNames[] = {{InputKind::Random, "random"},
+                                                         {InputKind::Planted, "planted"},
+                                                         {InputKind::LargeLogits, "large"},
+                                                         {InputKind::AscendingMaxima, "ascending"},
+                                                         {InputKind::InfiniteBias, "infinite"}};
+
+} // namespace
+
+StringRef inputKindName(InputKind kind) {
+  for (auto [k, name] : kNames)
+    if (k == kind)
+      return name;
+  return "";
+}
+
+std::optional<InputKind> inputKindFromName(StringRef name) {
+  for (auto [kind, text] : kNames)
+    if (name == text)
+      return kind;
+  return std::nullopt;
+}
+
+llvm::Expected<EvalInputs> makeInputs(attn::ProgramOp program,
+                                      const std::map<std::string, int64_t> &extents, uint64_t seed,
+                                      InputKind kind) {
+  if (llvm::Error error = checkExtents(program, extents))
+    return error;
+  Roles roles(program, extents, seed);
+  EvalInputs inputs;
+  inputs.extents = extents;
+  for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
+    inputs.tensors[input.getName().str()] = makeArray(input, roles, kind);
+  return inputs;
+}
+
+llvm::Expected<std::map<std::string, int64_t>>
+plantedIndices(attn::ProgramOp program, const std::map<std::string, int64_t> &extents,
+               uint64_t seed) {
+  if (llvm::Error error = checkExtents(program, extents))
+    return error;
+  Roles roles(program, extents, seed);
+  std::map<std::string, int64_t> indices;
+  for (StringAttr dim : roles.stream)
+    indices[dim.str()] = roles.planted(dim);
+  return indices;
+}
+
+} // namespace attnc::evaluator

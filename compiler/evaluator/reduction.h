@@ -1,0 +1,40 @@
+// Walks over whole arrays: element by element, reductions, and softmax.
+#ifndef ATTNC_COMPILER_EVALUATOR_REDUCTION_H
+#define ATTNC_COMPILER_EVALUATOR_REDUCTION_H
+
+#include "compiler/evaluator/scalar_program.h"
+
+namespace attnc::evaluator {
+
+/// What every kernel of the evaluator needs.
+struct Workplace {
+  Memory &memory;
+  unsigned threads;
+};
+
+/// Named dims with their extents.
+struct Space {
+  Dims dims;
+  Extents shape;
+  int64_t size() const { return product(shape); }
+};
+
+/// The array of `program` over `space`.
+llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, const Space &space);
+
+/// `program` over kept x reduced, reduced over `reduced`. `kind` is one of add, mul, max, min, and,
+/// or; `unit` the unit roundoff of the result's type.
+llvm::Expected<Tensor> reduceElements(Workplace work, ScalarProgram program, attn::ReduceKind kind,
+                                      const Space &kept, const Space &reduced, double unit);
+
+/// softmax of `array` over `reduced`; the result's dims are those of `result`.
+llvm::Expected<Tensor> softmax(Workplace work, const Tensor &array, const Space &result,
+                               const Space &kept, const Space &reduced, double unit);
+
+/// log(sum(exp(array))) over `reduced`, -inf for an empty row.
+llvm::Expected<Tensor> logSumExp(Workplace work, const Tensor &array, const Space &kept,
+                                 const Space &reduced, double unit);
+
+} // namespace attnc::evaluator
+
+#endif

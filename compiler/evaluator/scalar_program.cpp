@@ -1,0 +1,257 @@
+#include "compiler/evaluator/scalar_program.h"
+#include "dialects/Attn/SpecLocation.h"
+
+using namespace mlir;
+
+namespace attnc::evaluator {
+
+std::string placePrefix(Location loc) {
+  std::string place = attn::specPlace(loc);
+  return place.empty() ? place : place + ": ";
+}
+
+/// Builds a ScalarProgram in two steps: instructions with one virtual register each, then the
+/// assignment of registers, which are reused after their last use.
+class ScalarCompiler {
+public:
+  explicit ScalarCompiler(const ArraySource &source) : source(source) {}
+
+  llvm::Expected<unsigned> addScalar(attn::MapOp map, Value root) {
+    llvm::DenseSet<Operation *> needed = backwardSlice(root);
+    DenseMap<Value, unsigned> numbers;
+    auto numberOf = [&](Value value) -> llvm::Expected<unsigned> {
+      if (auto found = numbers.find(value); found != numbers.end())
+        return found->second;
+      auto argument = cast<BlockArgument>(value);
+      llvm::Expected<unsigned> number = addOperand(map.getOperand(argument.getArgNumber()));
+      if (number)
+        numbers[value] = *number;
+      return number;
+    };
+    for (Operation &op : map.getBodyBlock()->without_terminator()) {
+      if (!needed.contains(&op))
+        continue;
+      llvm::Expected<Instruction> rule = scalarRule(op);
+      if (!rule)
+        return rule.takeError();
+      for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+        llvm::Expected<unsigned> number = numberOf(operand);
+        if (!number)
+          return number.takeError();
+        rule->operands[i] = *number;
+      }
+      numbers[op.getResult(0)] = append(*rule, op.getNumOperands());
+    }
+    return numberOf(root);
+  }
+
+  ScalarProgram finish(unsigned root, ElementKind kind) {
+    assignRegisters(root);
+    program.resultKind = kind;
+    return std::move(program);
+  }
+
+private:
+  static llvm::DenseSet<Operation *> backwardSlice(Value root) {
+    llvm::DenseSet<Operation *> needed;
+    SmallVector<Value> open{root};
+    while (!open.empty())
+      if (Operation *op = open.pop_back_val().getDefiningOp(); op && needed.insert(op).second)
+        open.append(op->operand_begin(), op->operand_end());
+    return needed;
+  }
+
+  llvm::Expected<unsigned> addOperand(Value array) {
+    if (auto found = arrays.find(array); found != arrays.end())
+      return found->second;
+    unsigned number;
+    if (attn::MapOp map = source.expanded(array)) {
+      llvm::Expected<unsigned> expanded = addScalar(map, map.getYielded());
+      if (!expanded)
+        return expanded;
+      number = *expanded;
+    } else {
+      Instruction load;
+      load.leaf = program.leaves.size();
+      program.leaves.push_back(source.tensor(array));
+      number = append(load, 0);
+    }
+    arrays[array] = number;
+    return number;
+  }
+
+  unsigned append(Instruction instruction, unsigned operandCount) {
+    instruction.result = program.instructions.size();
+    program.instructions.push_back(instruction);
+    operandCounts.push_back(operandCount);
+    return instruction.result;
+  }
+
+  void assignRegisters(unsigned root) {
+    std::vector<unsigned> lastUse(program.instructions.size(), 0);
+    for (auto [i, instruction] : llvm::enumerate(program.instructions))
+      for (unsigned k = 0; k < operandCounts[i]; ++k)
+        lastUse[instruction.operands[k]] = i;
+    lastUse[root] = program.instructions.size();
+    std::vector<unsigned> assigned(program.instructions.size());
+    std::vector<unsigned> freed;
+    for (auto [i, instruction] : llvm::enumerate(program.instructions)) {
+      // The result's register is taken first: an instruction never writes over its operands.
+      if (freed.empty())
+        freed.push_back(program.registerCount++);
+      assigned[i] = freed.back();
+      freed.pop_back();
+      llvm::SmallDenseSet<unsigned> dead;
+      for (unsigned k = 0; k < operandCounts[i]; ++k) {
+        unsigned operand = instruction.operands[k];
+        instruction.operands[k] = assigned[operand];
+        if (lastUse[operand] == i && dead.insert(operand).second)
+          freed.push_back(assigned[operand]);
+      }
+      instruction.result = assigned[i];
+    }
+    program.resultRegister = assigned[root];
+  }
+
+  const ArraySource &source;
+  ScalarProgram program;
+  DenseMap<Value, unsigned> arrays;
+  std::vector<unsigned> operandCounts;
+};
+
+llvm::Expected<ScalarProgram> ScalarProgram::compile(attn::MapOp map, Value scalar,
+                                                     const ArraySource &arrays) {
+  ScalarCompiler compiler(arrays);
+  llvm::Expected<unsigned> root = compiler.addScalar(map, scalar);
+  if (!root)
+    return root.takeError();
+  return compiler.finish(*root, kindOf(scalar.getType()));
+}
+
+ScalarProgram ScalarProgram::apply(Instruction rule, ArrayRef<Tensor> arrays) {
+  ScalarProgram program;
+  for (const Tensor &array : arrays) {
+    Instruction load;
+    load.leaf = load.result = program.leaves.size();
+    rule.operands[load.leaf] = load.result;
+    program.leaves.push_back(array);
+    program.instructions.push_back(load);
+  }
+  rule.result = program.resultRegister = arrays.size();
+  program.instructions.push_back(rule);
+  program.registerCount = arrays.size() + 1;
+  return program;
+}
+
+ScalarProgram ScalarProgram::identity(const Tensor &array) {
+  ScalarProgram program;
+  program.leaves.push_back(array);
+  program.instructions.emplace_back();
+  program.registerCount = 1;
+  program.resultKind = array.kind;
+  return program;
+}
+
+SmallVector<StringAttr> ScalarProgram::dims() const {
+  llvm::SetVector<StringAttr> all;
+  for (const Tensor &leaf : leaves)
+    all.insert(leaf.dims.begin(), leaf.dims.end());
+  return all.takeVector();
+}
+
+void ScalarProgram::walk(ArrayRef<StringAttr> dims, ArrayRef<int64_t> shape) {
+  walkShape.assign(shape.begin(), shape.end());
+  leafStrides.clear();
+  for (const Tensor &leaf : leaves) {
+    Extents strides;
+    for (StringAttr dim : dims)
+      strides.push_back(leaf.strideOf(dim));
+    leafStrides.push_back(std::move(strides));
+  }
+}
+
+namespace {
+
+/// Walks the offsets of one leaf, a run of the innermost dim at a time.
+class Cursor {
+public:
+  Cursor(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides, int64_t start)
+      : shape(shape), strides(strides), position(shape.size()) {
+    for (size_t axis = shape.size(); axis-- > 0; start /= shape[axis]) {
+      position[axis] = start % shape[axis];
+      offset += position[axis] * strides[axis];
+    }
+  }
+
+  /// Calls `body(done, offset, stride, count)` for runs that make up the next `count` elements.
+  template <class Body> void runs(int64_t count, Body body) {
+    if (shape.empty())
+      return body(int64_t(0), offset, int64_t(0), count);
+    size_t last = shape.size() - 1;
+    for (int64_t done = 0; done < count;) {
+      int64_t run = std::min(count - done, shape[last] - position[last]);
+      body(done, offset, strides[last], run);
+      done += run;
+      advance(run);
+    }
+  }
+
+private:
+  void advance(int64_t run) {
+    size_t axis = shape.size() - 1;
+    position[axis] += run;
+    offset += run * strides[axis];
+    while (position[axis] == shape[axis] && axis > 0) {
+      offset -= position[axis] * strides[axis];
+      position[axis] = 0;
+      --axis;
+      ++position[axis];
+      offset += strides[axis];
+    }
+  }
+
+  ArrayRef<int64_t> shape, strides;
+  Extents position;
+  int64_t offset = 0;
+};
+
+template <class T> void copyRun(T *to, const T *from, int64_t stride, int64_t count) {
+  if (stride == 1)
+    std::copy_n(from, count, to);
+  else if (stride == 0)
+    std::fill_n(to, count, *from);
+  else
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = from[i * stride];
+}
+
+} // namespace
+
+void ScalarProgram::load(const Instruction &instruction, Register &into, int64_t start,
+                         int64_t count) const {
+  const Tensor &leaf = leaves[instruction.leaf];
+  if (!leaf.error)
+    std::fill_n(into.error.data(), count, 0.0);
+  Cursor cursor(walkShape, leafStrides[instruction.leaf], start);
+  cursor.runs(count, [&](int64_t done, int64_t offset, int64_t stride, int64_t run) {
+    if (leaf.kind == ElementKind::Real)
+      copyRun(into.value.data() + done, leaf.value + offset, stride, run);
+    else
+      copyRun(into.integer.data() + done, leaf.integer + offset, stride, run);
+    if (leaf.error)
+      copyRun(into.error.data() + done, leaf.error + offset, stride, run);
+  });
+}
+
+const Register &ScalarProgram::run(std::vector<Register> &registers, int64_t start,
+                                   int64_t count) const {
+  for (const Instruction &instruction : instructions) {
+    if (instruction.run)
+      instruction.run(instruction, registers, count);
+    else
+      load(instruction, registers[instruction.result], start, count);
+  }
+  return registers[resultRegister];
+}
+
+} // namespace attnc::evaluator

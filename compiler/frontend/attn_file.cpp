@@ -1,0 +1,62 @@
+// Programs that are written in the attn dialect itself.
+#include "compiler/frontend/frontend.h"
+#include "compiler/frontend/json_source.h"
+#include "compiler/frontend/source_limits.h"
+#include "dialects/Attn/Attn.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+
+namespace attnc {
+
+static attnc::Diagnostic convert(mlir::Diagnostic &from, const SourceFile &file) {
+  attnc::Diagnostic d = file.at(0, from.str());
+  d.severity = from.getSeverity() == DiagnosticSeverity::Error     ? attnc::Diagnostic::Error
+               : from.getSeverity() == DiagnosticSeverity::Warning ? attnc::Diagnostic::Warning
+                                                                   : attnc::Diagnostic::Note;
+  auto place = from.getLocation()->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return d;
+  d.line = place.getLine();
+  d.column = place.getColumn();
+  StringRef rest = file.text();
+  for (unsigned i = 1; i < d.line; ++i)
+    rest = rest.split('\n').second;
+  d.expression = rest.split('\n').first.str();
+  d.caretOffset = d.column ? d.column - 1 : 0;
+  return d;
+}
+
+std::optional<Spec> parseAttnFile(MLIRContext &context, StringRef fileName, StringRef text,
+                                  Diagnostics &diagnostics) {
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect, math::MathDialect>();
+  if (!checkSourceSize(fileName, text, diagnostics))
+    return std::nullopt;
+  SourceFile file(fileName, text);
+  unsigned before = diagnostics.errorCount();
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    diagnostics.add(convert(d, file));
+    return success();
+  });
+  Spec spec;
+  spec.module = parseSourceString<ModuleOp>(text, ParserConfig(&context), fileName);
+  if (!spec.module) {
+    if (diagnostics.errorCount() == before)
+      diagnostics.add(file.at(0, "not a program in the attn dialect"));
+    return std::nullopt;
+  }
+  auto programs = llvm::to_vector(spec.module->getOps<attn::ProgramOp>());
+  if (programs.size() != 1) {
+    diagnostics.add(file.at(0, "the file holds " + std::to_string(programs.size()) +
+                                   " attn.program ops, one is needed"));
+    return std::nullopt;
+  }
+  spec.name = programs[0].getSymName().str();
+  spec.doc = programs[0].getDoc().value_or("").str();
+  return std::move(spec);
+}
+
+} // namespace attnc

@@ -1,0 +1,270 @@
+#include "compiler/frontend/bounds.h"
+
+namespace attnc {
+
+/// How many bounds of one side are kept.
+static constexpr size_t maxBounds = 4;
+/// How many minima, maxima and choices a proof looks through: each may double its work.
+static constexpr unsigned maxChoices = 6;
+/// How deep intervals are computed; deeper ones are unknown.
+static constexpr unsigned maxNesting = 1000;
+
+static void keep(std::vector<Polynomial> &bounds, std::optional<Polynomial> bound) {
+  if (bound && bounds.size() < maxBounds && !llvm::is_contained(bounds, *bound))
+    bounds.push_back(std::move(*bound));
+}
+
+Interval IntervalAnalysis::interval(const Scalar *scalar) {
+  auto it = known.find(scalar);
+  if (it != known.end())
+    return it->second;
+  if (nesting >= maxNesting)
+    return Interval::unknown();
+  ++nesting;
+  Interval result = compute(scalar);
+  --nesting;
+  known[scalar] = result;
+  return result;
+}
+
+Interval IntervalAnalysis::compute(const Scalar *scalar) {
+  switch (scalar->kind) {
+  case Scalar::Constant:
+    return scalar->type == ScalarType::Int ? Interval::of(Polynomial(scalar->integer))
+                                           : Interval::unknown();
+  case Scalar::Array: {
+    if (const Scalar *source = sources.lookup(scalar->array))
+      return interval(source);
+    auto it = leaves.find(scalar->array);
+    Interval unknown;
+    unknown.fromData = true;
+    return it == leaves.end() ? unknown : it->second;
+  }
+  case Scalar::Operation:
+    return ofOperation(scalar);
+  case Scalar::Poison:
+    return Interval::unknown();
+  }
+  return Interval::unknown();
+}
+
+Interval IntervalAnalysis::ofOperation(const Scalar *scalar) {
+  std::vector<Interval> args;
+  bool fromData = false;
+  for (const Scalar *arg : scalar->args) {
+    args.push_back(interval(arg));
+    fromData |= args.back().fromData;
+  }
+  Interval result;
+  if (scalar->type == ScalarType::Int) {
+    switch (scalar->op) {
+    case ScalarOp::Add:
+      result = add(args[0], args[1]);
+      break;
+    case ScalarOp::Sub:
+      result = add(args[0], negate(args[1]));
+      break;
+    case ScalarOp::Neg:
+      result = negate(args[0]);
+      break;
+    case ScalarOp::Mul:
+      result = multiply(args[0], args[1]);
+      break;
+    case ScalarOp::FloorDiv:
+      result = floorDivide(args[0], args[1]);
+      break;
+    case ScalarOp::Mod:
+      result = modulo(args[0], args[1]);
+      break;
+    case ScalarOp::Min:
+      result = minimum(args[0], args[1]);
+      break;
+    case ScalarOp::Max:
+      result = maximum(args[0], args[1]);
+      break;
+    case ScalarOp::Abs:
+      result = maximum(args[0], negate(args[0]));
+      keep(result.lower, Polynomial(0));
+      break;
+    case ScalarOp::Where:
+      result = hull(args[1], args[2]);
+      break;
+    default:
+      break;
+    }
+  }
+  result.fromData = fromData;
+  return result;
+}
+
+bool IntervalAnalysis::provesAtLeast(const Interval &value, const Polynomial &bound) {
+  return llvm::any_of(value.lower,
+                      [&](const Polynomial &low) { return facts.provesAtMost(bound, low); });
+}
+
+bool IntervalAnalysis::provesAtMost(const Interval &value, const Polynomial &bound) {
+  return llvm::any_of(value.upper,
+                      [&](const Polynomial &high) { return facts.provesAtMost(high, bound); });
+}
+
+/// The expression that an array was computed from, if it is known.
+const Scalar *IntervalAnalysis::resolved(const Scalar *scalar) const {
+  while (scalar->kind == Scalar::Array)
+    if (const Scalar *source = sources.lookup(scalar->array))
+      scalar = source;
+    else
+      break;
+  return scalar;
+}
+
+bool IntervalAnalysis::provesAtLeast(const Scalar *scalar, const Polynomial &bound,
+                                     unsigned depth) {
+  if (provesAtLeast(interval(scalar), bound))
+    return true;
+  const Scalar *s = resolved(scalar);
+  if (s->kind != Scalar::Operation || s->type != ScalarType::Int || depth >= maxChoices)
+    return false;
+  auto side = [&](unsigned i) { return provesAtLeast(s->args[i], bound, depth + 1); };
+  return (s->op == ScalarOp::Min && side(0) && side(1)) ||
+         (s->op == ScalarOp::Max && (side(0) || side(1))) ||
+         (s->op == ScalarOp::Where && side(1) && side(2));
+}
+
+bool IntervalAnalysis::provesAtMost(const Scalar *scalar, const Polynomial &bound, unsigned depth) {
+  if (provesAtMost(interval(scalar), bound))
+    return true;
+  const Scalar *s = resolved(scalar);
+  if (s->kind != Scalar::Operation || s->type != ScalarType::Int || depth >= maxChoices)
+    return false;
+  auto side = [&](unsigned i) { return provesAtMost(s->args[i], bound, depth + 1); };
+  return (s->op == ScalarOp::Max && side(0) && side(1)) ||
+         (s->op == ScalarOp::Min && (side(0) || side(1))) ||
+         (s->op == ScalarOp::Where && side(1) && side(2));
+}
+
+Interval IntervalAnalysis::add(const Interval &a, const Interval &b) {
+  Interval result;
+  if (a.exact && b.exact)
+    if (auto sum = Polynomial::add(*a.exact, *b.exact))
+      return Interval::of(*sum);
+  for (const Polynomial &x : a.lower)
+    for (const Polynomial &y : b.lower)
+      keep(result.lower, Polynomial::add(x, y));
+  for (const Polynomial &x : a.upper)
+    for (const Polynomial &y : b.upper)
+      keep(result.upper, Polynomial::add(x, y));
+  return result;
+}
+
+Interval IntervalAnalysis::negate(const Interval &a) { return scale(a, Polynomial(-1)); }
+
+/// Multiplies by an exact value whose sign is known; nothing is known otherwise.
+Interval IntervalAnalysis::scale(const Interval &a, const Polynomial &factor) {
+  Interval result;
+  if (a.exact)
+    if (auto product = Polynomial::multiply(*a.exact, factor))
+      return Interval::of(*product);
+  bool positive = facts.provesNotNegative(factor);
+  if (!positive && !facts.provesAtMost(factor, Polynomial(0)))
+    return result;
+  for (const Polynomial &x : positive ? a.lower : a.upper)
+    keep(result.lower, Polynomial::multiply(x, factor));
+  for (const Polynomial &x : positive ? a.upper : a.lower)
+    keep(result.upper, Polynomial::multiply(x, factor));
+  return result;
+}
+
+Interval IntervalAnalysis::multiply(const Interval &a, const Interval &b) {
+  if (b.exact)
+    return scale(a, *b.exact);
+  if (a.exact)
+    return scale(b, *a.exact);
+  Interval result;
+  if (!provesAtLeast(a, Polynomial(0)) || !provesAtLeast(b, Polynomial(0)))
+    return result;
+  keep(result.lower, Polynomial(0));
+  for (const Polynomial &x : a.upper)
+    for (const Polynomial &y : b.upper)
+      keep(result.upper, Polynomial::multiply(x, y));
+  return result;
+}
+
+Interval IntervalAnalysis::floorDivide(const Interval &a, const Interval &b) {
+  Interval result;
+  if (!provesAtLeast(b, Polynomial(1)))
+    return result;
+  if (a.exact && b.exact)
+    if (auto quotient = facts.quotient(*a.exact, *b.exact))
+      return Interval::of(*quotient);
+  // a // b lies between 0 and a, whatever the sign of a.
+  if (provesAtLeast(a, Polynomial(0)))
+    keep(result.lower, Polynomial(0));
+  for (const Polynomial &low : a.lower)
+    if (facts.provesAtMost(low, Polynomial(0)))
+      keep(result.lower, low);
+  for (const Polynomial &high : a.upper) {
+    if (b.exact)
+      // a <= quotient * b - 1 + rest with rest <= 0, so a // b <= quotient - 1.
+      if (auto next = Polynomial::add(facts.normalise(high), Polynomial(1)))
+        if (auto division = next->divide(facts.normalise(*b.exact)))
+          if (facts.provesAtMost(division->rest, Polynomial(0)))
+            keep(result.upper, Polynomial::subtract(division->quotient, Polynomial(1)));
+    if (auto constant = b.exact ? facts.normalise(*b.exact).constant() : std::nullopt)
+      // a <= quotient * b + rest with a constant rest, so a // b <= quotient + rest // b.
+      if (auto division = facts.normalise(high).divide(Polynomial(*constant)))
+        if (auto rest = division->rest.constant())
+          keep(result.upper,
+               Polynomial::add(division->quotient,
+                               Polynomial(llvm::divideFloorSigned(*rest, *constant))));
+    if (facts.provesNotNegative(high))
+      keep(result.upper, high);
+  }
+  return result;
+}
+
+Interval IntervalAnalysis::modulo(const Interval &a, const Interval &b) {
+  Interval result;
+  if (!provesAtLeast(b, Polynomial(1)))
+    return result;
+  keep(result.lower, Polynomial(0));
+  for (const Polynomial &high : b.upper)
+    keep(result.upper, Polynomial::subtract(high, Polynomial(1)));
+  if (provesAtLeast(a, Polynomial(0)))
+    for (const Polynomial &high : a.upper)
+      keep(result.upper, high);
+  return result;
+}
+
+Interval IntervalAnalysis::minimum(const Interval &a, const Interval &b) {
+  Interval result = hull(a, b);
+  result.upper.clear();
+  for (const Interval *side : {&a, &b})
+    for (const Polynomial &high : side->upper)
+      keep(result.upper, high);
+  return result;
+}
+
+Interval IntervalAnalysis::maximum(const Interval &a, const Interval &b) {
+  Interval result = hull(a, b);
+  result.lower.clear();
+  for (const Interval *side : {&a, &b})
+    for (const Polynomial &low : side->lower)
+      keep(result.lower, low);
+  return result;
+}
+
+/// The bounds that hold for both.
+Interval IntervalAnalysis::hull(const Interval &a, const Interval &b) {
+  Interval result;
+  for (auto [x, y] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const Polynomial &low : x->lower)
+      if (provesAtLeast(*y, low))
+        keep(result.lower, low);
+    for (const Polynomial &high : x->upper)
+      if (provesAtMost(*y, high))
+        keep(result.upper, high);
+  }
+  return result;
+}
+
+} // namespace attnc

@@ -1,0 +1,65 @@
+// Intervals of integer expressions, with ends that are polynomials in sizes.
+#ifndef ATTNC_COMPILER_FRONTEND_BOUNDS_H
+#define ATTNC_COMPILER_FRONTEND_BOUNDS_H
+
+#include "compiler/frontend/scalar.h"
+#include "compiler/frontend/size_facts.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace attnc {
+
+/// What is known about the value of an integer expression. All the bounds hold.
+struct Interval {
+  /// Polynomials that the value is never below (above); none known if empty.
+  std::vector<Polynomial> lower, upper;
+  /// The value itself, if it is a polynomial in sizes.
+  std::optional<Polynomial> exact;
+  /// True if the value depends on the contents of a tensor.
+  bool fromData = false;
+
+  static Interval of(const Polynomial &value) { return {{value}, {value}, value, false}; }
+  static Interval unknown() { return {}; }
+};
+
+/// Computes the intervals of scalar expressions. Array operands are described by `setLeaf`.
+class IntervalAnalysis {
+public:
+  explicit IntervalAnalysis(SizeFacts &facts) : facts(facts) {}
+
+  void setLeaf(mlir::Value array, Interval interval) { leaves[array] = std::move(interval); }
+  /// `array` holds the values of `scalar`.
+  void setLeaf(mlir::Value array, const Scalar *scalar) { sources[array] = scalar; }
+  /// To be called when facts were added: intervals are computed anew.
+  void forget() { known.clear(); }
+  Interval interval(const Scalar *scalar);
+
+  /// Of a minimum, a maximum or a choice, each side may be proven in its own way.
+  bool provesAtLeast(const Scalar *scalar, const Polynomial &bound, unsigned depth = 0);
+  bool provesAtMost(const Scalar *scalar, const Polynomial &bound, unsigned depth = 0);
+
+private:
+  bool provesAtLeast(const Interval &value, const Polynomial &bound);
+  bool provesAtMost(const Interval &value, const Polynomial &bound);
+  const Scalar *resolved(const Scalar *scalar) const;
+  Interval compute(const Scalar *scalar);
+  Interval ofOperation(const Scalar *scalar);
+  Interval add(const Interval &a, const Interval &b);
+  Interval negate(const Interval &a);
+  Interval multiply(const Interval &a, const Interval &b);
+  Interval scale(const Interval &a, const Polynomial &factor);
+  Interval floorDivide(const Interval &a, const Interval &b);
+  Interval modulo(const Interval &a, const Interval &b);
+  Interval minimum(const Interval &a, const Interval &b);
+  Interval maximum(const Interval &a, const Interval &b);
+  Interval hull(const Interval &a, const Interval &b);
+
+  SizeFacts &facts;
+  llvm::DenseMap<mlir::Value, Interval> leaves;
+  llvm::DenseMap<mlir::Value, const Scalar *> sources;
+  llvm::DenseMap<const Scalar *, Interval> known;
+  unsigned nesting = 0;
+};
+
+} // namespace attnc
+
+#endif

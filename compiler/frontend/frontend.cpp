@@ -1,0 +1,22 @@
+#include "compiler/frontend/frontend.h"
+#include "compiler/frontend/program_builder.h"
+#include "compiler/frontend/source_limits.h"
+
+namespace attnc {
+
+std::optional<Spec> parseSpec(mlir::MLIRContext &context, llvm::StringRef fileName,
+                              llvm::StringRef text, const Overrides &overrides,
+                              Diagnostics &diagnostics) {
+  context.loadDialect<attn::AttnDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+  if (!checkSourceSize(fileName, text, diagnostics))
+    return std::nullopt;
+  unsigned before = diagnostics.errorCount();
+  SourceFile file(fileName, text);
+  std::optional<JsonValue> root = parseJson(file, diagnostics);
+  if (!root)
+    return std::nullopt;
+  auto spec = ProgramBuilder(context, file, *root, overrides, diagnostics).build();
+  return diagnostics.errorCount() == before ? std::move(spec) : std::nullopt;
+}
+
+} // namespace attnc

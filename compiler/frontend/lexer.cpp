@@ -1,0 +1,234 @@
+#include "compiler/frontend/lexer.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/Error.h"
+
+using llvm::StringRef;
+
+namespace attnc {
+
+Diagnostic SourceText::at(size_t offset, std::string message, std::string remedy) const {
+  offset = std::min(offset, content.size());
+  Diagnostic d;
+  if (file)
+    d = file->at(string->textOffset(offset), std::move(message), std::move(remedy));
+  else
+    d.file = origin, d.message = std::move(message), d.remedy = std::move(remedy);
+  // Very long statements are cut around the caret, since a finding is kept and printed.
+  constexpr size_t reach = 200;
+  size_t begin = offset > reach ? offset - reach : 0;
+  d.expression = content.substr(begin, 2 * reach).str();
+  d.caretOffset = static_cast<unsigned>(offset - begin);
+  return d;
+}
+
+SourceFile::Position SourceText::position(size_t offset) const {
+  return file ? file->position(string->textOffset(offset)) : SourceFile::Position{0, 0};
+}
+
+/// Decodes the character at `at`; returns its length, or 0 if it is not valid UTF-8.
+static unsigned decode(StringRef text, size_t at, llvm::UTF32 &code) {
+  auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data() + at);
+  auto *cursor = begin;
+  auto *end = reinterpret_cast<const llvm::UTF8 *>(text.data() + text.size());
+  if (llvm::convertUTF8Sequence(&cursor, end, &code, llvm::strictConversion) != llvm::conversionOK)
+    return 0;
+  return static_cast<unsigned>(cursor - begin);
+}
+
+/// Letters of any script; not the signs, punctuation and operators that look like ASCII ones.
+static bool isLetter(llvm::UTF32 c) {
+  if (c < 0x80)
+    return llvm::isAlpha(static_cast<char>(c)) || c == '_';
+  bool latinSign = (c < 0xC0 && c != 0xB5) || c == 0xD7 || c == 0xF7;
+  bool sign = (c >= 0x2000 && c < 0x2C00) || (c >= 0x3000 && c < 0x3040) ||
+              (c >= 0xE000 && c < 0xF900) || c >= 0xFE00;
+  return !latinSign && !sign;
+}
+
+static size_t nameLength(StringRef text, size_t at) {
+  size_t end = at;
+  while (end < text.size()) {
+    llvm::UTF32 code = 0;
+    unsigned length = decode(text, end, code);
+    bool digit = end > at && llvm::isDigit(text[end]);
+    if (!length || !(digit || isLetter(code)))
+      break;
+    end += length;
+  }
+  return end - at;
+}
+
+bool isIdentifier(StringRef text) {
+  return !text.empty() && text.size() <= maxNameLength && nameLength(text, 0) == text.size();
+}
+
+namespace {
+
+class Lexer {
+public:
+  Lexer(const SourceText &source, Diagnostics &diagnostics)
+      : source(source), text(source.text()), diagnostics(diagnostics) {}
+
+  bool run() {
+    while (true) {
+      while (at < text.size() && StringRef(" \t\n\r").contains(text[at]))
+        ++at;
+      if (at >= text.size())
+        break;
+      if (!next())
+        return false;
+    }
+    push(Token::End, 0);
+    return true;
+  }
+
+  std::vector<Token> tokens;
+
+private:
+  bool next() {
+    char c = text[at];
+    if (llvm::isDigit(c) || (c == '.' && at + 1 < text.size() && llvm::isDigit(text[at + 1])))
+      return number();
+    if (size_t length = nameLength(text, at))
+      return name(length);
+    for (StringRef symbol : {"**", "//", "<=", ">=", "==", "!="})
+      if (text.substr(at).starts_with(symbol)) {
+        push(Token::Symbol, 2);
+        return true;
+      }
+    if (StringRef("+-*/%<>=()[],").contains(c)) {
+      push(Token::Symbol, 1);
+      return true;
+    }
+    return unknown();
+  }
+
+  Token &push(Token::Kind kind, size_t length) {
+    Token token;
+    token.kind = kind;
+    token.begin = static_cast<uint32_t>(at);
+    token.end = static_cast<uint32_t>(at + length);
+    token.text = text.substr(at, length);
+    at += length;
+    tokens.push_back(token);
+    return tokens.back();
+  }
+
+  bool fail(std::string message, std::string remedy = "") {
+    diagnostics.add(source.at(at, std::move(message), std::move(remedy)));
+    return false;
+  }
+
+  bool name(size_t length) {
+    if (length > maxNameLength)
+      return fail("a name of " + std::to_string(length) + " bytes",
+                  "names have at most " + std::to_string(maxNameLength));
+    push(Token::Name, length);
+    return true;
+  }
+
+  size_t digits(size_t from) const {
+    size_t end = from;
+    while (end < text.size() && llvm::isDigit(text[end]))
+      ++end;
+    return end;
+  }
+
+  bool number() {
+    size_t end = digits(at);
+    bool real = false;
+    if (end < text.size() && text[end] == '.') {
+      real = true;
+      end = digits(end + 1);
+    }
+    if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+      size_t exponent = end + 1;
+      if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-'))
+        ++exponent;
+      if (digits(exponent) > exponent) {
+        real = true;
+        end = digits(exponent);
+      }
+    }
+    StringRef digitsText = text.slice(at, end);
+    if (nameLength(text, end))
+      return fail("'" + text.slice(at, end + nameLength(text, end)).str() +
+                      "' is neither a number nor a name",
+                  "write a product with `*`; names begin with a letter");
+    return real ? realNumber(digitsText) : integer(digitsText);
+  }
+
+  bool integer(StringRef digitsText) {
+    int64_t value = 0;
+    if (digitsText.getAsInteger(10, value))
+      return fail("the integer " + digitsText.take_front(40).str() + " is out of range",
+                  "integers have 64 bits; write a real number as 1e20");
+    Token &token = push(Token::Integer, digitsText.size());
+    token.integer = value;
+    token.real = static_cast<double>(value);
+    return true;
+  }
+
+  bool realNumber(StringRef digitsText) {
+    llvm::APFloat value(llvm::APFloat::IEEEdouble());
+    auto status = value.convertFromString(digitsText, llvm::APFloat::rmNearestTiesToEven);
+    if (!status) {
+      llvm::consumeError(status.takeError());
+      return fail("'" + digitsText.take_front(40).str() + "' is not a number");
+    }
+    if (value.isInfinity())
+      return fail("the number " + digitsText.take_front(40).str() + " is out of range",
+                  "write `inf` for infinity");
+    push(Token::Real, digitsText.size()).real = value.convertToDouble();
+    return true;
+  }
+
+  bool unknown() {
+    struct Hint {
+      StringRef spelling, remedy;
+    };
+    static constexpr Hint hints[] = {
+        {"&", "write `and`"},
+        {"|", "write `or`"},
+        {"!", "write `not`, or `!=`"},
+        {"^", "write a power with `**`"},
+        {"?", "write where(condition, a, b)"},
+        {".", "sizes are size(d); there are no members"},
+        {"\xE2\x88\x92", "this is a typographic minus: write `-`"},
+        {"\xC3\x97", "write `*`"},
+        {"\xC2\xB7", "write `*`"},
+        {"\xE2\x89\xA4", "write `<=`"},
+        {"\xE2\x89\xA5", "write `>=`"},
+        {"\xE2\x89\xA0", "write `!=`"},
+        {"\xE2\x88\x9E", "write `inf`"},
+    };
+    for (const Hint &hint : hints)
+      if (text.substr(at).starts_with(hint.spelling))
+        return fail("unexpected '" + hint.spelling.str() + "'", hint.remedy.str());
+    llvm::UTF32 code = 0;
+    unsigned length = decode(text, at, code);
+    if (!length)
+      return fail("invalid UTF-8");
+    if (code < 0x20 || code == 0x7F)
+      return fail("unexpected control character U+" + llvm::utohexstr(code, false, 4));
+    return fail("unexpected '" + text.substr(at, length).str() + "'");
+  }
+
+  const SourceText &source;
+  StringRef text;
+  Diagnostics &diagnostics;
+  size_t at = 0;
+};
+
+} // namespace
+
+std::optional<std::vector<Token>> tokenize(const SourceText &text, Diagnostics &diagnostics) {
+  Lexer lexer(text, diagnostics);
+  if (!lexer.run())
+    return std::nullopt;
+  return std::move(lexer.tokens);
+}
+
+} // namespace attnc

@@ -1,0 +1,203 @@
+// From the JSON of a spec to an attn.program: names, types, checks.
+#ifndef ATTNC_COMPILER_FRONTEND_PROGRAM_BUILDER_H
+#define ATTNC_COMPILER_FRONTEND_PROGRAM_BUILDER_H
+
+#include "compiler/frontend/bounds.h"
+#include "compiler/frontend/expression.h"
+#include "compiler/frontend/frontend.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace attnc {
+
+/// What a name stands for.
+struct Symbol {
+  enum Kind { Dim, Input, Param, Let, Result, Wrong };
+  Kind kind = Wrong; // Wrong: its declaration had errors, which have been reported
+  bool used = false;
+  /// Where it is declared, in bytes of the file.
+  size_t offset = 0;
+  /// Of a dim: the extent if it is static.
+  std::optional<int64_t> extent;
+  /// Of an input: its array.
+  mlir::Value array;
+  /// Of an input or a labelled result: the dims in the order of its subscripts.
+  llvm::SmallVector<mlir::StringAttr> axes;
+  bool labelled = false;
+  /// Of a let: its declaration.
+  const JsonMember *let = nullptr;
+  /// Of a param, a let or a result: its value.
+  const Scalar *value = nullptr;
+};
+
+/// The text that an expression is evaluated from, and what it may use.
+struct NameScope {
+  const SourceText &text;
+  enum Names { Sizes, Body } names;
+};
+
+/// Builds the program of one spec. Every statement is checked even after errors: what is wrong is
+/// reported once and stands for anything afterwards.
+class ProgramBuilder {
+public:
+  ProgramBuilder(mlir::MLIRContext &context, const SourceFile &file, const JsonValue &root,
+                 const Overrides &overrides, Diagnostics &diagnostics);
+
+  std::optional<Spec> build();
+
+private:
+  // program_builder.cpp: sections in order, the finished program.
+  bool checkSections();
+  void readHeading();
+  void createProgram();
+  void warnUnused();
+  void eraseUnused();
+  bool verifyModule();
+
+  // declarations.cpp: types, dims, inputs.
+  void declareTypes();
+  void declareInputs();
+  void declareDims();
+  bool checkNumberOfDims();
+  void applyOverrides();
+  void createInputs();
+  mlir::Type lookupType(llvm::StringRef name);
+  mlir::Type requireType(const SourceText &text, const PlacedName &name);
+  std::optional<int64_t> dimExtent(const JsonMember &dim);
+  bool checkStaticSize(llvm::ArrayRef<mlir::StringAttr> dims, const Diagnostic &place);
+  bool checkExtent(int64_t extent, const Diagnostic &place);
+  Symbol *declare(llvm::StringRef name, Symbol::Kind kind, size_t offset);
+
+  // params.cpp: let, params, require.
+  void declareLets();
+  const JsonValue *integerLet(llvm::StringRef name);
+  int64_t letValue(const JsonMember &let);
+  void resolveLet(const JsonMember &let);
+  void declareParams();
+  void declareParam(const JsonMember &param);
+  void readRequires();
+  void readRequire(const JsonValue &text);
+  void assume(const Scalar *condition);
+  const Scalar *paramDefault(const NameScope &scope, const SyntaxExpr &value, ScalarType type);
+
+  // statements.cpp: the body; names, operators.
+  void buildBody();
+  void buildStatement(const JsonValue &text);
+  void assign(const SourceText &text, const Statement &statement, const Scalar *value,
+              mlir::Operation *before);
+  mlir::Operation *lastOperation();
+  bool isFresh(mlir::Value array, mlir::Operation *before);
+  bool checkLabel(const SourceText &text, const Statement &statement,
+                  llvm::ArrayRef<mlir::StringAttr> dims);
+  const Scalar *evaluate(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *evaluateNode(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *evaluateName(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *evaluateBinary(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *divideWhole(const NameScope &scope, const SyntaxExpr &expr, ScalarOp op,
+                            const Scalar *a, const Scalar *b);
+  const Scalar *power(const NameScope &scope, const SyntaxExpr &expr, const Scalar *a,
+                      const Scalar *b);
+  const Scalar *unknownName(const NameScope &scope, llvm::StringRef name, size_t place,
+                            bool wantsDim = false);
+
+  // calls.cpp: functions and reductions.
+  const Scalar *evaluateCall(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *sizeOf(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *callScalar(const NameScope &scope, const SyntaxExpr &expr);
+  llvm::SmallVector<const Scalar *> arguments(const NameScope &scope, const SyntaxExpr &expr,
+                                              ScalarType &type);
+  const Scalar *castTo(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *reduce(const NameScope &scope, const SyntaxExpr &expr);
+  const Scalar *reduceArray(const NameScope &scope, const SyntaxExpr &expr, const Scalar *operand,
+                            llvm::ArrayRef<mlir::StringAttr> dims);
+  const Scalar *reduceMissing(const NameScope &scope, const SyntaxExpr &expr, const Scalar *value,
+                              mlir::StringAttr dim);
+  std::optional<llvm::SmallVector<mlir::StringAttr>> reducedDims(const NameScope &scope,
+                                                                 const SyntaxExpr &list);
+
+  // reads.cpp: subscripts and the proof that they stay inside.
+  const Scalar *evaluateRead(const NameScope &scope, const SyntaxExpr &expr);
+  bool checkSubscript(const NameScope &scope, const SyntaxExpr &read, const SyntaxExpr &subscript,
+                      mlir::StringAttr axis, const Scalar *value, bool &inside);
+  std::optional<double> otherwiseValue(const NameScope &scope, const SyntaxExpr &read,
+                                       ScalarType type);
+  /// One subscript of a read: a dim, or an integer array.
+  struct Subscript {
+    mlir::StringAttr dim;
+    mlir::Value value;
+    bool inside = true; // proven to stay within the axis
+  };
+  bool checkRead(const NameScope &scope, const SyntaxExpr &expr, const Symbol &symbol);
+  std::optional<Subscript> evaluateSubscript(const NameScope &scope, const SyntaxExpr &read,
+                                             const SyntaxExpr &arg, mlir::StringAttr axis);
+  const Scalar *readAt(mlir::Location loc, mlir::Value source,
+                       const llvm::SmallDenseMap<mlir::StringAttr, Subscript> &subscripts,
+                       std::optional<double> otherwise);
+  const Scalar *readWhole(const NameScope &scope, const SyntaxExpr &expr, const Symbol &symbol);
+  mlir::Value plainRead(mlir::Location loc, mlir::Value source, llvm::StringRef name);
+
+  // outputs.cpp: outputs, grad, schedule, reference.
+  void createOutputs();
+  void createOutput(const JsonMember &output);
+  void readGrad();
+  void readReference();
+
+  // Shared.
+  const JsonValue *section(llvm::StringRef key, JsonValue::Kind kind);
+  bool expectKind(const JsonValue &value, JsonValue::Kind kind, llvm::StringRef what,
+                  llvm::StringRef remedy);
+  void report(const NameScope &scope, size_t place, std::string message, std::string remedy = "");
+  void report(Diagnostic diagnostic) { diagnostics.add(std::move(diagnostic)); }
+  const Scalar *wrong(const NameScope &scope, size_t place, std::string message,
+                      std::string remedy = "");
+  void markWrong(llvm::StringRef name);
+  void markWordsWrong(llvm::StringRef text);
+  mlir::Location locate(const NameScope &scope, size_t place, llvm::StringRef name = "");
+  mlir::Location locate(size_t offset, llvm::StringRef name);
+  mlir::Value materialise(mlir::Location loc, const Scalar *value);
+  mlir::Value indexOf(mlir::StringAttr dim, mlir::Location loc);
+  const Scalar *sizeOfDim(mlir::StringAttr dim, mlir::Location loc);
+  Polynomial sizePolynomial(mlir::StringAttr dim);
+  Symbol *lookup(llvm::StringRef name);
+  mlir::StringAttr dimNamed(llvm::StringRef name);
+  /// The names of these kinds, to suggest near ones.
+  std::vector<std::string> namesOf(llvm::function_ref<bool(Symbol::Kind)> wanted);
+  std::vector<std::string> namesOf(Symbol::Kind kind) {
+    return namesOf([=](Symbol::Kind k) { return k == kind; });
+  }
+  attn::ArrayType arrayType(llvm::ArrayRef<mlir::StringAttr> dims, ScalarType type);
+
+  mlir::MLIRContext &context;
+  const SourceFile &file;
+  const JsonValue &root;
+  const Overrides &overrides;
+  Diagnostics &diagnostics;
+
+  Spec spec;
+  mlir::OpBuilder builder;
+  attn::ProgramOp program;
+  llvm::StringMap<mlir::Type> types;
+  /// In order of declaration; dims as the program lists them.
+  llvm::MapVector<mlir::StringAttr, Symbol> symbols;
+  std::map<std::string, ArrayTypeSyntax> inputTypes;
+  llvm::StringSet<> reportedNames;
+  std::vector<std::string> letsInProgress;
+  unsigned evaluationDepth = 0;
+  /// A statement could not be read at all, so nothing is said about results that are missing.
+  bool bodyIncomplete = false;
+
+  ScalarFactory scalars;
+  SizeFacts facts;
+  IntervalAnalysis intervals{facts};
+  llvm::DenseMap<mlir::StringAttr, mlir::Value> indices, sizes;
+  llvm::DenseMap<mlir::Value, mlir::Value> reads;
+};
+
+/// The names of the functions of expressions, reductions included.
+llvm::ArrayRef<llvm::StringRef> functionNames();
+bool isFunctionName(llvm::StringRef name);
+
+} // namespace attnc
+
+#endif

@@ -1,0 +1,21 @@
+// Near names, for "did you mean".
+#ifndef ATTNC_COMPILER_FRONTEND_SUGGEST_H
+#define ATTNC_COMPILER_FRONTEND_SUGGEST_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace attnc {
+
+/// The candidate that is nearest to `name` by edit distance, or "" if none is near: at most one
+/// edit for names of up to three characters, two up to six, three beyond.
+std::string nearestName(llvm::StringRef name, llvm::ArrayRef<std::string> candidates);
+
+/// "did you mean 'x'?" for the nearest candidate, or `otherwise` if none is near.
+std::string didYouMean(llvm::StringRef name, llvm::ArrayRef<std::string> candidates,
+                       llvm::StringRef otherwise = "");
+
+} // namespace attnc
+
+#endif

@@ -1,0 +1,21 @@
+// The stream form of a nest: tiles, tensor cores, one pass over the stream.
+#ifndef ATTNC_COMPILER_SCHEDULE_LOWER_STREAM_H
+#define ATTNC_COMPILER_SCHEDULE_LOWER_STREAM_H
+
+#include "compiler/schedule/stream_schedule.h"
+
+namespace attnc::schedule {
+
+/// Lowers a nest that canLowerStream accepts to a kernel at the builder's insertion point, by its
+/// schedule (see StreamSchedule). A block computes `row_tile` rows of one cell of the grid dims. The
+/// extents of the row and stream dims must be below 2^31, and the tensors aligned as
+/// requiredAlignment says.
+mlir::FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, mlir::OpBuilder &builder);
+
+/// Bytes to which the pointer that is the kernel's argument `number`, and its strides, have to be
+/// aligned; 1 if it does not matter beyond the element's size.
+int64_t requiredAlignment(tile::KernelOp kernel, unsigned number);
+
+} // namespace attnc::schedule
+
+#endif

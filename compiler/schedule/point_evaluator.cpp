@@ -1,0 +1,372 @@
+#include "compiler/schedule/point_evaluator.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+static attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
+
+static Value constantOf(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+}
+
+Value foldIdentity(OpBuilder &builder, Location loc, red::FoldKind kind, Type type) {
+  if (auto real = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = real.getFloatSemantics();
+    bool negative = kind == red::FoldKind::Max;
+    APFloat value = kind == red::FoldKind::Add   ? APFloat::getZero(semantics)
+                    : kind == red::FoldKind::Mul ? APFloat::getOne(semantics)
+                                                 : APFloat::getInf(semantics, negative);
+    return arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, value));
+  }
+  int64_t value = 0;
+  switch (kind) {
+  case red::FoldKind::Add:
+  case red::FoldKind::Or:
+    value = 0;
+    break;
+  case red::FoldKind::Mul:
+  case red::FoldKind::And:
+    value = 1;
+    break;
+  case red::FoldKind::Max:
+    value = std::numeric_limits<int64_t>::min();
+    break;
+  case red::FoldKind::Min:
+    value = std::numeric_limits<int64_t>::max();
+    break;
+  }
+  return arith::ConstantOp::create(
+      builder, loc, type.isInteger(1) ? TypedAttr(builder.getBoolAttr(value))
+                                      : TypedAttr(builder.getI64IntegerAttr(value)));
+}
+
+Value foldCombine(OpBuilder &builder, Location loc, red::FoldKind kind, Value lhs, Value rhs) {
+  bool real = isa<FloatType>(lhs.getType());
+  switch (kind) {
+  case red::FoldKind::Add:
+    return real ? arith::AddFOp::create(builder, loc, lhs, rhs).getResult()
+                : arith::AddIOp::create(builder, loc, lhs, rhs).getResult();
+  case red::FoldKind::Mul:
+    return real ? arith::MulFOp::create(builder, loc, lhs, rhs).getResult()
+                : arith::MulIOp::create(builder, loc, lhs, rhs).getResult();
+  case red::FoldKind::Max:
+    return real ? arith::MaximumFOp::create(builder, loc, lhs, rhs).getResult()
+                : arith::MaxSIOp::create(builder, loc, lhs, rhs).getResult();
+  case red::FoldKind::Min:
+    return real ? arith::MinimumFOp::create(builder, loc, lhs, rhs).getResult()
+                : arith::MinSIOp::create(builder, loc, lhs, rhs).getResult();
+  case red::FoldKind::And:
+    return arith::AndIOp::create(builder, loc, lhs, rhs);
+  case red::FoldKind::Or:
+    return arith::OrIOp::create(builder, loc, lhs, rhs);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Value cloneScalars(OpBuilder &builder, attn::MapOp map, ValueRange operands, bool full) {
+  IRMapping mapping;
+  mapping.map(map.getBodyBlock()->getArguments(), operands);
+  for (Operation &op : map.getBodyBlock()->without_terminator()) {
+    auto side = op.getAttrOfType<BoolAttr>(red::kFullAttr);
+    if (auto select = dyn_cast<arith::SelectOp>(op); full && side && select) {
+      Value taken = side.getValue() ? select.getTrueValue() : select.getFalseValue();
+      mapping.map(select.getResult(), mapping.lookupOrDefault(taken));
+      continue;
+    }
+    Operation *copy = builder.clone(op, mapping);
+    // Parts of a statement are told apart by their place in it, not by the statement's name.
+    if (op.getResult(0) == map.getYielded())
+      copy->setLoc(map.getLoc());
+  }
+  return mapping.lookupOrDefault(map.getYielded());
+}
+
+PointEvaluator::PointEvaluator(red::NestOp nest, const KernelMemory &memory, OpBuilder &builder)
+    : nest(nest), memory(memory), builder(builder), scopes(1) {}
+
+Value *PointEvaluator::remembered(Value array) {
+  for (auto &scope : llvm::reverse(scopes))
+    if (auto found = scope.find(array); found != scope.end())
+      return &found->second;
+  return nullptr;
+}
+
+Value PointEvaluator::evaluate(Value array) {
+  if (Value *known = remembered(array))
+    return *known;
+  Value value = compute(array);
+  scopes.back()[array] = value;
+  return value;
+}
+
+Value PointEvaluator::compute(Value array) {
+  Operation *op = array.getDefiningOp();
+  if (!op || op->getBlock() != nest.getBodyBlock())
+    return computeCaptured(array);
+  return TypeSwitch<Operation *, Value>(op)
+      .Case([&](attn::ReadOp read) { return computeRead(read); })
+      .Case([&](attn::MapOp map) { return computeMap(map); })
+      .Case([&](attn::IndexOp index) { return indices.lookup(index.getDimAttr()); })
+      .Case([&](attn::SizeOp size) {
+        return memory.extent(builder, size.getLoc(), size.getDimAttr());
+      })
+      .Case([&](red::FoldOp fold) {
+        computeFolds(fold);
+        return *remembered(array);
+      });
+}
+
+// A param, or a tensor that the body names without subscripts.
+Value PointEvaluator::computeCaptured(Value array) {
+  if (array.getDefiningOp<attn::ParamOp>())
+    return memory.param(array);
+  if (auto size = array.getDefiningOp<attn::SizeOp>()) // of the domain
+    return memory.extent(builder, size.getLoc(), size.getDimAttr());
+  SmallVector<Value> subscripts;
+  for (StringAttr dim : tensorOf(array).dims)
+    subscripts.push_back(indices.lookup(dim));
+  Value at = memory.offset(builder, array.getLoc(), array, subscripts);
+  return tile::LoadOp::create(builder, array.getLoc(), arrayType(array).getElementType(),
+                              memory.pointer(array), at);
+}
+
+Value PointEvaluator::computeRead(attn::ReadOp read) {
+  Location loc = read.getLoc();
+  Value source = read.getSource();
+  SmallVector<Value> subscripts;
+  Value inside;
+  for (auto [axis, dim] : llvm::enumerate(tensorOf(source).dims)) {
+    if (StringAttr plain = read.subscriptDim(axis)) {
+      subscripts.push_back(indices.lookup(plain));
+      continue;
+    }
+    Value subscript = evaluate(read.subscriptValue(axis));
+    subscripts.push_back(subscript);
+    if (!read.getOtherwise())
+      continue;
+    // One unsigned comparison checks both ends.
+    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, subscript,
+                                       memory.extent(builder, loc, dim));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+  }
+  Type type = read.getType().getElementType();
+  auto load = [&](OpBuilder &b, Location at) -> Value {
+    return tile::LoadOp::create(b, at, type, memory.pointer(source),
+                                memory.offset(b, at, source, subscripts));
+  };
+  if (!inside)
+    return load(builder, loc);
+  double otherwise = read.getOtherwise()->convertToDouble();
+  auto guarded = scf::IfOp::create(
+      builder, loc, inside, [&](OpBuilder &b, Location at) { scf::YieldOp::create(b, at, load(b, at)); },
+      [&](OpBuilder &b, Location at) {
+        TypedAttr value = isa<FloatType>(type) ? TypedAttr(b.getFloatAttr(type, otherwise))
+                                               : TypedAttr(b.getIntegerAttr(type, otherwise));
+        Value constant = arith::ConstantOp::create(b, at, value);
+        scf::YieldOp::create(b, at, constant);
+      });
+  return guarded.getResult(0);
+}
+
+Value PointEvaluator::computeMap(attn::MapOp map) {
+  SmallVector<Value> operands;
+  for (Value operand : map.getOperands())
+    operands.push_back(evaluate(operand));
+  return cloneScalars(builder, map, operands, full);
+}
+
+//===----------------------------------------------------------------------===//
+// Folds
+//===----------------------------------------------------------------------===//
+
+bool PointEvaluator::isBound(attn::ArrayType type) const {
+  return llvm::all_of(type.getDims(), [&](StringAttr dim) { return indices.contains(dim); });
+}
+
+// A state brings along the other states of its pass whose points are known here; another fold runs
+// alone.
+SmallVector<red::FoldOp> PointEvaluator::foldsTogether(State wanted) {
+  SmallVector<State> states = nest.states();
+  if (!llvm::is_contained(states, wanted))
+    return {wanted};
+  SmallVector<State> together;
+  for (State state : states)
+    if (state.getDims() == wanted.getDims() && isBound(state.getType()) &&
+        !remembered(state.getResult()))
+      together.push_back(state);
+  return together;
+}
+
+void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying) {
+  auto varies = [&](StringAttr dim) { return llvm::is_contained(varying, dim); };
+  if (llvm::none_of(arrayType(array).getDims(), varies)) {
+    evaluate(array);
+    return;
+  }
+  Operation *op = array.getDefiningOp();
+  if (op && op->getBlock() == nest.getBodyBlock() && isa<attn::ReadOp, attn::MapOp>(op))
+    for (Value operand : op->getOperands())
+      if (!isa<attn::ReadOp>(op) || operand != cast<attn::ReadOp>(op).getSource())
+        hoist(operand, varying);
+}
+
+PointEvaluator::Domain PointEvaluator::domain(ValueRange args) {
+  Block *block = nest.getDomainBlock();
+  IRMapping mapping;
+  mapping.map(block->getArguments(), args);
+  for (Operation &op : block->without_terminator())
+    if (auto scalar = dyn_cast<red::ScalarOp>(op))
+      mapping.map(scalar.getResult(), evaluate(scalar.getArray()));
+    else if (!isa<attn::SizeOp>(op))
+      builder.clone(op, mapping);
+  auto bounds = cast<red::BoundsOp>(block->getTerminator());
+  Domain result;
+  for (auto [lo, hi] : llvm::zip(bounds.getLo(), bounds.getHi())) {
+    result.lo.push_back(mapping.lookupOrDefault(lo));
+    result.hi.push_back(mapping.lookupOrDefault(hi));
+  }
+  result.full = mapping.lookupOrDefault(bounds.getFull());
+  return result;
+}
+
+// The domain bounds a stream dim for the row at hand; elsewhere the extent does.
+std::pair<Value, Value> PointEvaluator::loopBounds(StringAttr dim, Location loc) {
+  Value zero = constantOf(builder, loc, 0);
+  Value extent = memory.extent(builder, loc, dim);
+  Block *domain = nest.getDomainBlock();
+  auto stream = llvm::find(nest.getStream(), dim);
+  SmallVector<Value> args;
+  for (StringAttr cell : nest.getGrid().getAsRange<StringAttr>())
+    args.push_back(indices.lookup(cell));
+  for (StringAttr row : nest.getRow().getAsRange<StringAttr>())
+    args.append(2, indices.lookup(row));
+  bool known = llvm::all_of(args, [](Value v) { return bool(v); });
+  if (!domain || stream == nest.getStream().end() || !known)
+    return {zero, extent};
+  args.append(2 * nest.getStream().size(), zero);
+  Domain bounds = this->domain(args);
+  unsigned at = stream - nest.getStream().begin();
+  Value lo = bounds.lo[at], hi = bounds.hi[at];
+  auto named = [&](StringRef end) { return attn::renamed(loc, (dim.getValue() + end).str()); };
+  lo = builder.createOrFold<arith::MaxSIOp>(named("_begin"), lo, zero);
+  hi = builder.createOrFold<arith::MinSIOp>(named("_end"), hi, extent);
+  return {lo, hi};
+}
+
+void PointEvaluator::computeFolds(State wanted) {
+  SmallVector<State> states = foldsTogether(wanted);
+  SmallVector<StringAttr> dims = attn::dimNames(wanted.getDims());
+  SmallVector<Value> init;
+  for (State state : states) {
+    for (Value operand : state.getFactors())
+      hoist(operand, dims);
+    if (Value exponent = state.getExponent())
+      hoist(exponent, dims);
+    if (Value reference = state.getReference())
+      if (!llvm::is_contained(states, reference.getDefiningOp<red::FoldOp>()))
+        evaluate(reference);
+    init.push_back(foldIdentity(builder, state.getLoc(), state.getKind(),
+                                state.getType().getElementType()));
+  }
+  SmallVector<Value> results = loops(dims, states, init);
+  for (auto [state, result] : llvm::zip(states, results))
+    scopes.back()[state.getResult()] = result;
+}
+
+SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, MutableArrayRef<State> states,
+                                         ValueRange init) {
+  if (dims.empty())
+    return step(states, init);
+  Location loc = states.front().getLoc();
+  auto [lo, hi] = loopBounds(dims.front(), loc);
+  Value one = constantOf(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, lo, hi, one, init);
+  loop.getInductionVar().setLoc(attn::renamed(loc, dims.front().getValue()));
+  for (auto [arg, state] : llvm::zip(loop.getRegionIterArgs(), states))
+    arg.setLoc(state.getLoc());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value outer = indices.lookup(dims.front());
+  indices[dims.front()] = loop.getInductionVar();
+  scopes.emplace_back();
+  SmallVector<Value> next = loops(dims.drop_front(), states, loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, loc, next);
+  scopes.pop_back();
+  if (outer)
+    indices[dims.front()] = outer;
+  else
+    indices.erase(dims.front());
+  return loop.getResults();
+}
+
+// The states after one more element, given their running values. A maximum that serves as reference
+// moves first; what was summed against the old one is rescaled.
+SmallVector<Value> PointEvaluator::step(MutableArrayRef<State> states, ValueRange running) {
+  SmallVector<Value> next(states.size());
+  for (auto [i, state] : llvm::enumerate(states)) {
+    if (state.getKind() == red::FoldKind::Add)
+      continue;
+    Value value = evaluate(state.getFactors().front());
+    std::string name = (attn::specName(state.getLoc()) + "_next").str();
+    next[i] = foldCombine(builder, attn::renamed(state.getLoc(), name), state.getKind(), running[i],
+                          value);
+  }
+  // Several sums share the exponent's weight and the rescaling factor.
+  DenseMap<Value, std::pair<Value, Value>> shared;
+  for (auto [i, state] : llvm::enumerate(states)) {
+    if (state.getKind() != red::FoldKind::Add)
+      continue;
+    Value weight, rescale;
+    if (Value reference = state.getReference()) {
+      auto &entry = shared[reference];
+      if (!entry.first) {
+        auto exp = [&](Value x, Value y, StringRef name) -> Value {
+          Location loc = attn::renamed(reference.getLoc(), name);
+          Value shifted = attn::SubOp::create(builder, loc, x, y);
+          return math::ExpOp::create(builder, loc, shifted);
+        };
+        auto found = llvm::find(states, reference.getDefiningOp<red::FoldOp>());
+        Value exponent = evaluate(state.getExponent());
+        if (found == states.end()) {
+          entry = {exp(exponent, evaluate(reference), "weight"), Value()};
+        } else {
+          unsigned at = found - states.begin();
+          entry = {exp(exponent, next[at], "weight"), exp(running[at], next[at], "rescale")};
+        }
+      }
+      std::tie(weight, rescale) = entry;
+    }
+    next[i] = addTerm(state, running[i], weight, rescale);
+  }
+  return next;
+}
+
+// running * rescale + product of factors * weight; the last product and the sum are one fma.
+Value PointEvaluator::addTerm(State state, Value running, Value weight, Value rescale) {
+  Location loc = state.getLoc();
+  if (rescale)
+    running = arith::MulFOp::create(builder, loc, running, rescale);
+  SmallVector<Value> factors;
+  for (Value factor : state.getFactors())
+    factors.push_back(evaluate(factor));
+  if (weight)
+    factors.push_back(weight);
+  bool real = isa<FloatType>(running.getType());
+  Value product = factors.front();
+  ArrayRef<Value> rest = ArrayRef<Value>(factors).drop_front();
+  while (!rest.empty() && (rest.size() > 1 || !real)) {
+    product = foldCombine(builder, loc, red::FoldKind::Mul, product, rest.front());
+    rest = rest.drop_front();
+  }
+  if (rest.empty())
+    return foldCombine(builder, loc, red::FoldKind::Add, running, product);
+  return math::FmaOp::create(builder, loc, product, rest.front(), running);
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,83 @@
+// Evaluates a nest's arrays at single points, as scalar code.
+#ifndef ATTNC_COMPILER_SCHEDULE_POINT_EVALUATOR_H
+#define ATTNC_COMPILER_SCHEDULE_POINT_EVALUATOR_H
+
+#include "compiler/schedule/kernel_memory.h"
+
+namespace attnc::schedule {
+
+/// Writes scalar code for elements of the arrays of a nest's body at the indices that are bound.
+/// Folds become loops; all states over the same dims run in one loop, sums of exponents rescaled
+/// when their running maximum moves. Whatever does not depend on a loop's indices is computed
+/// before the loop. A value is computed once where it is still in scope.
+class PointEvaluator {
+public:
+  PointEvaluator(red::NestOp nest, const KernelMemory &memory, mlir::OpBuilder &builder);
+
+  /// The index that the dim has from here on in the current scope.
+  void bind(mlir::StringAttr dim, mlir::Value index) { indices[dim] = index; }
+  mlir::Value index(mlir::StringAttr dim) const { return indices.lookup(dim); }
+
+  /// The element of `array` in the current scope, known from elsewhere.
+  void define(mlir::Value array, mlir::Value element) { scopes.back()[array] = element; }
+
+  /// From here on maps take the sides of their selects that hold in a full tile (red.full).
+  void assumeFull() { full = true; }
+
+  /// Computes now the parts of `array` that do not depend on the `varying` dims, to be found by later
+  /// evaluations in this scope or in copies of this evaluator.
+  void hoist(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> varying);
+
+  /// What the nest's domain says, given its block arguments.
+  struct Domain {
+    llvm::SmallVector<mlir::Value> lo, hi;
+    mlir::Value full;
+  };
+  Domain domain(mlir::ValueRange args);
+
+  /// The element of `array` at the bound indices of its dims, in its compute type.
+  mlir::Value evaluate(mlir::Value array);
+
+private:
+  using State = red::FoldOp;
+
+  mlir::Value compute(mlir::Value array);
+  mlir::Value computeRead(attn::ReadOp read);
+  mlir::Value computeMap(attn::MapOp map);
+  mlir::Value computeCaptured(mlir::Value array);
+  void computeFolds(State wanted);
+
+  llvm::SmallVector<State> foldsTogether(State wanted);
+  std::pair<mlir::Value, mlir::Value> loopBounds(mlir::StringAttr dim, mlir::Location loc);
+  llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::StringAttr> dims,
+                                       llvm::MutableArrayRef<State> states, mlir::ValueRange init);
+  llvm::SmallVector<mlir::Value> step(llvm::MutableArrayRef<State> states, mlir::ValueRange running);
+  mlir::Value addTerm(State state, mlir::Value running, mlir::Value weight, mlir::Value rescale);
+  bool isBound(attn::ArrayType type) const;
+  mlir::Value *remembered(mlir::Value array);
+
+  red::NestOp nest;
+  const KernelMemory &memory;
+  mlir::OpBuilder &builder;
+  llvm::DenseMap<mlir::StringAttr, mlir::Value> indices;
+  /// One table for each scope that is open; the innermost last.
+  llvm::SmallVector<llvm::DenseMap<mlir::Value, mlir::Value>> scopes;
+  bool full = false;
+};
+
+/// The identity of a fold: what an empty one yields.
+mlir::Value foldIdentity(mlir::OpBuilder &builder, mlir::Location loc, red::FoldKind kind,
+                         mlir::Type type);
+
+/// One step of a fold on scalars.
+mlir::Value foldCombine(mlir::OpBuilder &builder, mlir::Location loc, red::FoldKind kind,
+                        mlir::Value lhs, mlir::Value rhs);
+
+/// Clones the scalar region of a map; `operands` are its scalars. With `full`, a select that carries
+/// red.full is the side that the attribute names.
+mlir::Value cloneScalars(mlir::OpBuilder &builder, attn::MapOp map, mlir::ValueRange operands,
+                         bool full = false);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,145 @@
+#include "compiler/schedule/signature.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// The output that a nest's result is, or null if it is an intermediate.
+static attn::OutputOp outputOf(Value value) {
+  return value.hasOneUse() ? dyn_cast<attn::OutputOp>(*value.user_begin()) : attn::OutputOp();
+}
+
+// Intermediates are numbered where their names in the spec are not unique.
+static std::string intermediateName(Value value) {
+  auto nest = value.getDefiningOp<red::NestOp>();
+  attn::ProgramOp program = attn::programOf(nest);
+  llvm::StringSet<> taken;
+  for (Operation &op : *program.getBodyBlock())
+    if (auto input = dyn_cast<attn::InputOp>(op))
+      taken.insert(input.getName());
+    else if (auto output = dyn_cast<attn::OutputOp>(op))
+      taken.insert(output.getName());
+  for (auto other : program.getBodyBlock()->getOps<red::NestOp>()) {
+    for (auto [result, yielded] : llvm::zip(
+             other.getResults(),
+             cast<red::YieldOp>(other.getBodyBlock()->getTerminator()).getValues())) {
+      if (outputOf(result))
+        continue;
+      std::string base = attn::specName(yielded.getLoc()).str();
+      if (base.empty())
+        base = "value";
+      std::string name = base;
+      for (unsigned i = 2; !taken.insert(name).second; ++i)
+        name = base + "_" + std::to_string(i);
+      if (result == value)
+        return name;
+    }
+  }
+  llvm_unreachable("a nest's result belongs to its program");
+}
+
+Tensor tensorOf(Value value) {
+  auto type = cast<attn::ArrayType>(value.getType());
+  Tensor tensor;
+  if (auto input = value.getDefiningOp<attn::InputOp>()) {
+    tensor.kind = Tensor::Kind::Input;
+    tensor.name = input.getName().str();
+    tensor.element = type.getElementType();
+    llvm::append_range(tensor.dims, type.getDims());
+  } else if (attn::OutputOp output = outputOf(value)) {
+    tensor.kind = Tensor::Kind::Output;
+    tensor.name = output.getName().str();
+    tensor.element = output.getType();
+    tensor.dims = attn::dimNames(output.getDims());
+  } else {
+    tensor.kind = Tensor::Kind::Intermediate;
+    tensor.name = intermediateName(value);
+    tensor.element = type.getElementType();
+    llvm::append_range(tensor.dims, type.getDims());
+  }
+  return tensor;
+}
+
+std::string cIdentifier(StringRef text) {
+  std::string result;
+  for (unsigned char c : text.bytes())
+    if (llvm::isAlnum(c) || c == '_')
+      result += c;
+    else
+      result += "_u" + llvm::utohexstr(c);
+  if (result.empty() || llvm::isDigit(result.front()))
+    result.insert(0, "_");
+  return result;
+}
+
+std::string kernelName(red::NestOp nest) {
+  std::string name = cIdentifier(attn::programOf(nest).getSymName());
+  for (Value result : nest.getResults())
+    name += "_" + cIdentifier(tensorOf(result).name);
+  return name;
+}
+
+KernelSignature::KernelSignature(red::NestOp nest) {
+  llvm::SmallDenseSet<StringAttr> dims;
+  for (ArrayAttr role : {nest.getGrid(), nest.getRow(), nest.getStream(), nest.getInner()})
+    dims.insert(role.getAsRange<StringAttr>().begin(), role.getAsRange<StringAttr>().end());
+  auto addTensor = [&](Value array) {
+    Tensor tensor = tensorOf(array);
+    std::string name = cIdentifier(tensor.name);
+    list.push_back({KernelArg::Kind::Pointer, name, array, 0, {}});
+    for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis)
+      list.push_back(
+          {KernelArg::Kind::Stride, name + "_stride" + std::to_string(axis), array, axis, {}});
+    dims.insert(tensor.dims.begin(), tensor.dims.end());
+  };
+  llvm::SetVector<Value> captures = nest.captures();
+  for (Value value : captures)
+    if (!value.getDefiningOp<attn::ParamOp>())
+      addTensor(value);
+  for (Value result : nest.getResults())
+    addTensor(result);
+  nest.walk([&](attn::SizeOp size) { dims.insert(size.getDimAttr()); });
+
+  for (auto dim : attn::programOf(nest).getDims().getAsRange<attn::DimAttr>())
+    if (!dim.isStatic() && dims.contains(dim.getName()))
+      list.push_back({KernelArg::Kind::Size, "size_" + cIdentifier(dim.getName().getValue()), {}, 0,
+                      dim.getName()});
+  for (Value value : captures)
+    if (auto param = value.getDefiningOp<attn::ParamOp>())
+      list.push_back({KernelArg::Kind::Param, cIdentifier(param.getName()), value, 0, {}});
+}
+
+static unsigned position(ArrayRef<KernelArg> list, function_ref<bool(const KernelArg &)> match) {
+  auto found = llvm::find_if(list, match);
+  assert(found != list.end() && "the signature has this argument");
+  return found - list.begin();
+}
+
+unsigned KernelSignature::pointer(Value array) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Pointer && arg.array == array;
+  });
+}
+
+unsigned KernelSignature::stride(Value array, unsigned axis) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Stride && arg.array == array && arg.axis == axis;
+  });
+}
+
+unsigned KernelSignature::param(Value array) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Param && arg.array == array;
+  });
+}
+
+unsigned KernelSignature::size(StringAttr dim) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Size && arg.dim == dim;
+  });
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,221 @@
+#include "compiler/schedule/stream_plan.h"
+#include "dialects/Attn/SpecLocation.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+namespace {
+
+attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
+
+std::string nameOf(Value value) {
+  StringRef name = attn::specName(value.getLoc());
+  return name.empty() ? "a value" : ("'" + name + "'").str();
+}
+
+class Planner {
+public:
+  Planner(red::NestOp nest, std::string &why) : nest(nest), why(why) {}
+
+  FailureOr<StreamPlan> plan() {
+    if (failed(planRoles()) || failed(planContractions()) || failed(planStates()) ||
+        failed(checkStep()) || failed(checkResults()))
+      return failure();
+    return std::move(result);
+  }
+
+private:
+  LogicalResult refuse(const Twine &reason) {
+    why = reason.str();
+    return failure();
+  }
+
+  bool isRow(StringAttr dim) const { return dim == result.row; }
+  bool isStream(StringAttr dim) const { return dim == result.stream; }
+  bool isInner(StringAttr dim) { return llvm::is_contained(nest.getInner(), dim); }
+  bool isGridOnly(Value array) {
+    return llvm::all_of(arrayType(array).getDims(),
+                        [&](StringAttr dim) { return llvm::is_contained(nest.getGrid(), dim); });
+  }
+  bool has(Value array, StringAttr dim) { return arrayType(array).hasDim(dim); }
+  bool hasInner(Value array) {
+    return llvm::any_of(arrayType(array).getDims(), [&](StringAttr d) { return isInner(d); });
+  }
+
+  LogicalResult planRoles() {
+    if (nest.getRow().size() != 1 || nest.getStream().size() != 1)
+      return refuse("it has " + Twine(nest.getRow().size()) + " row dims and " +
+                    Twine(nest.getStream().size()) + " stream dims; tiles need one of each");
+    result.row = cast<StringAttr>(nest.getRow()[0]);
+    result.stream = cast<StringAttr>(nest.getStream()[0]);
+    for (StringAttr dim : nest.getInner().getAsRange<StringAttr>())
+      if (!attn::programOf(nest).lookupDim(dim).isStatic())
+        return refuse("the extent of '" + dim.getValue() + "' is not static");
+    return success();
+  }
+
+  // `array` as a tile with rows along `along`, or nothing.
+  std::optional<OperandTile> operandTile(Value array, StringAttr along) {
+    auto read = array.getDefiningOp<attn::ReadOp>();
+    if (!read || read.getOtherwise())
+      return {};
+    Tensor tensor = tensorOf(read.getSource());
+    unsigned rank = tensor.dims.size();
+    StringAttr last = rank < 2 ? StringAttr() : read.subscriptDim(rank - 1);
+    if (!last || !isInner(last))
+      return {};
+    OperandTile tile{read, ~0u, attn::programOf(nest).lookupDim(last).getExtent(), tensor.element};
+    for (unsigned axis = 0; axis + 1 < rank; ++axis) {
+      StringAttr dim = read.subscriptDim(axis);
+      if (dim == along && tile.rowAxis == ~0u)
+        tile.rowAxis = axis;
+      else if (dim ? !llvm::is_contained(nest.getGrid(), dim)
+                   : !isGridOnly(read.subscriptValue(axis)))
+        return {};
+    }
+    bool real = tile.element.isF16() || tile.element.isBF16() || tile.element.isF32();
+    return real && tile.rowAxis != ~0u ? std::optional(tile) : std::nullopt;
+  }
+
+  unsigned streamedIndex(const OperandTile &tile) {
+    for (auto [i, known] : llvm::enumerate(result.streamed))
+      if (known.read == tile.read)
+        return i;
+    result.streamed.push_back(tile);
+    return result.streamed.size() - 1;
+  }
+
+  LogicalResult planContractions() {
+    for (auto fold : nest.getBodyBlock()->getOps<red::FoldOp>()) {
+      bool scores = has(fold, result.row) && has(fold, result.stream);
+      if (nest.dependsOnState(fold) || !scores)
+        continue;
+      if (failed(planContraction(fold)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult planContraction(red::FoldOp fold) {
+    if (fold.getKind() != red::FoldKind::Add || fold.getDims().size() != 1 ||
+        fold.getFactors().size() != 2 || fold.getExponent() || hasInner(fold))
+      return refuse(nameOf(fold) + " is not a sum of products of two factors over one dim");
+    Value a = fold.getFactors()[0], b = fold.getFactors()[1];
+    if (has(a, result.stream))
+      std::swap(a, b);
+    std::optional<OperandTile> resident = operandTile(a, result.row);
+    std::optional<OperandTile> streamed = operandTile(b, result.stream);
+    if (!resident || !streamed)
+      return refuse("a factor of " + nameOf(fold) +
+                    " is not a tensor read along its last axis by the dim that is summed");
+    if (resident->element != streamed->element)
+      return refuse("the factors of " + nameOf(fold) + " have different types");
+    result.contractions.push_back({fold, *resident, streamedIndex(*streamed)});
+    return success();
+  }
+
+  LogicalResult planStates() {
+    for (red::FoldOp fold : nest.states())
+      if (Value reference = fold.getReference())
+        if (llvm::none_of(result.references, [&](auto &r) { return r.fold == reference.getDefiningOp(); }))
+          result.references.push_back({reference.getDefiningOp<red::FoldOp>()});
+    for (red::FoldOp fold : nest.states())
+      if (llvm::none_of(result.references, [&](auto &r) { return r.fold == fold; }))
+        if (failed(planState(fold)))
+          return failure();
+    for (Reference &reference : result.references)
+      if (!has(reference.fold, result.row) || hasInner(reference.fold))
+        return refuse(nameOf(reference.fold) + " is not a maximum for each row");
+    if (result.contractions.empty() && result.streamed.empty())
+      return refuse("nothing in it is a matrix product");
+    return success();
+  }
+
+  LogicalResult planState(red::FoldOp fold) {
+    StreamState state{fold};
+    if (!arrayType(fold).getElementType().isF32())
+      return refuse(nameOf(fold) + " is not a real number");
+    if (fold.getDims().size() != 1)
+      return refuse(nameOf(fold) + " folds over an inner dim together with the stream");
+    if (!has(fold, result.row))
+      return refuse(nameOf(fold) + " does not depend on the row");
+    if (fold.getKind() != red::FoldKind::Add) {
+      if (hasInner(fold))
+        return refuse(nameOf(fold) + " is a " + stringifyFoldKind(fold.getKind()) +
+                      " for each element of a row");
+      result.states.push_back(state);
+      return success();
+    }
+    Weight weight;
+    for (Value factor : fold.getFactors()) {
+      if (!hasInner(factor)) {
+        weight.factors.push_back(factor);
+        continue;
+      }
+      std::optional<OperandTile> tile = operandTile(factor, result.stream);
+      if (!tile || state.streamed != -1)
+        return refuse("a factor of " + nameOf(fold) +
+                      " is not a tensor read along its last axis by an inner dim");
+      state.streamed = streamedIndex(*tile);
+    }
+    if (fold.getExponent() && (hasInner(fold.getExponent())))
+      return refuse("the exponent of " + nameOf(fold) + " depends on an inner dim");
+    for (auto [i, reference] : llvm::enumerate(result.references))
+      if (fold.getReference() && reference.fold == fold.getReference().getDefiningOp())
+        weight.reference = i;
+    state.weight = weightIndex(weight);
+    result.states.push_back(state);
+    return success();
+  }
+
+  int weightIndex(const Weight &weight) {
+    for (auto [i, known] : llvm::enumerate(result.weights))
+      if (known.reference == weight.reference && known.factors == weight.factors)
+        return i;
+    result.weights.push_back(weight);
+    return result.weights.size() - 1;
+  }
+
+  // What becomes scalar code of the step may not contain loops over tiles.
+  LogicalResult checkStep() {
+    for (auto fold : nest.getBodyBlock()->getOps<red::FoldOp>()) {
+      bool finish = nest.dependsOnState(fold) && !llvm::is_contained(nest.states(), fold);
+      if (finish)
+        return refuse(nameOf(fold) + " folds over an inner dim after the stream");
+    }
+    return success();
+  }
+
+  LogicalResult checkResults() {
+    auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+    for (auto [value, stored] : llvm::zip(yield.getValues(), nest.getResults())) {
+      unsigned inner = llvm::count_if(arrayType(value).getDims(), [&](StringAttr d) { return isInner(d); });
+      if (!has(value, result.row) || has(value, result.stream) || inner > 1)
+        return refuse("the result " + nameOf(value) + " is not stored by row");
+      Tensor tensor = tensorOf(stored);
+      if (inner == 1 && !isInner(tensor.dims.back()))
+        return refuse("the result " + nameOf(value) + " is not stored with its inner dim last");
+      if (inner == 1 && llvm::none_of(result.states, [&](StreamState &s) {
+            return s.streamed != -1 && has(s.fold, tensor.dims.back());
+          }))
+        return refuse("the result " + nameOf(value) + " is not computed from a matrix product");
+      if (!tensor.element.isF32() && !tensor.element.isF16() && !tensor.element.isBF16())
+        return refuse("the result " + nameOf(value) + " is not stored as f32, f16 or bf16");
+    }
+    return success();
+  }
+
+  red::NestOp nest;
+  std::string &why;
+  StreamPlan result;
+};
+
+} // namespace
+
+FailureOr<StreamPlan> planStream(red::NestOp nest, std::string &why) {
+  return Planner(nest, why).plan();
+}
+
+bool canLowerStream(red::NestOp nest, std::string &why) { return succeeded(planStream(nest, why)); }
+
+} // namespace attnc::schedule

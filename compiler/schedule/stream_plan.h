@@ -1,0 +1,63 @@
+// What a nest needs from the stream form: operand tiles, products, states.
+#ifndef ATTNC_COMPILER_SCHEDULE_STREAM_PLAN_H
+#define ATTNC_COMPILER_SCHEDULE_STREAM_PLAN_H
+
+#include "compiler/schedule/signature.h"
+
+namespace attnc::schedule {
+
+/// A tensor read as a tile: one row for each index of the row or of the stream dim, one column for
+/// each of an inner dim. Every other subscript depends on grid dims only.
+struct OperandTile {
+  attn::ReadOp read;
+  unsigned rowAxis;  ///< storage axis of the row or stream dim; the last axis is the inner dim
+  int64_t cols;      ///< extent of the inner dim
+  mlir::Type element;
+};
+
+/// sum over an inner dim of (row x inner) * (stream x inner): a row x stream array.
+struct Contraction {
+  red::FoldOp fold;
+  OperandTile resident;
+  unsigned streamed; ///< index into StreamPlan::streamed
+};
+
+/// A max fold that serves as reference of exponents.
+struct Reference {
+  red::FoldOp fold;
+};
+
+/// What the elements of an add fold over the stream are, apart from a streamed operand: a product of
+/// factors, times exp(exponent - reference) if there is a reference.
+struct Weight {
+  int reference = -1;                     ///< index into StreamPlan::references
+  llvm::SmallVector<mlir::Value> factors; ///< none depends on inner dims
+};
+
+/// A state that is not a reference.
+struct StreamState {
+  red::FoldOp fold;
+  int weight = -1;   ///< add folds: index into StreamPlan::weights
+  int streamed = -1; ///< add folds into row x inner: index into StreamPlan::streamed
+};
+
+/// The parts of a nest that the stream form computes with tiles. All else is scalar code per element.
+struct StreamPlan {
+  mlir::StringAttr row, stream;
+  llvm::SmallVector<OperandTile> streamed;
+  llvm::SmallVector<Contraction> contractions;
+  llvm::SmallVector<Reference> references;
+  llvm::SmallVector<Weight> weights;
+  llvm::SmallVector<StreamState> states;
+};
+
+/// Reads a plan off the nest's roles and body. Fails with the reason in `why`: what the form cannot
+/// express, by the name in the spec. Such a nest has the generic form.
+mlir::FailureOr<StreamPlan> planStream(red::NestOp nest, std::string &why);
+
+/// True if the stream form can express the nest; `why` says what it lacks if not.
+bool canLowerStream(red::NestOp nest, std::string &why);
+
+} // namespace attnc::schedule
+
+#endif

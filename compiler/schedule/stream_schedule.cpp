@@ -1,0 +1,81 @@
+#include "compiler/schedule/stream_schedule.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+StreamSchedule StreamSchedule::from(DictionaryAttr attr) {
+  StreamSchedule schedule;
+  auto read = [&](StringRef key, int64_t &value) {
+    if (auto number = attr ? attr.getAs<IntegerAttr>(key) : IntegerAttr())
+      value = number.getInt();
+  };
+  read("row_tile", schedule.rowTile);
+  read("stream_tile", schedule.streamTile);
+  read("warps", schedule.warps);
+  read("stages", schedule.stages);
+  read("min_blocks", schedule.minBlocks);
+  if (auto slack = attr ? attr.getAs<FloatAttr>("slack") : FloatAttr())
+    schedule.slack = slack.getValueAsDouble();
+  return schedule;
+}
+
+DictionaryAttr StreamSchedule::toAttr(MLIRContext *context) const {
+  Builder builder(context);
+  return builder.getDictionaryAttr({
+      builder.getNamedAttr("form", builder.getStringAttr("stream")),
+      builder.getNamedAttr("row_tile", builder.getI64IntegerAttr(rowTile)),
+      builder.getNamedAttr("stream_tile", builder.getI64IntegerAttr(streamTile)),
+      builder.getNamedAttr("warps", builder.getI64IntegerAttr(warps)),
+      builder.getNamedAttr("stages", builder.getI64IntegerAttr(stages)),
+      builder.getNamedAttr("min_blocks", builder.getI64IntegerAttr(minBlocks)),
+      builder.getNamedAttr("slack", builder.getF64FloatAttr(slack)),
+  });
+}
+
+tile::SharedType sharedTile(const OperandTile &operand, int64_t rows) {
+  return tile::SharedType::get(operand.element.getContext(), rows, operand.cols, operand.element);
+}
+
+static int64_t tileBytes(const OperandTile &operand, int64_t rows) {
+  return rows * tile::paddedWidth(operand.cols, operand.element) *
+         (operand.element.getIntOrFloatBitWidth() / 8);
+}
+
+int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule) {
+  int64_t bytes = 0;
+  llvm::SmallSetVector<Operation *, 2> resident;
+  for (const Contraction &contraction : plan.contractions)
+    if (attn::ReadOp read = contraction.resident.read; resident.insert(read))
+      bytes += tileBytes(contraction.resident, schedule.rowTile);
+  for (const OperandTile &operand : plan.streamed)
+    bytes += schedule.stages * tileBytes(operand, schedule.streamTile);
+  // A result takes the place of the operands on its way out.
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1) {
+      OperandTile out = plan.streamed[state.streamed];
+      for (Value result : nest.getResults())
+        if (cast<attn::ArrayType>(result.getType()).getDims().size() ==
+            cast<attn::ArrayType>(red::FoldOp(state.fold).getType()).getDims().size()) {
+          out.element = tensorOf(result).element;
+          bytes = std::max(bytes, tileBytes(out, schedule.rowTile));
+        }
+    }
+  return bytes;
+}
+
+int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule) {
+  int64_t lanesRows = schedule.rowTile / schedule.warps;
+  int64_t columns = 0;
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1)
+      columns += tile::paddedWidth(plan.streamed[state.streamed].cols,
+                                   plan.streamed[state.streamed].element);
+  int64_t scores = std::max<int64_t>(plan.contractions.size(), plan.weights.size());
+  columns += scores * schedule.streamTile;
+  return lanesRows * columns / 32;
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,36 @@
+// The schedule of a stream nest as data, and what it costs in shared memory and registers.
+#ifndef ATTNC_COMPILER_SCHEDULE_STREAM_SCHEDULE_H
+#define ATTNC_COMPILER_SCHEDULE_STREAM_SCHEDULE_H
+
+#include "compiler/schedule/stream_plan.h"
+#include "dialects/Tile/Tile.h"
+
+namespace attnc::schedule {
+
+/// How a stream nest is cut into tiles.
+struct StreamSchedule {
+  int64_t rowTile = 64;    ///< rows of a block; a multiple of 16 * warps
+  int64_t streamTile = 64; ///< stream indices of a tile; a multiple of 16
+  int64_t warps = 4;       ///< each owns rowTile / warps rows
+  int64_t stages = 2;      ///< tiles of the stream in shared memory at a time, at least 2
+  int64_t minBlocks = 1;   ///< blocks that have to fit on a multiprocessor: limits registers
+  double slack = 8;        ///< a running maximum may lag by this much, in powers of 2
+
+  /// Reads the attribute; keys that it lacks keep their defaults.
+  static StreamSchedule from(mlir::DictionaryAttr attr);
+  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
+};
+
+/// The type of an operand's tile in shared memory.
+tile::SharedType sharedTile(const OperandTile &operand, int64_t rows);
+
+/// Bytes of shared memory of a block.
+int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule);
+
+/// 32-bit registers a thread needs for fragments at the fullest point of the step, an estimate: the
+/// accumulators and the scores of one tile; the operands made of these take their place.
+int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,94 @@
+#include "compiler/transforms/fold_form.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace attnc::attn;
+
+namespace attnc {
+
+// Appends the operands of a map whose region is a product of its block arguments; false if the
+// region computes anything else.
+static bool appendProduct(MapOp map, Value scalar, SmallVectorImpl<Value> &factors) {
+  if (auto argument = dyn_cast<BlockArgument>(scalar)) {
+    llvm::append_range(factors, productFactors(map.getOperand(argument.getArgNumber())));
+    return true;
+  }
+  auto product = scalar.getDefiningOp<arith::MulFOp>();
+  return product && appendProduct(map, product.getLhs(), factors) &&
+         appendProduct(map, product.getRhs(), factors);
+}
+
+SmallVector<Value> productFactors(Value array) {
+  SmallVector<Value> factors;
+  auto map = array.getDefiningOp<MapOp>();
+  if (map && appendProduct(map, map.getYielded(), factors))
+    return factors;
+  return {array};
+}
+
+static bool hasAnyDim(Value array, ArrayAttr dims) {
+  return llvm::any_of(dims.getAsRange<StringAttr>(), [&](StringAttr dim) {
+    return cast<attn::ArrayType>(array.getType()).hasDim(dim);
+  });
+}
+
+static bool coversDims(ArrayRef<Value> arrays, ArrayAttr dims) {
+  return llvm::all_of(dims.getAsRange<StringAttr>(), [&](StringAttr dim) {
+    return llvm::any_of(arrays, [&](Value array) {
+      return cast<attn::ArrayType>(array.getType()).hasDim(dim);
+    });
+  });
+}
+
+static Value product(OpBuilder &b, Location loc, attn::ArrayType type, ArrayRef<Value> arrays) {
+  return MapOp::create(b, loc, type, arrays, [](OpBuilder &b, Location at, ValueRange x) -> Value {
+    Value result = x.front();
+    for (Value factor : x.drop_front())
+      result = arith::MulFOp::create(b, at, result, factor);
+    return result;
+  });
+}
+
+static red::FoldKind foldKind(ReduceKind kind) {
+  // The first six kinds are the same in both dialects; sugar is gone.
+  return static_cast<red::FoldKind>(kind);
+}
+
+static Value lowerReduce(ReduceOp reduce) {
+  OpBuilder b(reduce);
+  Location loc = reduce.getLoc();
+  ProgramOp program = programOf(reduce);
+  SmallVector<Value> factors = {reduce.getOperand()}, outside;
+  bool isFloat = isa<FloatType>(reduce.getType().getElementType());
+  if (reduce.getKind() == ReduceKind::Add && isFloat) {
+    SmallVector<Value> inside;
+    for (Value factor : productFactors(reduce.getOperand()))
+      (hasAnyDim(factor, reduce.getDims()) ? inside : outside).push_back(factor);
+    factors = inside;
+    if (!coversDims(factors, reduce.getDims())) {
+      factors = {reduce.getOperand()};
+      outside.clear();
+    }
+  }
+  SmallVector<StringAttr> dims;
+  for (StringAttr dim : unionDims(program, factors))
+    if (!llvm::is_contained(reduce.getDims(), dim))
+      dims.push_back(dim);
+  auto type = attn::ArrayType::get(b.getContext(), dims, reduce.getType().getElementType());
+  Value fold = red::FoldOp::create(b, loc, type, foldKind(reduce.getKind()), reduce.getDims(),
+                                   factors, Value(), Value());
+  if (outside.empty())
+    return fold;
+  outside.insert(outside.begin(), fold);
+  return product(b, loc, reduce.getType(), outside);
+}
+
+void toFoldForm(ProgramOp program) {
+  SmallVector<ReduceOp> reduces(program.getBodyBlock()->getOps<ReduceOp>());
+  for (ReduceOp reduce : reduces) {
+    reduce.getResult().replaceAllUsesWith(lowerReduce(reduce));
+    reduce.erase();
+  }
+}
+
+} // namespace attnc

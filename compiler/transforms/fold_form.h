@@ -1,0 +1,18 @@
+#ifndef ATTNC_COMPILER_TRANSFORMS_FOLD_FORM_H
+#define ATTNC_COMPILER_TRANSFORMS_FOLD_FORM_H
+
+#include "dialects/Red/Red.h"
+
+namespace attnc {
+
+/// Rewrites every attn.reduce of a desugared program into a red.fold at the level of the program.
+/// A sum of a product becomes a fold with one factor for each operand; factors that do not depend
+/// on the reduced dims are taken out of the sum.
+void toFoldForm(attn::ProgramOp program);
+
+/// The factors whose product is `array`, looking through maps that only multiply.
+llvm::SmallVector<mlir::Value> productFactors(mlir::Value array);
+
+} // namespace attnc
+
+#endif

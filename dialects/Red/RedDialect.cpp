@@ -1,0 +1,182 @@
+#include "dialects/Red/Red.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace attnc;
+using namespace attnc::red;
+
+#include "dialects/Red/RedDialect.cpp.inc"
+#include "dialects/Red/RedEnums.cpp.inc"
+
+void RedDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Red/RedOps.cpp.inc"
+      >();
+}
+
+static void printDimNames(OpAsmPrinter &p, Operation *op, ArrayAttr dims) {
+  attn::printDimNames(p, op, dims);
+}
+static ParseResult parseDimNames(OpAsmParser &parser, ArrayAttr &dims) {
+  return attn::parseDimNames(parser, dims);
+}
+
+//===----------------------------------------------------------------------===//
+// red.nest
+//===----------------------------------------------------------------------===//
+
+void NestOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
+                   ArrayRef<StringAttr> grid, ArrayRef<StringAttr> row,
+                   ArrayRef<StringAttr> stream, ArrayRef<StringAttr> inner,
+                   std::unique_ptr<Region> domain) {
+  auto list = [&](ArrayRef<StringAttr> dims) {
+    return builder.getArrayAttr({dims.begin(), dims.end()});
+  };
+  state.addAttribute(getGridAttrName(state.name), list(grid));
+  state.addAttribute(getRowAttrName(state.name), list(row));
+  state.addAttribute(getStreamAttrName(state.name), list(stream));
+  state.addAttribute(getInnerAttrName(state.name), list(inner));
+  state.addTypes(results);
+  state.addRegion()->emplaceBlock();
+  if (domain)
+    state.addRegion(std::move(domain));
+}
+
+SmallVector<FoldOp> NestOp::states() {
+  SmallVector<FoldOp> result;
+  for (auto fold : getBodyBlock()->getOps<FoldOp>())
+    if (llvm::any_of(fold.getDims().getAsRange<StringAttr>(),
+                     [&](StringAttr d) { return isStreamDim(d); }))
+      result.push_back(fold);
+  return result;
+}
+
+bool NestOp::dependsOnState(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != getBodyBlock())
+    return false;
+  if (auto fold = dyn_cast<FoldOp>(op); fold && llvm::is_contained(states(), fold))
+    return true;
+  return llvm::any_of(op->getOperands(), [&](Value v) { return dependsOnState(v); });
+}
+
+llvm::SetVector<Value> NestOp::captures() {
+  llvm::SetVector<Value> values;
+  getUsedValuesDefinedAbove(getOperation()->getRegions(), values);
+  return values;
+}
+
+// Every dim of the body has one role.
+static LogicalResult verifyRoles(NestOp nest) {
+  llvm::SmallDenseSet<StringAttr> roles;
+  for (ArrayAttr list : {nest.getGrid(), nest.getRow(), nest.getStream(), nest.getInner()})
+    for (StringAttr dim : list.getAsRange<StringAttr>())
+      if (!roles.insert(dim).second)
+        return nest.emitOpError("gives dim '") << dim.getValue() << "' two roles";
+  for (Operation &op : *nest.getBodyBlock())
+    for (Type type : op.getResultTypes())
+      if (auto array = dyn_cast<attn::ArrayType>(type))
+        for (StringAttr dim : array.getDims())
+          if (!roles.contains(dim))
+            return op.emitOpError("has dim '") << dim.getValue() << "', which has no role";
+  return success();
+}
+
+// A state may enter the step only as the reference of an exponent.
+static LogicalResult verifyOnePass(NestOp nest) {
+  for (FoldOp state : nest.states()) {
+    for (Value operand : state.getFactors())
+      if (nest.dependsOnState(operand))
+        return state.emitOpError("has a factor that depends on a state of the same pass");
+    if (state.getExponent() && nest.dependsOnState(state.getExponent()))
+      return state.emitOpError("has an exponent that depends on a state of the same pass");
+  }
+  return success();
+}
+
+static LogicalResult verifyDomain(NestOp nest) {
+  Block *block = nest.getDomainBlock();
+  if (!block)
+    return success();
+  unsigned expected =
+      nest.getGrid().size() + 2 * nest.getRow().size() + 2 * nest.getStream().size();
+  if (block->getNumArguments() != expected)
+    return nest.emitOpError("has a domain of ") << block->getNumArguments()
+                                                << " arguments; its roles make it " << expected;
+  if (!isa<BoundsOp>(block->getTerminator()))
+    return nest.emitOpError("has a domain that does not end with red.bounds");
+  return success();
+}
+
+LogicalResult NestOp::verify() {
+  for (Operation &op : *getBodyBlock())
+    if (!isa<attn::ReadOp, attn::IndexOp, attn::SizeOp, attn::MapOp, FoldOp, YieldOp>(op))
+      return op.emitOpError("cannot be in the body of a nest");
+  auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
+  if (!yield || yield.getValues().getTypes() != getResultTypes())
+    return emitOpError("must end with a red.yield of its results");
+  if (getDomain().size() > 1)
+    return emitOpError("has more than one domain");
+  if (failed(verifyRoles(*this)) || failed(verifyOnePass(*this)))
+    return failure();
+  return verifyDomain(*this);
+}
+
+LogicalResult BoundsOp::verify() {
+  auto nest = cast<NestOp>((*this)->getParentOp());
+  if (getLo().size() != nest.getStream().size())
+    return emitOpError("needs one lo and one hi for each stream dim");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// red.fold
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyFoldOperands(FoldOp fold) {
+  bool additive = fold.getKind() == FoldKind::Add;
+  if (!additive && (fold.getFactors().size() != 1 || fold.getExponent()))
+    return fold.emitOpError("folds exactly one value unless it adds");
+  if (additive && fold.getFactors().empty() && !fold.getExponent())
+    return fold.emitOpError("adds nothing");
+  bool logical = fold.getKind() == FoldKind::And || fold.getKind() == FoldKind::Or;
+  for (Value operand : fold.getOperands())
+    if (cast<attn::ArrayType>(operand.getType()).getElementType().isInteger(1) != logical)
+      return fold.emitOpError("has an operand whose type does not fit its kind");
+  if (!fold.getExponent())
+    return success();
+  auto reference = fold.getReference().getDefiningOp<FoldOp>();
+  if (!reference || reference.getKind() != FoldKind::Max || reference.getDims() != fold.getDims() ||
+      reference.getFactors().front() != fold.getExponent())
+    return fold.emitOpError("needs the max fold of its exponent over the same dims as reference");
+  return success();
+}
+
+LogicalResult FoldOp::verify() {
+  if (getDims().empty())
+    return emitOpError("folds over no dim");
+  if (failed(verifyFoldOperands(*this)))
+    return failure();
+  SmallVector<StringAttr> dims;
+  for (Value operand : getFactors())
+    llvm::append_range(dims, cast<attn::ArrayType>(operand.getType()).getDims());
+  if (getExponent())
+    llvm::append_range(dims, cast<attn::ArrayType>(getExponent().getType()).getDims());
+  for (StringAttr dim : getDims().getAsRange<StringAttr>())
+    if (!llvm::is_contained(dims, dim))
+      return emitOpError("folds over dim '") << dim.getValue() << "', which its operands have not";
+  llvm::SmallDenseSet<StringAttr> kept(dims.begin(), dims.end());
+  for (StringAttr dim : getDims().getAsRange<StringAttr>())
+    kept.erase(dim);
+  auto result = getType().getDims();
+  if (kept != llvm::SmallDenseSet<StringAttr>(result.begin(), result.end()))
+    return emitOpError("has a result whose dims are not those that remain");
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Red/RedOps.cpp.inc"

@@ -1,0 +1,24 @@
+// The tile dialect: scheduled kernels; nothing left to decide. See docs/rationale/tile.md.
+#ifndef ATTNC_DIALECTS_TILE_TILE_H
+#define ATTNC_DIALECTS_TILE_TILE_H
+
+#include "dialects/Attn/Attn.h"
+
+#include "dialects/Tile/TileDialect.h.inc"
+#include "dialects/Tile/TileEnums.h.inc"
+
+namespace attnc::tile {
+
+/// The columns of a shared tile with its padding: rows take a multiple of 32 bytes, a step of the mma
+/// atoms.
+int64_t paddedWidth(int64_t cols, mlir::Type element);
+
+} // namespace attnc::tile
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.h.inc"
+
+#endif

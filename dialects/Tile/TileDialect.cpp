@@ -1,0 +1,252 @@
+#include "dialects/Tile/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attnc;
+using namespace attnc::tile;
+
+#include "dialects/Tile/TileDialect.cpp.inc"
+#include "dialects/Tile/TileEnums.cpp.inc"
+
+void TileDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Tile/TileTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Tile/TileOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// tile.kernel
+//===----------------------------------------------------------------------===//
+
+void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                     ArrayRef<std::pair<std::string, Type>> args, ArrayAttr grid, int64_t threads,
+                     int64_t smem) {
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  Block &block = state.addRegion()->emplaceBlock();
+  SmallVector<Attribute> names;
+  for (const auto &[argName, type] : args) {
+    StringAttr attr = builder.getStringAttr(argName);
+    names.push_back(attr);
+    block.addArgument(type, NameLoc::get(attr));
+  }
+  state.addAttribute(getArgNamesAttrName(state.name), builder.getArrayAttr(names));
+  state.addAttribute(getGridAttrName(state.name), grid);
+  state.addAttribute(getThreadsAttrName(state.name), builder.getI64IntegerAttr(threads));
+  state.addAttribute(getSmemAttrName(state.name), builder.getI64IntegerAttr(smem));
+}
+
+void KernelOp::print(OpAsmPrinter &p) {
+  p << " ";
+  p.printSymbolName(getSymName());
+  p << "(";
+  llvm::interleaveComma(
+      llvm::zip(getBodyBlock()->getArguments(), getArgNames().getAsRange<StringAttr>()), p,
+      [&](auto pair) {
+        auto [arg, name] = pair;
+        p << name << " = ";
+        p.printRegionArgument(arg);
+      });
+  p << ") grid " << getGrid() << " threads " << getThreads() << " smem " << getSmem();
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                     {getSymNameAttrName(), getArgNamesAttrName(), getGridAttrName(),
+                                      getThreadsAttrName(), getSmemAttrName()});
+  p << " ";
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> args;
+  SmallVector<Attribute> names;
+  auto parseArg = [&]() -> ParseResult {
+    std::string argName;
+    if (parser.parseString(&argName) || parser.parseEqual() ||
+        parser.parseArgument(args.emplace_back(), /*allowType=*/true))
+      return failure();
+    names.push_back(parser.getBuilder().getStringAttr(argName));
+    return success();
+  };
+  ArrayAttr grid;
+  int64_t threads = 0, smem = 0;
+  if (parser.parseSymbolName(name, getSymNameAttrName(state.name), state.attributes) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseArg) ||
+      parser.parseKeyword("grid") || parser.parseAttribute(grid) ||
+      parser.parseKeyword("threads") || parser.parseInteger(threads) ||
+      parser.parseKeyword("smem") || parser.parseInteger(smem) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parser.parseRegion(*state.addRegion(), args))
+    return failure();
+  Builder &builder = parser.getBuilder();
+  state.addAttribute(getArgNamesAttrName(state.name), builder.getArrayAttr(names));
+  state.addAttribute(getGridAttrName(state.name), grid);
+  state.addAttribute(getThreadsAttrName(state.name), builder.getI64IntegerAttr(threads));
+  state.addAttribute(getSmemAttrName(state.name), builder.getI64IntegerAttr(smem));
+  return success();
+}
+
+// An extent: an integer, ["size", dim], or an operation on extents.
+static bool isExtent(Attribute extent) {
+  if (isa<IntegerAttr>(extent))
+    return true;
+  auto list = dyn_cast<ArrayAttr>(extent);
+  auto head = list && !list.empty() ? dyn_cast<StringAttr>(list[0]) : StringAttr();
+  if (!head)
+    return false;
+  if (head == "size")
+    return list.size() == 2 && isa<StringAttr>(list[1]);
+  return llvm::is_contained({"mul", "ceildiv"}, head.getValue()) && list.size() == 3 &&
+         llvm::all_of(list.getValue().drop_front(), isExtent);
+}
+
+LogicalResult KernelOp::verify() {
+  if (getArgNames().size() != getBodyBlock()->getNumArguments())
+    return emitOpError("names ") << getArgNames().size() << " of its "
+                                 << getBodyBlock()->getNumArguments() << " arguments";
+  if (getGrid().empty() || getGrid().size() > 3 || !llvm::all_of(getGrid(), isExtent))
+    return emitOpError("has a grid that is not one to three extents");
+  if (getThreads() < 1 || getThreads() > 1024)
+    return emitOpError("has ") << getThreads() << " threads in a block; there are 1 to 1024";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyElement(Operation *op, PtrType pointer, Type scalar) {
+  if (attn::computeType(pointer.getElement()) != scalar)
+    return op->emitOpError("moves ") << scalar << " where the compute type of "
+                                     << pointer.getElement() << " is "
+                                     << attn::computeType(pointer.getElement());
+  return success();
+}
+
+LogicalResult LoadOp::verify() { return verifyElement(*this, getPointer().getType(), getType()); }
+LogicalResult StoreOp::verify() {
+  return verifyElement(*this, getPointer().getType(), getValue().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+int64_t attnc::tile::paddedWidth(int64_t cols, Type element) {
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  return llvm::alignTo(cols * bytes, 32) / bytes;
+}
+
+int64_t SharedType::getWidth() const { return paddedWidth(getCols(), getElement()); }
+
+int64_t SharedType::getBytes() const {
+  return getRows() * getWidth() * (getElement().getIntOrFloatBitWidth() / 8);
+}
+
+LogicalResult MmaOp::verify() {
+  auto c = getC().getType();
+  auto b = getB().getType();
+  int64_t rows, depth;
+  if (auto shared = dyn_cast<SharedType>(getA().getType()))
+    std::tie(rows, depth) = std::pair(shared.getRows(), shared.getWidth());
+  else
+    std::tie(rows, depth) = std::pair(cast<OperandType>(getA().getType()).getRows(),
+                                      cast<OperandType>(getA().getType()).getDepth());
+  int64_t bDepth = getTransposed() ? b.getWidth() : b.getRows();
+  int64_t bCols = getTransposed() ? b.getRows() : b.getWidth();
+  if (rows != c.getRows() || bCols != c.getCols() || depth != bDepth)
+    return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
+                                      << " into " << c.getRows() << "x" << c.getCols();
+  return success();
+}
+
+void MapOp::print(OpAsmPrinter &p) {
+  p << " rows(" << getRows() << " as ";
+  p.printRegionArgument(rowIndex(), {}, /*omitType=*/true);
+  p << ")";
+  if (!isOverRows()) {
+    p << " cols(" << getCols() << " as ";
+    p.printRegionArgument(columnIndex(), {}, /*omitType=*/true);
+    p << ")";
+  }
+  p << " ins(";
+  for (unsigned i = 0; i < getIns().size(); ++i) {
+    p << (i ? ", " : "") << element(i) << " = " << getIns()[i] << " : " << getIns()[i].getType();
+  }
+  p << ") outs(";
+  llvm::interleaveComma(getOuts(), p, [&](Value v) { p << v << " : " << v.getType(); });
+  p << ")";
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
+  p << " ";
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+ParseResult MapOp::parse(OpAsmParser &parser, OperationState &state) {
+  Type i32 = parser.getBuilder().getI32Type(), f32 = parser.getBuilder().getF32Type();
+  SmallVector<OpAsmParser::Argument> args;
+  int32_t segments[4] = {1, 0, 0, 0};
+  auto parseIndex = [&]() -> ParseResult {
+    OpAsmParser::UnresolvedOperand from;
+    if (parser.parseLParen() || parser.parseOperand(from) || parser.parseKeyword("as") ||
+        parser.parseArgument(args.emplace_back()) || parser.parseRParen())
+      return failure();
+    args.back().type = i32;
+    return parser.resolveOperand(from, i32, state.operands);
+  };
+  auto parsePlace = [&](bool named) -> ParseResult {
+    if (named && (parser.parseArgument(args.emplace_back()) || parser.parseEqual()))
+      return failure();
+    if (named)
+      args.back().type = f32;
+    ++segments[named ? 2 : 3];
+    OpAsmParser::UnresolvedOperand place;
+    Type type;
+    return failure(parser.parseOperand(place) || parser.parseColonType(type) ||
+                   parser.resolveOperand(place, type, state.operands));
+  };
+  if (parser.parseKeyword("rows") || parseIndex())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("cols"))) {
+    segments[1] = 1;
+    if (parseIndex())
+      return failure();
+  }
+  if (parser.parseKeyword("ins") ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] { return parsePlace(true); }) ||
+      parser.parseKeyword("outs") ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] { return parsePlace(false); }) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parser.parseRegion(*state.addRegion(), args))
+    return failure();
+  state.addAttribute(getOperandSegmentSizesAttrName(state.name),
+                     parser.getBuilder().getDenseI32ArrayAttr(segments));
+  return success();
+}
+
+LogicalResult MapOp::verify() {
+  if (getOuts().empty() || !llvm::all_equal(getOuts().getTypes()))
+    return emitOpError("writes places of one type");
+  bool overRows = isa<RowsType>(getOuts().front().getType());
+  if (overRows != isOverRows())
+    return emitOpError("has columns exactly where it writes fragments");
+  if (getBodyBlock()->getNumArguments() != getIns().size() + (overRows ? 1 : 2))
+    return emitOpError("has a block whose arguments do not match its operands");
+  for (Value in : getIns())
+    if (overRows && !isa<RowsType>(in.getType()))
+      return emitOpError("reads a fragment where it writes row vectors");
+  auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
+  if (!yield || yield.getValues().size() != getOuts().size())
+    return emitOpError("yields one scalar for each place that it writes");
+  return success();
+}
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.cpp.inc"

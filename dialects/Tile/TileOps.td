@@ -1,0 +1,273 @@
+#ifndef ATTNC_TILE_OPS_TD
+#define ATTNC_TILE_OPS_TD
+
+include "dialects/Tile/TileDialect.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+// How elements combine in a reduction over the columns of a fragment.
+def Tile_Combine : I32EnumAttr<"Combine", "how elements are combined", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Mul", 1, "mul">,
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]> {
+  let cppNamespace = "::attnc::tile";
+}
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol]> {
+  let summary = "What one launch runs";
+  let description = [{
+    The block arguments are the launch's arguments, named by `arg_names` (C identifiers). `grid` has
+    one to three extents over the sizes of dims, each an integer or an array that starts with an
+    operation: `["ceildiv", ["size", "i"], 128]`, `["mul", ["size", "b"], ["size", "h"]]`. `threads`
+    is the size of a block, `smem` its shared memory in bytes, `min_blocks` how many blocks have to fit
+    on a multiprocessor, which limits registers.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$grid,
+                       I64Attr:$threads, I64Attr:$smem, OptionalAttr<I64Attr>:$min_blocks);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+    "::llvm::ArrayRef<std::pair<std::string, ::mlir::Type>>":$args, "::mlir::ArrayAttr":$grid,
+    "int64_t":$threads, "int64_t":$smem)>];
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
+def Tile_PointOp : Tile_Op<"point", [Pure]> {
+  let summary = "The number of this thread in a launch of one dimension";
+  let description = [{
+    Block number times `threads` plus the thread's number in its block. A target without threads
+    runs the kernel's body once for each value.
+  }];
+  let results = (outs I64:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Single elements of global memory
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load"> {
+  let summary = "An element of global memory, converted to its compute type";
+  let arguments = (ins Arg<Tile_PtrType, "", [MemRead]>:$pointer, I64:$offset);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$pointer `[` $offset `]` attr-dict `:` type($pointer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store"> {
+  let summary = "Stores a scalar, rounded to the storage type, to nearest even";
+  let arguments = (ins AnyType:$value, Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset);
+  let assemblyFormat = [{
+    $value `,` $pointer `[` $offset `]` attr-dict `:` type($value) `->` type($pointer)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The block and its threads
+//===----------------------------------------------------------------------===//
+
+def Tile_BlockOp : Tile_Op<"block", [Pure]> {
+  let summary = "The number of this block in a launch of one dimension";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WarpOp : Tile_Op<"warp", [Pure]> {
+  let summary = "The number of this warp in its block";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier"> {
+  let summary = "All threads of the block meet; shared memory written before is seen after";
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+def Tile_SharedOp : Tile_Op<"shared", [Pure]> {
+  let summary = "A tile, or a ring of tiles, at a byte offset of the block's shared memory";
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs AnyTypeOf<[Tile_SharedType, Tile_RingType]>:$result);
+  let assemblyFormat = "`at` $offset attr-dict `:` type($result)";
+}
+
+def Tile_StageOp : Tile_Op<"stage", [Pure]> {
+  let summary = "The tile of a ring that holds tile number `index` of the stream";
+  let arguments = (ins Tile_RingType:$ring, I32:$index);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
+}
+
+def Tile_StripOp : Tile_Op<"strip", [Pure]> {
+  let summary = "The rows of a tile from `first` on: what one warp works on";
+  let arguments = (ins Tile_SharedType:$tile, I32:$first);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$tile `[` $first `]` attr-dict `:` type($tile) `->` type($result)";
+}
+
+def Tile_CopyOp : Tile_Op<"copy"> {
+  let summary = "All threads start the copy of a tile from global to shared memory";
+  let description = [{
+    Row r comes from `offset + r * stride`; rows from `rows` on are zero and not read. Every row start
+    is aligned to `vector_bytes`. The copy belongs to the group that the next tile.commit closes.
+  }];
+  let arguments = (ins Tile_PtrType:$pointer, I64:$offset, I64:$stride, I32:$rows,
+                       Tile_SharedType:$tile, I64Attr:$vector_bytes);
+  let assemblyFormat = [{
+    $pointer `[` $offset `]` `stride` $stride `rows` $rows `to` $tile `vector` $vector_bytes attr-dict
+    `:` type($pointer) `->` type($tile)
+  }];
+}
+
+def Tile_CommitOp : Tile_Op<"commit"> {
+  let summary = "Closes the group of copies started since the last one";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_WaitOp : Tile_Op<"wait"> {
+  let summary = "Waits until at most `pending` groups of this thread's copies are unfinished";
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Registers of a warp
+//===----------------------------------------------------------------------===//
+
+def Tile_RegistersOp : Tile_Op<"registers"> {
+  let summary = "Registers for a fragment or a row vector, every element set to `value` if there is one";
+  let arguments = (ins OptionalAttr<F32Attr>:$value);
+  let results = (outs AnyTypeOf<[Tile_FragmentType, Tile_RowsType]>:$result);
+  let assemblyFormat = "(`all` $value^)? attr-dict `:` type($result)";
+}
+
+def Tile_MmaOp : Tile_Op<"mma"> {
+  let summary = "c += a b on the tensor cores";
+  let description = [{
+    With `transposed`, b is stored with one row for each column of the product: c(i, j) += sum_k
+    a(i, k) b(j, k). 16-bit operands use mma.m16n8k16; f32 operands the split product of three tf32
+    ones.
+  }];
+  let arguments = (ins Tile_FragmentType:$c, AnyTypeOf<[Tile_SharedType, Tile_OperandType]>:$a,
+                       Tile_SharedType:$b, UnitAttr:$transposed);
+  let assemblyFormat = [{
+    $c `,` $a `,` $b (`transposed` $transposed^)? attr-dict `:` type($c) `,` type($a) `,` type($b)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ToOperandOp : Tile_Op<"to_operand"> {
+  let summary = "A fragment as the A operand of a product";
+  let arguments = (ins Tile_FragmentType:$fragment);
+  let results = (outs Tile_OperandType:$result);
+  let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($result)";
+}
+
+def Tile_MapOp : Tile_Op<"map", [SingleBlock, AttrSizedOperandSegments]> {
+  let summary = "Scalar code for each element of fragments, or of row vectors";
+  let description = [{
+    Writes the `outs`, all of one type. The block's arguments are the element's row, counted from
+    `rows`, for fragments its column, counted from `cols` (both i32), and one f32 for each of the
+    `ins`: the element at the same place, or for a row vector the one of the same row. A place can be
+    both read and written.
+  }];
+  let arguments = (ins I32:$rows, Optional<I32>:$cols,
+                       Variadic<AnyTypeOf<[Tile_FragmentType, Tile_RowsType]>>:$ins,
+                       Variadic<AnyTypeOf<[Tile_FragmentType, Tile_RowsType]>>:$outs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    /// True if the outs are row vectors.
+    bool isOverRows() { return !getCols(); }
+    ::mlir::BlockArgument rowIndex() { return getBodyBlock()->getArgument(0); }
+    ::mlir::BlockArgument columnIndex() { return getBodyBlock()->getArgument(1); }
+    ::mlir::BlockArgument element(unsigned i) {
+      return getBodyBlock()->getArgument(i + (isOverRows() ? 1 : 2));
+    }
+  }];
+}
+
+def Tile_AnyOp : Tile_Op<"any", [SingleBlock]> {
+  let summary = "True in the whole warp if the region yields true for some row";
+  let arguments = (ins Variadic<Tile_RowsType>:$ins);
+  let results = (outs I1:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $ins `)` attr-dict `:` type($ins) $body";
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator]> {
+  let summary = "The scalars that a region computes";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Tile_ReduceRowsOp : Tile_Op<"reduce_rows"> {
+  let summary = "Folds each lane's elements of a row into a row vector";
+  let arguments = (ins Tile_Combine:$kind, Tile_FragmentType:$fragment, Tile_RowsType:$into);
+  let assemblyFormat = "$kind $fragment `into` $into attr-dict `:` type($fragment) `,` type($into)";
+}
+
+def Tile_ReduceQuadOp : Tile_Op<"reduce_quad"> {
+  let summary = "Combines the shares of the four lanes that hold a row; all receive the result";
+  let arguments = (ins Tile_Combine:$kind, Tile_RowsType:$rows);
+  let assemblyFormat = "$kind $rows attr-dict `:` type($rows)";
+}
+
+def Tile_ScaleRowsOp : Tile_Op<"scale_rows"> {
+  let summary = "Multiplies each row of a fragment by an element of a row vector";
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_RowsType:$by);
+  let assemblyFormat = "$fragment `by` $by attr-dict `:` type($fragment) `,` type($by)";
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+def Tile_StoreFragmentOp : Tile_Op<"store_fragment"> {
+  let summary = "Writes a fragment to shared memory, rounded to the tile's element type";
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
+  let assemblyFormat = "$fragment `to` $tile attr-dict `:` type($fragment) `,` type($tile)";
+}
+
+def Tile_StoreTileOp : Tile_Op<"store_tile"> {
+  let summary = "All threads write the rows < `rows` of a shared tile to global memory";
+  let arguments = (ins Tile_SharedType:$tile, Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset,
+                       I64:$stride, I32:$rows, I64Attr:$vector_bytes);
+  let assemblyFormat = [{
+    $tile `to` $pointer `[` $offset `]` `stride` $stride `rows` $rows `vector` $vector_bytes attr-dict
+    `:` type($tile) `->` type($pointer)
+  }];
+}
+
+def Tile_StoreRowsOp : Tile_Op<"store_rows"> {
+  let summary = "Writes the elements of a row vector whose row, counted from `first`, is < `end`";
+  let description = "Row r goes to `offset + r * stride`, rounded to the storage type.";
+  let arguments = (ins Tile_RowsType:$rows, I32:$first, I32:$end,
+                       Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset, I64:$stride);
+  let assemblyFormat = [{
+    $rows `from` $first `to` $end `,` $pointer `[` $offset `]` `stride` $stride attr-dict `:`
+    type($rows) `->` type($pointer)
+  }];
+}
+
+#endif

@@ -1,0 +1,159 @@
+#pragma once
+
+/// A GPU through the CUDA driver: device, modules, memory, streams, events. Every object owns what
+/// it made and keeps the device's context alive, so objects may be destroyed in any order. All are
+/// safe to use from several threads, except that one object must not be destroyed while it is in
+/// use. Errors (Environment) name the CUDA call and the driver's own error, with a remedy where one
+/// is known.
+
+#include "attnc/result.h"
+#include "runtime/cuda/driver_api.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnc {
+
+struct DeviceProperties {
+  std::string name;
+  int ordinal = 0;
+  int major = 0; ///< compute capability
+  int minor = 0;
+  int multiprocessors = 0;
+  int sharedBytesPerBlock = 0; ///< the most that a kernel may opt in to
+  int l2Bytes = 0;
+  std::size_t memoryBytes = 0;
+  int driverVersion = 0; ///< 1000 * major + 10 * minor of the CUDA version that the driver supports
+
+  /// "sm_90"
+  std::string architecture() const;
+};
+
+/// A retained primary context, the one that PyTorch and the CUDA runtime use as well.
+class CudaContext;
+using ContextPtr = std::shared_ptr<const CudaContext>;
+
+class CudaStream {
+public:
+  /// Waits until everything on the stream is done; reports errors of kernels that ran on it.
+  Status synchronize() const;
+  /// CUstream; null is the default stream.
+  CuHandle handle() const { return stream.get(); }
+
+private:
+  friend class CudaDevice;
+  ContextPtr context;
+  std::shared_ptr<void> stream;
+};
+
+class CudaEvent {
+public:
+  Status record(CuHandle stream) const;
+  /// Milliseconds from `start` to this event, both recorded; waits for this event.
+  Result<float> elapsedSince(const CudaEvent &start) const;
+
+private:
+  friend class CudaDevice;
+  ContextPtr context;
+  std::shared_ptr<void> event;
+};
+
+/// Device memory, freed with the object.
+class DeviceBuffer {
+public:
+  void *data() const { return reinterpret_cast<void *>(address); }
+  std::size_t bytes() const { return size; }
+  /// Copies between host and device, done when they return. `count` bytes must lie within the
+  /// buffer.
+  Status upload(const void *source, std::size_t count, std::size_t offset = 0) const;
+  Status download(void *destination, std::size_t count, std::size_t offset = 0) const;
+  /// Sets every byte.
+  Status fill(unsigned char value) const;
+
+  DeviceBuffer() = default;
+  ~DeviceBuffer();
+  DeviceBuffer(DeviceBuffer &&other) noexcept;
+  DeviceBuffer &operator=(DeviceBuffer &&other) noexcept;
+
+private:
+  friend class CudaDevice;
+  ContextPtr context;
+  CuDevicePointer address = 0;
+  std::size_t size = 0;
+};
+
+class CudaFunction {
+public:
+  /// Registers a thread, local bytes a thread (stack and spills), static shared bytes a block.
+  struct Attributes {
+    int registers = 0;
+    int localBytes = 0;
+    int staticSharedBytes = 0;
+    int maxThreads = 0;
+  };
+  Result<Attributes> attributes() const;
+  /// Opts in to `bytes` of dynamic shared memory; needed above 48 KiB.
+  Status allowSharedBytes(int bytes) const;
+  /// Launches asynchronously. `args` points to the arguments' values, as cuLaunchKernel takes them.
+  Status launch(const unsigned (&grid)[3], unsigned threads, unsigned sharedBytes, CuHandle stream,
+                void **args) const;
+
+private:
+  friend class CudaModule;
+  ContextPtr context;
+  std::shared_ptr<void> module; ///< keeps the code loaded
+  CuHandle function = nullptr;
+};
+
+class CudaModule {
+public:
+  Result<CudaFunction> function(const std::string &symbol) const;
+
+private:
+  friend class CudaDevice;
+  ContextPtr context;
+  std::shared_ptr<void> module;
+};
+
+class CudaDevice {
+public:
+  /// Opens GPU `ordinal` (in the order of CUDA_VISIBLE_DEVICES).
+  static Result<std::unique_ptr<CudaDevice>> open(int ordinal = 0);
+
+  const DeviceProperties &properties() const { return props; }
+
+  /// Loads a cubin, or PTX which the driver compiles (its log is in the error).
+  Result<CudaModule> loadModule(std::string_view image) const;
+  /// As loadModule, or nothing where the image is for another architecture.
+  Result<std::optional<CudaModule>> loadModuleIfFits(std::string_view image) const;
+
+  Result<DeviceBuffer> allocate(std::size_t bytes) const;
+  Result<CudaStream> createStream() const;
+  Result<CudaEvent> createEvent() const;
+
+  /// Memory that belongs to `stream`'s order: valid for work queued between the two calls.
+  Result<void *> allocateOn(CuHandle stream, std::size_t bytes) const;
+  Status releaseOn(CuHandle stream, void *memory) const;
+
+  /// Whether kernels on this device can use `pointer` as device memory of this device. The error
+  /// says where it belongs instead.
+  Status checkPointer(const void *pointer) const;
+
+  /// Waits for all work of the context.
+  Status synchronize() const;
+
+private:
+  CudaDevice(ContextPtr context, DeviceProperties props)
+      : context(std::move(context)), props(std::move(props)) {}
+
+  ContextPtr context;
+  DeviceProperties props;
+};
+
+/// How many GPUs there are; 0 is no error, a missing driver is.
+Result<int> cudaDeviceCount();
+
+} // namespace attnc

@@ -1,0 +1,66 @@
+#pragma once
+
+/// CUDA C++ to PTX and cubin in memory, with NVRTC loaded by dlopen. No GPU is needed.
+
+#include "attnc/result.h"
+#include "runtime/cuda/ptxas_log.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attnc {
+
+struct NvrtcRequest {
+  std::string source;
+  std::string name = "kernel.cu";             ///< of the source, in diagnostics
+  std::map<std::string, std::string> headers; ///< by the name with which the source includes them
+  std::string architecture;                   ///< "sm_90a", "sm_80", ...
+  std::vector<std::string> options;           ///< further ones, "-DNAME=1"
+  bool reportResources = true;                ///< ptxas -v, which costs no measurable time
+};
+
+struct NvrtcOutput {
+  std::string ptx;
+  std::string cubin;
+  std::string log;                   ///< of the compiler and ptxas, warnings included
+  std::vector<KernelReport> kernels; ///< empty unless reportResources
+  std::vector<std::string> notes;    ///< ptxas's numbered remarks: gate on them
+  double seconds = 0;                ///< wall-clock time of the compilation
+};
+
+class Nvrtc {
+public:
+  /// Looks in ATTNC_NVRTC (a file), the loader's path, the CUDA toolkit's default places and the
+  /// Python wheel nvidia-cuda-nvrtc. Error (Environment): where NVRTC comes from.
+  static Result<std::unique_ptr<Nvrtc>> open();
+
+  int versionMajor() const { return major; }
+  int versionMinor() const { return minor; }
+  /// The file that was loaded.
+  const std::string &path() const { return file; }
+  /// In ascending order, without suffixes: 75, 80, ..., 90, ...
+  const std::vector<int> &architectures() const { return archs; }
+
+  /// Thread-safe. Error (Compilation): the compiler's log; (InvalidArgument): an architecture that
+  /// this NVRTC does not know.
+  Result<NvrtcOutput> compile(const NvrtcRequest &request) const;
+
+private:
+  struct Api;
+  Nvrtc() = default;
+  Status checkArchitecture(const std::string &name) const;
+
+  std::shared_ptr<const Api> api;
+  int major = 0;
+  int minor = 0;
+  std::string file;
+  std::vector<int> archs;
+};
+
+/// The files that Nvrtc::open tries, in order.
+std::vector<std::filesystem::path> nvrtcCandidates();
+
+} // namespace attnc

@@ -1,0 +1,71 @@
+#pragma once
+
+/// Binding: the caller's tensors and params are checked against a manifest before anything is
+/// launched. All functions are pure and safe to call from several threads.
+
+#include "attnc/result.h"
+#include "runtime/program/manifest.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace attnc {
+
+enum class DeviceKind { Cpu, Cuda };
+
+struct Device {
+  DeviceKind kind = DeviceKind::Cpu;
+  int ordinal = 0;
+
+  friend bool operator==(const Device &, const Device &) = default;
+};
+
+/// "cpu" or "cuda:0".
+std::string toText(const Device &device);
+
+/// A view of the caller's memory; owns nothing. `shape` and `strides` (in elements) have one entry
+/// an axis; the element at indices x is at data + dot(x, strides) * dtypeSize(dtype) bytes.
+struct TensorRef {
+  void *data = nullptr;
+  DType dtype = DType::F32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  Device device;
+
+  /// A C-contiguous tensor.
+  static TensorRef contiguous(void *data, DType dtype, std::vector<std::int64_t> shape,
+                              Device device = {});
+};
+
+/// The strides of a C-contiguous tensor, in elements. The shape's product must fit in 64 bits.
+std::vector<std::int64_t> contiguousStrides(const std::vector<std::int64_t> &shape);
+
+struct BindRequest {
+  std::map<std::string, TensorRef> inputs;
+  std::map<std::string, TensorRef> outputs;
+  std::map<std::string, Scalar> params;
+  std::map<std::string, std::int64_t> extraSizes; ///< of dims that no input carries
+  Device device;                                  ///< where the kernels will run
+};
+
+/// What a launch needs, all of it checked.
+struct Binding {
+  Scope scope;                              ///< sizes, lets and params
+  std::map<std::string, TensorRef> tensors; ///< inputs and outputs
+};
+
+/// The extents of all dims and the lets, from the inputs' shapes alone: enough to allocate outputs
+/// (shapeOf). Checks names, ranks and that every dim agrees; not memory, params or `requires`.
+Result<Scope> resolveSizes(const Manifest &manifest, const std::map<std::string, TensorRef> &inputs,
+                           const std::map<std::string, std::int64_t> &extraSizes = {});
+
+/// The shape of a declared tensor. Errors: more than 2^63 - 1 bytes.
+Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope &scope);
+
+/// Checks everything: names, dtypes, ranks, extents, strides, alignment, device, aliasing of
+/// outputs, ranges of params, `requires`. Errors are InvalidArgument and name what does not fit.
+/// Inputs may alias each other; an output may share memory with nothing.
+Result<Binding> bind(const Manifest &manifest, const BindRequest &request);
+
+} // namespace attnc

@@ -1,0 +1,52 @@
+#pragma once
+
+/// From a Binding to kernel calls: the choice of a variant, the workspace, and the evaluation of
+/// grids and arguments. Independent of where the kernels run; the GPU and the CPU launch what comes
+/// out.
+
+#include "attnc/result.h"
+#include "runtime/program/bind.h"
+#include "runtime/program/manifest.h"
+
+#include <array>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace attnc {
+
+/// An argument as a kernel receives it.
+using ArgValue = std::variant<void *, std::int64_t, std::int32_t, float, double>;
+
+struct KernelCall {
+  std::string kernel;               ///< name in the manifest
+  std::array<std::int64_t, 3> grid; ///< blocks in x, y, z; each at least 1
+  std::int64_t sharedBytes = 0;     ///< dynamic shared memory of a block
+  std::vector<ArgValue> args;
+};
+
+/// Where the intermediates of a variant lie in one allocation, each at a multiple of 256 bytes.
+struct Workspace {
+  std::int64_t bytes = 0;
+  std::map<std::string, std::int64_t> offsets;
+};
+
+/// The first variant whose `when` holds. Error: there is none.
+Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding);
+
+/// The workspace for the intermediates that `variant` uses.
+Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &variant,
+                                const Binding &binding);
+
+/// The kernel calls of `variant`, in order. `workspace` is planned by planWorkspace and `base` its
+/// memory (aligned to 256 bytes; may be null if it has no bytes). Launches with an empty grid are
+/// left out.
+Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const VariantDecl &variant,
+                                         const Binding &binding, const Workspace &workspace,
+                                         void *base);
+
+/// Whether CUDA can launch the call: x up to 2^31 - 1 blocks, y and z up to 65535.
+Status checkCudaGrid(const KernelCall &call);
+
+} // namespace attnc

@@ -1,0 +1,244 @@
+#include "runtime/program/manifest.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+namespace attnc {
+
+namespace {
+
+template <typename T> const T *findNamed(const std::vector<T> &list, std::string_view name) {
+  for (const T &item : list)
+    if (item.name == name)
+      return &item;
+  return nullptr;
+}
+
+Error at(std::string_view where, const Error &error) {
+  return {error.kind, fmt::format("manifest: {}: {}", where, error.message), error.remedy};
+}
+
+/// Checks one manifest. Collects the names as it goes: what comes later may refer to what came
+/// before.
+class Checker {
+public:
+  explicit Checker(const Manifest &manifest) : manifest(manifest) {}
+
+  Status run() {
+    for (auto step : {&Checker::checkDims, &Checker::checkTensors, &Checker::checkScalars,
+                      &Checker::checkKernels, &Checker::checkVariants})
+      if (Status status = (this->*step)(); !status)
+        return status;
+    return {};
+  }
+
+private:
+  static Status fail(std::string_view where, std::string message) {
+    return at(where, invalidArgument(std::move(message)));
+  }
+
+  static Status unique(std::set<std::string> &seen, const std::string &name,
+                       std::string_view what) {
+    if (name.empty())
+      return fail(what, "a name is empty");
+    if (!seen.insert(name).second)
+      return fail(what, fmt::format("'{}' is declared twice", name));
+    return {};
+  }
+
+  Status checkExprAt(const Expr &expr, const std::string &where) {
+    if (Status status = checkExpr(expr, scope); !status)
+      return at(where, status.error());
+    return {};
+  }
+
+  Status checkDims() {
+    if (manifest.name.empty() || manifest.target.empty())
+      return fail("header", "'name' and 'target' must not be empty");
+    std::set<std::string> seen;
+    for (const DimDecl &dim : manifest.dims) {
+      if (Status status = unique(seen, dim.name, "dims"); !status)
+        return status;
+      if (dim.min != 0 && dim.min != 1)
+        return fail("dim " + dim.name, fmt::format("'min' is {}, not 0 or 1", dim.min));
+      scope.sizes[dim.name] = 1;
+    }
+    for (const DimDecl &dim : manifest.dims)
+      if (dim.extent)
+        if (Status status = checkExprAt(*dim.extent, "extent of dim " + dim.name); !status)
+          return status;
+    return {};
+  }
+
+  Status checkTensors() {
+    std::set<std::string> seen;
+    for (const auto *group : {&manifest.inputs, &manifest.outputs, &manifest.intermediates})
+      for (const TensorDecl &tensor : *group) {
+        if (Status status = unique(seen, tensor.name, "tensors"); !status)
+          return status;
+        if (tensor.align < 0 || tensor.align > 4096 || (tensor.align & (tensor.align - 1)) != 0)
+          return fail("tensor " + tensor.name,
+                      fmt::format("'align' is {}, not a power of two up to 4096", tensor.align));
+        for (const std::string &dim : tensor.dims)
+          if (!manifest.findDim(dim))
+            return fail("tensor " + tensor.name, fmt::format("dim '{}' is not declared", dim));
+      }
+    return {};
+  }
+
+  Status checkScalars() {
+    std::set<std::string> seen;
+    for (const LetDecl &let : manifest.lets) {
+      if (Status status = unique(seen, let.name, "lets"); !status)
+        return status;
+      if (Status status = checkExprAt(let.expr, "let " + let.name); !status)
+        return status;
+      scope.lets[let.name] = Scalar(std::int64_t(1));
+    }
+    for (const ParamDecl &param : manifest.params)
+      if (Status status = checkParam(param, seen); !status)
+        return status;
+    for (const RequireDecl &require : manifest.requires_)
+      if (Status status = checkExprAt(require.expr, "require '" + require.text + "'"); !status)
+        return status;
+    return {};
+  }
+
+  Status checkParam(const ParamDecl &param, std::set<std::string> &seen) {
+    if (Status status = unique(seen, param.name, "lets and params"); !status)
+      return status;
+    std::string where = "param " + param.name;
+    if (param.dtype != DType::F32 && param.dtype != DType::F64 && param.dtype != DType::I32 &&
+        param.dtype != DType::I64)
+      return fail(where, fmt::format("a param cannot be {}", dtypeName(param.dtype)));
+    for (const auto &limit : {param.min, param.max})
+      if (limit && !std::isfinite(limit->value))
+        return fail(where, "a limit is not finite");
+    if (param.fallback)
+      if (Status status = checkExprAt(*param.fallback, "default of " + where); !status)
+        return status;
+    scope.params[param.name] = Scalar(1.0);
+    return {};
+  }
+
+  Status checkKernels() {
+    std::set<std::string> seen;
+    for (const KernelDecl &kernel : manifest.kernels) {
+      if (Status status = unique(seen, kernel.name, "kernels"); !status)
+        return status;
+      std::string where = "kernel " + kernel.name;
+      if (kernel.image.empty() || kernel.symbol.empty())
+        return fail(where, "'image' and 'symbol' must not be empty");
+      if (kernel.threads < 1 || kernel.threads > 1024)
+        return fail(where, fmt::format("'threads' is {}, not in 1..1024", kernel.threads));
+      if (Status status = checkExprAt(kernel.sharedBytes, "shared_bytes of " + where); !status)
+        return status;
+    }
+    return {};
+  }
+
+  Status checkVariants() {
+    if (manifest.variants.empty())
+      return fail("variants", "there is none");
+    for (std::size_t index = 0; index < manifest.variants.size(); ++index) {
+      const VariantDecl &variant = manifest.variants[index];
+      std::string where = fmt::format("variant {}", index);
+      if (variant.when)
+        if (Status status = checkExprAt(*variant.when, "'when' of " + where); !status)
+          return status;
+      for (const LaunchDecl &launch : variant.launches)
+        if (Status status = checkLaunch(launch, where); !status)
+          return status;
+    }
+    return {};
+  }
+
+  Status checkLaunch(const LaunchDecl &launch, const std::string &variant) {
+    std::string where = fmt::format("{}, launch of {}", variant, launch.kernel);
+    if (!manifest.findKernel(launch.kernel))
+      return fail(where, fmt::format("kernel '{}' is not declared", launch.kernel));
+    for (const Expr &extent : launch.grid)
+      if (Status status = checkExprAt(extent, "grid of " + where); !status)
+        return status;
+    for (std::size_t index = 0; index < launch.args.size(); ++index)
+      if (Status status =
+              checkArg(launch.args[index], fmt::format("argument {} of {}", index, where));
+          !status)
+        return status;
+    return {};
+  }
+
+  Status checkArg(const ArgDecl &arg, const std::string &where) {
+    switch (arg.kind) {
+    case ArgKind::Pointer:
+    case ArgKind::Stride: {
+      const TensorDecl *tensor = manifest.findTensor(arg.name);
+      if (!tensor)
+        return fail(where, fmt::format("tensor '{}' is not declared", arg.name));
+      if (arg.kind == ArgKind::Stride &&
+          (arg.axis < 0 || static_cast<std::size_t>(arg.axis) >= tensor->dims.size()))
+        return fail(where, fmt::format("{} has {} axes, so none is {}", arg.name,
+                                       tensor->dims.size(), arg.axis));
+      return {};
+    }
+    case ArgKind::Size:
+      return manifest.findDim(arg.name)
+                 ? Status()
+                 : fail(where, fmt::format("dim '{}' is not declared", arg.name));
+    case ArgKind::Param:
+      return manifest.findParam(arg.name)
+                 ? Status()
+                 : fail(where, fmt::format("param '{}' is not declared", arg.name));
+    case ArgKind::Expr:
+      if (arg.type != DType::I32 && arg.type != DType::I64 && arg.type != DType::F32)
+        return fail(where,
+                    fmt::format("an expression cannot be passed as {}", dtypeName(arg.type)));
+      return checkExprAt(arg.expr, where);
+    }
+    return {};
+  }
+
+  const Manifest &manifest;
+  Scope scope; ///< only the names count
+};
+
+} // namespace
+
+ArgDecl ArgDecl::pointer(std::string tensor) {
+  return {ArgKind::Pointer, std::move(tensor), 0, {}, DType::I64};
+}
+ArgDecl ArgDecl::stride(std::string tensor, int axis) {
+  return {ArgKind::Stride, std::move(tensor), axis, {}, DType::I64};
+}
+ArgDecl ArgDecl::size(std::string dim) {
+  return {ArgKind::Size, std::move(dim), 0, {}, DType::I64};
+}
+ArgDecl ArgDecl::param(std::string name) {
+  return {ArgKind::Param, std::move(name), 0, {}, DType::I64};
+}
+ArgDecl ArgDecl::value(Expr expr, DType type) {
+  return {ArgKind::Expr, {}, 0, std::move(expr), type};
+}
+
+const DimDecl *Manifest::findDim(std::string_view dim) const { return findNamed(dims, dim); }
+
+const TensorDecl *Manifest::findTensor(std::string_view tensor) const {
+  for (const auto *group : {&inputs, &outputs, &intermediates})
+    if (const TensorDecl *found = findNamed(*group, tensor))
+      return found;
+  return nullptr;
+}
+
+const ParamDecl *Manifest::findParam(std::string_view param) const {
+  return findNamed(params, param);
+}
+
+const KernelDecl *Manifest::findKernel(std::string_view kernel) const {
+  return findNamed(kernels, kernel);
+}
+
+Status checkManifest(const Manifest &manifest) { return Checker(manifest).run(); }
+
+} // namespace attnc

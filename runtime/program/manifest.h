@@ -1,0 +1,146 @@
+#pragma once
+
+/// The manifest of a Program: what it takes and gives, which sizes it has, which kernels it
+/// launches with what arguments. Written as JSON (`"attnc_manifest": 1`), read back strictly: an
+/// unknown key, a missing key or a name that is not declared is an error that names the place.
+
+#include "attnc/result.h"
+#include "runtime/program/dtype.h"
+#include "runtime/program/expr.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnc {
+
+inline constexpr int manifestVersion = 1;
+
+/// A named dim. Without `extent` it is dynamic: an input that carries it, or the caller, says it.
+struct DimDecl {
+  std::string name;
+  std::optional<Expr> extent; ///< over other sizes; a constant for a static dim
+  std::int64_t min = 1;       ///< the smallest extent that the kernels accept: 0 or 1
+};
+
+/// A tensor in elements of `dtype`; its shape is that of its dims, in order.
+struct TensorDecl {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<std::string> dims;
+  /// Bytes to which the base pointer, and the stride of every axis but the last with more than one
+  /// element, must be aligned; 0 for the size of an element. A power of two.
+  std::int64_t align = 0;
+};
+
+/// A number known once sizes are: `g = size(h) // size(hk)`. Sees sizes and earlier lets.
+struct LetDecl {
+  std::string name;
+  Expr expr;
+};
+
+struct Limit {
+  double value = 0;
+  bool open = false; ///< the value itself is outside
+};
+
+/// A scalar that the caller may pass; `fallback` (JSON: "default") sees sizes, lets, earlier
+/// params.
+struct ParamDecl {
+  std::string name;
+  DType dtype = DType::F32; ///< f32, f64, i32 or i64
+  std::optional<Expr> fallback;
+  std::optional<Limit> min;
+  std::optional<Limit> max;
+};
+
+/// A fact about sizes, lets and params without which the kernels are wrong; `text` is the spec's.
+struct RequireDecl {
+  Expr expr;
+  std::string text;
+};
+
+/// What ptxas says about a kernel; stack, spills and shared memory in bytes.
+struct KernelResources {
+  int registers = 0;
+  int spillStores = 0;
+  int spillLoads = 0;
+  int stackBytes = 0;
+  int staticSharedBytes = 0;
+
+  friend bool operator==(const KernelResources &, const KernelResources &) = default;
+};
+
+struct KernelDecl {
+  std::string name;   ///< by which launches refer to it
+  std::string image;  ///< name of the Program's image (or images: cubin and PTX) that holds it
+  std::string symbol; ///< entry point in the image
+  int threads = 1;    ///< in a block
+  Expr sharedBytes;   ///< dynamic shared memory of a block
+  std::optional<KernelResources> resources;
+};
+
+enum class ArgKind { Pointer, Stride, Size, Param, Expr };
+
+/// One argument of a kernel. Pointer: base address of tensor `name`. Stride: of its axis `axis`, in
+/// elements, i64. Size: extent of dim `name`, i64. Param: param `name`, in the param's own dtype.
+/// Expr: `expr`, converted to `type` (i32, i64 or f32; an integer that does not fit is an error).
+struct ArgDecl {
+  ArgKind kind = ArgKind::Pointer;
+  std::string name;
+  int axis = 0;
+  Expr expr;
+  DType type = DType::I64;
+
+  static ArgDecl pointer(std::string tensor);
+  static ArgDecl stride(std::string tensor, int axis);
+  static ArgDecl size(std::string dim);
+  static ArgDecl param(std::string name);
+  static ArgDecl value(Expr expr, DType type);
+};
+
+struct LaunchDecl {
+  std::string kernel;
+  std::array<Expr, 3> grid = {Expr::constant(1), Expr::constant(1), Expr::constant(1)};
+  std::vector<ArgDecl> args;
+};
+
+/// Kernels launched in order where `when` holds (always, if absent). The first variant that fits
+/// runs.
+struct VariantDecl {
+  std::optional<Expr> when;
+  std::vector<LaunchDecl> launches;
+};
+
+struct Manifest {
+  std::string name;
+  std::string target; ///< "sm_90a", "sm_80", ..., "cpu"
+  std::vector<DimDecl> dims;
+  std::vector<TensorDecl> inputs;
+  std::vector<TensorDecl> outputs;
+  std::vector<TensorDecl> intermediates; ///< in the workspace, contiguous
+  std::vector<LetDecl> lets;
+  std::vector<ParamDecl> params;
+  std::vector<RequireDecl> requires_;
+  std::vector<KernelDecl> kernels;
+  std::vector<VariantDecl> variants;
+
+  const DimDecl *findDim(std::string_view dim) const;
+  const TensorDecl *findTensor(std::string_view tensor) const; ///< of all three groups
+  const ParamDecl *findParam(std::string_view param) const;
+  const KernelDecl *findKernel(std::string_view kernel) const;
+};
+
+/// Whether names are unique, whatever refers to a name finds it, and numbers are in range.
+Status checkManifest(const Manifest &manifest);
+
+/// Reads and checks a manifest. Any text is safe to pass.
+Result<Manifest> parseManifest(std::string_view text);
+
+/// The manifest as JSON text; the same bytes for the same manifest.
+std::string printManifest(const Manifest &manifest);
+
+} // namespace attnc

@@ -1,0 +1,161 @@
+// What the verifiers of red refuse.
+// RUN: attnc-opt -split-input-file -verify-diagnostics %s
+
+attn.program @roles dims [i, j] {
+  // expected-error@+1 {{gives dim 'j' two roles}}
+  %n = red.nest grid [i, j] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @no_role dims [i, j] {
+  %n = red.nest grid [i] row [] stream [] inner [] : !attn.array<[], i64> {
+    // expected-error@+1 {{has dim 'j', which has no role}}
+    %j = attn.index j : <[j], i64>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @foreign_op dims [i] {
+  %n = red.nest grid [i] row [] stream [] inner [] : !attn.array<[], i64> {
+    // expected-error@+1 {{cannot be in the body of a nest}}
+    %a = attn.input "a" : <[i], f32>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @yield dims [i] {
+  // expected-error@+1 {{must end with a red.yield of its results}}
+  %n = red.nest grid [i] row [] stream [] inner [] : !attn.array<[i], f32> {
+    %i = attn.index i : <[i], i64>
+    red.yield %i : !attn.array<[i], i64>
+  }
+}
+
+// -----
+
+attn.program @state_in_step dims [i, j] {
+  %s = attn.input "s" : <[i, j], f32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %0 = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32>
+    %m = red.fold max over [j](%0) : (!attn.array<[i, j], f32>) -> !attn.array<[i], f32>
+    // expected-error@+1 {{has a factor that depends on a state of the same pass}}
+    %z = red.fold add over [j](%0, %m) : (!attn.array<[i, j], f32>, !attn.array<[i], f32>) -> !attn.array<[i], f32>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @reference dims [i, j] {
+  %s = attn.input "s" : <[i, j], f32>
+  %t = attn.input "t" : <[i, j], f32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %0 = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32>
+    %1 = attn.read %t [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32>
+    %m = red.fold max over [j](%0) : (!attn.array<[i, j], f32>) -> !attn.array<[i], f32>
+    // expected-error@+1 {{needs the max fold of its exponent over the same dims as reference}}
+    %z = red.fold add over [j]() exp(%1 - %m) : (!attn.array<[i, j], f32>, !attn.array<[i], f32>) -> !attn.array<[i], f32>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @max_of_two dims [i, j] {
+  %s = attn.input "s" : <[i, j], f32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %0 = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32>
+    // expected-error@+1 {{folds exactly one value unless it adds}}
+    %m = red.fold max over [j](%0, %0) : (!attn.array<[i, j], f32>, !attn.array<[i, j], f32>) -> !attn.array<[i], f32>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @adds_nothing dims [i, j] {
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    // expected-error@+1 {{adds nothing}}
+    %m = red.fold add over [j]() : () -> !attn.array<[i], f32>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @logical dims [i, j] {
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %0 = attn.index j : <[j], i64>
+    // expected-error@+1 {{has an operand whose type does not fit its kind}}
+    %m = red.fold or over [j](%0) : (!attn.array<[j], i64>) -> !attn.array<[], i64>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @fold_dim dims [i, j] {
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %0 = attn.index i : <[i], i64>
+    // expected-error@+1 {{folds over dim 'j', which its operands have not}}
+    %m = red.fold add over [j](%0) : (!attn.array<[i], i64>) -> !attn.array<[i], i64>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @fold_result dims [i, j] {
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %0 = attn.index j : <[j], i64>
+    // expected-error@+1 {{has a result whose dims are not those that remain}}
+    %m = red.fold add over [j](%0) : (!attn.array<[j], i64>) -> !attn.array<[i], i64>
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  }
+}
+
+// -----
+
+attn.program @domain_arguments dims [i, j] {
+  // expected-error@+1 {{has a domain of 1 arguments; its roles make it 3}}
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  } domain {
+  ^bb0(%i: i64):
+    %zero = arith.constant 0 : i64
+    %full = arith.constant true
+    red.bounds lo(%zero) hi(%zero) full %full
+  }
+}
+
+// -----
+
+attn.program @bounds dims [i, j] {
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  } domain {
+  ^bb0(%i: i64, %j0: i64, %j1: i64):
+    %full = arith.constant true
+    // expected-error@+1 {{needs one lo and one hi for each stream dim}}
+    red.bounds lo() hi() full %full
+  }
+}

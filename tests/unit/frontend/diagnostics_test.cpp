@@ -1,0 +1,113 @@
+// How findings are printed.
+#include "compiler/frontend/diagnostics.h"
+#include "compiler/frontend/suggest.h"
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace attnc {
+namespace {
+
+std::string rendered(const Diagnostics &diagnostics, bool colour = false) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  diagnostics.render(os, colour);
+  return text;
+}
+
+Diagnostic example() {
+  Diagnostic d;
+  d.file = "causal.json";
+  d.line = 17;
+  d.column = 23;
+  d.message = "unknown name 'sclae'";
+  d.expression = "s = q * sclae";
+  d.caretOffset = 8;
+  d.remedy = "did you mean 'scale'?";
+  return d;
+}
+
+TEST(Diagnostics, PrintsPlaceCaretAndRemedy) {
+  Diagnostics diagnostics;
+  diagnostics.add(example());
+  EXPECT_EQ(rendered(diagnostics), "causal.json:17:23: error: unknown name 'sclae'\n"
+                                   "  s = q * sclae\n"
+                                   "          ^\n"
+                                   "  did you mean 'scale'?\n");
+}
+
+TEST(Diagnostics, CaretStandsUnderWideAndAccentedCharacters) {
+  Diagnostics diagnostics;
+  Diagnostic d = example();
+  d.expression = "\xCE\xB1 + \xE6\xBC\xA2 + x"; // one column, then two
+  d.caretOffset = static_cast<unsigned>(d.expression.find('x'));
+  diagnostics.add(d);
+  EXPECT_NE(rendered(diagnostics).find("\n  " + std::string(9, ' ') + "^\n"), std::string::npos)
+      << rendered(diagnostics);
+}
+
+TEST(Diagnostics, LongExpressionsAreShownAroundTheCaret) {
+  Diagnostics diagnostics;
+  Diagnostic d = example();
+  d.expression = std::string(1000, 'a') + "!" + std::string(1000, 'b');
+  d.caretOffset = 1000;
+  diagnostics.add(d);
+  std::string text = rendered(diagnostics);
+  size_t line = text.find("  ..."), caret = text.find('^');
+  ASSERT_NE(line, std::string::npos);
+  size_t begin = text.rfind('\n', caret) + 1;
+  EXPECT_EQ(text[line + (caret - begin)], '!');
+  EXPECT_LT(text.size(), 400u);
+}
+
+TEST(Diagnostics, OnlyTheCommandLineHasNoPlace) {
+  Diagnostics diagnostics;
+  Diagnostic d = example();
+  d.file = "--set d=x";
+  d.line = 0;
+  diagnostics.add(d);
+  EXPECT_EQ(rendered(diagnostics).substr(0, 17), "--set d=x: error:");
+}
+
+TEST(Diagnostics, CountsErrorsAndKeepsTheFirst) {
+  Diagnostics diagnostics;
+  Diagnostic warning = example();
+  warning.severity = Diagnostic::Warning;
+  diagnostics.add(warning);
+  EXPECT_FALSE(diagnostics.hasErrors());
+  for (unsigned i = 0; i < 2 * Diagnostics::maxKept; ++i)
+    diagnostics.add(example());
+  EXPECT_EQ(diagnostics.errorCount(), 2 * Diagnostics::maxKept);
+  EXPECT_EQ(diagnostics.all().size(), Diagnostics::maxKept);
+  EXPECT_NE(rendered(diagnostics).find("101 more errors are not shown"), std::string::npos);
+}
+
+TEST(Diagnostics, InvalidUtf8CanBePrintedAsJson) {
+  Diagnostics diagnostics;
+  Diagnostic d = example();
+  d.expression = "a \xFF b";
+  diagnostics.add(d);
+  nlohmann::json json = diagnostics.toJson();
+  EXPECT_EQ(json[0]["line"], 17);
+  EXPECT_EQ(json[0]["severity"], "error");
+  EXPECT_NO_THROW(json.dump());
+}
+
+TEST(Diagnostics, ColourOnlyWhenAsked) {
+  Diagnostics diagnostics;
+  diagnostics.add(example());
+  EXPECT_EQ(rendered(diagnostics, false).find('\x1b'), std::string::npos);
+}
+
+TEST(Suggest, NearNamesOnly) {
+  std::vector<std::string> names = {"softmax", "scale", "sum", "x"};
+  EXPECT_EQ(nearestName("sofmax", names), "softmax");
+  EXPECT_EQ(nearestName("Scale", names), "scale");
+  EXPECT_EQ(nearestName("sun", names), "sum");
+  EXPECT_EQ(nearestName("y", names), "");
+  EXPECT_EQ(nearestName("logsumexp", names), "");
+  EXPECT_EQ(didYouMean("sofmax", names), "did you mean 'softmax'?");
+  EXPECT_EQ(didYouMean("zzz", names, "declare it"), "declare it");
+}
+
+} // namespace
+} // namespace attnc

@@ -1,0 +1,26 @@
+// Runs passes on .mlir files, for tests of single passes.
+#include "compiler/codegen/cpu/passes.h"
+#include "compiler/codegen/cuda/emit.h"
+#include "compiler/schedule/passes.h"
+#include "compiler/transforms/passes.h"
+#include "dialects/Red/Red.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<attnc::attn::AttnDialect, attnc::red::RedDialect, attnc::tile::TileDialect,
+                  mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  attnc::registerTransformPasses();
+  attnc::schedule::registerSchedulePasses();
+  attnc::cpu::registerLowerCpuPass();
+  attnc::cuda::registerEmitCudaPass();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "attnc pass driver\n", registry));
+}

@@ -1,0 +1,150 @@
+// attnc check: specs at their reference shape against the float64 evaluator.
+#include "compiler/driver/check.h"
+#include "tools/attnc/check_text.h"
+#include "tools/attnc/command.h"
+#include "tools/attnc/library.h"
+#include "tools/attnc/prepare.h"
+#include "tools/attnc/shape.h"
+#include "tools/attnc/spec_options.h"
+#include "tools/attnc/terminal.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace attnc::cli {
+
+namespace {
+
+struct CheckArguments {
+  std::vector<std::string> specs, targets, set;
+  uint64_t seed = 1;
+  bool verifyPasses = false, json = false;
+};
+
+/// The targets that are asked for, or the processor and the GPU if there is one.
+std::vector<Target> targetsOf(const CheckArguments &arguments) {
+  std::vector<Target> targets;
+  for (const std::string &name : arguments.targets)
+    targets.push_back(chooseRunnableTarget(name));
+  if (targets.empty()) {
+    targets.push_back({"cpu", nullptr});
+    if (Target native = chooseTarget("native"); !native.isCpu())
+      targets.push_back(std::move(native));
+  }
+  return targets;
+}
+
+/// Prints as it goes; remembers how to end.
+class Table {
+public:
+  Table(const CheckArguments &arguments) : json(arguments.json) {
+    for (const std::string &spec : arguments.specs)
+      width = std::max(width, nameOf(spec).size());
+    if (!json)
+      print(checkHead(width));
+  }
+
+  static std::string nameOf(const std::string &spec) {
+    return std::filesystem::path(spec).stem().string();
+  }
+
+  void add(const std::string &spec, const std::string &target, const driver::CheckReport &report) {
+    failed |= !report.ok();
+    if (json) {
+      nlohmann::ordered_json row = {{"spec", nameOf(spec)}, {"target", target}};
+      row.update(toJson(report));
+      rows.push_back(std::move(row));
+      return;
+    }
+    print(checkRows(nameOf(spec), width, target, report) + whyFailed(report));
+    if (std::string sampling = samplingText(report); !sampling.empty())
+      print("    " + sampling + "\n");
+  }
+
+  void add(const std::string &spec, const std::string &target, const Failure &failure) {
+    worst = std::max(worst, failure.code());
+    if (json) {
+      nlohmann::ordered_json row = {{"spec", nameOf(spec)}, {"target", target}};
+      row.update(failure.toJson());
+      rows.push_back(std::move(row));
+    } else {
+      print(fmt::format("{:<{}}  {:<8}  {}\n", nameOf(spec), width, target,
+                        styled("NOT RUN", Style::Red, colourOnStdout())));
+    }
+    failure.print(colourOnStderr());
+  }
+
+  /// A wrong answer is worse than none.
+  ExitCode finish() {
+    ExitCode code = failed ? CheckFailed : worst;
+    if (json)
+      printJson({{"ok", code == Done}, {"exit", static_cast<int>(code)}, {"checks", rows}});
+    return code;
+  }
+
+private:
+  bool json;
+  size_t width = 4;
+  bool failed = false;
+  ExitCode worst = Done;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+};
+
+driver::CheckReport checkOne(const LoadedSpec &loaded, const Target &target,
+                             const CheckArguments &arguments) {
+  Progress progress("checking " + loaded.spec->name + " on " + target.name);
+  checkParams(*loaded.spec, {});
+  Prepared prepared = prepare(*loaded.spec, target, nullptr, arguments.verifyPasses);
+  driver::CheckRequest request;
+  request.extents = resolveExtents(*loaded.spec, {}, {});
+  request.seeds = {arguments.seed};
+  return orFail(driver::checkProgram(*loaded.spec, *prepared.executor, request));
+}
+
+ExitCode checkSpecs(CheckArguments arguments) {
+  if (arguments.specs.empty())
+    for (const LibrarySpec &spec : library())
+      arguments.specs.push_back(spec.name);
+  std::vector<Target> targets = targetsOf(arguments);
+  Table table(arguments);
+  for (const std::string &spec : arguments.specs) {
+    std::string target;
+    try {
+      LoadedSpec loaded = loadSpec(spec, arguments.set);
+      for (const Target &one : targets) {
+        target = one.name;
+        try {
+          table.add(spec, target, checkOne(loaded, one, arguments));
+        } catch (const Failure &failure) {
+          table.add(spec, target, failure);
+        }
+      }
+    } catch (const Failure &failure) {
+      table.add(spec, "", failure);
+    }
+  }
+  return table.finish();
+}
+
+} // namespace
+
+Command addCheckCommand(CLI::App &tool) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App *app = tool.add_subcommand(
+      "check", "Run specs at their reference shape and compare with the float64 evaluator");
+  app->add_option("SPEC", arguments->specs,
+                  std::string(specHelp) + "; without any, the whole library");
+  addRepeatable(*app, "--target", arguments->targets,
+                "May be given several times; without it the CPU and the GPU if there is one");
+  addRepeatable(*app, "--set", arguments->set, setHelp);
+  app->add_option("--seed", arguments->seed, "Seed of the inputs; 1 without it");
+  app->add_flag("--verify-passes", arguments->verifyPasses,
+                "Also evaluate the program before and after each pass");
+  app->add_flag("--json", arguments->json, "The table as JSON on stdout");
+  app->footer("Example: attnc check causal alibi my_variant.json --target cpu\n"
+              "Inputs are random, and random with one planted key that carries the weight.\n"
+              "An error is shown beside the tolerance that the evaluator derives for that element.");
+  return {app, [arguments] { return checkSpecs(*arguments); }};
+}
+
+} // namespace attnc::cli

@@ -1,0 +1,90 @@
+#include "tools/attnc/check_text.h"
+#include "tools/attnc/terminal.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace attnc::cli {
+
+namespace {
+
+/// The worst comparison of each output, in the order of the outputs; a failed one before a passed.
+std::vector<const driver::OutputCheck *> worstOfEach(const driver::CheckReport &report) {
+  std::vector<const driver::OutputCheck *> worst;
+  for (const driver::OutputCheck &check : report.outputs) {
+    auto same = [&](const driver::OutputCheck *one) { return one->output == check.output; };
+    auto found = std::find_if(worst.begin(), worst.end(), same);
+    if (found == worst.end())
+      worst.push_back(&check);
+    else if (std::pair((*found)->ok() ? 0 : 1, (*found)->compared.maxRatio) <
+             std::pair(check.ok() ? 0 : 1, check.compared.maxRatio))
+      *found = &check;
+  }
+  return worst;
+}
+
+std::string ratioText(double ratio) {
+  return std::isinf(ratio) ? "mismatch" : fmt::format("{:.3f}", ratio);
+}
+
+} // namespace
+
+std::string checkHead(size_t width) {
+  return styled(fmt::format("{:<{}}  {:<8}  {:<8}  {:>10}  {:>10}  {:>9}  {}\n", "spec", width,
+                            "target", "output", "error", "tolerance", "ratio", "verdict"),
+                Style::Bold, colourOnStdout());
+}
+
+std::string checkRows(const std::string &name, size_t width, const std::string &target,
+                      const driver::CheckReport &report) {
+  std::string rows;
+  for (const driver::OutputCheck *check : worstOfEach(report)) {
+    std::string verdict = check->ok() ? styled("ok", Style::Green, colourOnStdout())
+                                      : styled("FAILED", Style::Red, colourOnStdout());
+    rows += fmt::format("{:<{}}  {:<8}  {:<8}  {:>10.3g}  {:>10.3g}  {:>9}  {}\n", name, width,
+                        target, check->output, std::fabs(check->expected - check->actual),
+                        check->tolerance, ratioText(check->compared.maxRatio), verdict);
+  }
+  return rows;
+}
+
+std::string whyFailed(const driver::CheckReport &report) {
+  std::string text;
+  for (const driver::OutputCheck &check : report.outputs)
+    if (!check.ok())
+      text += fmt::format("    {}\n", check.why());
+  return text;
+}
+
+std::string samplingText(const driver::CheckReport &report) {
+  std::string text;
+  for (const auto &[dim, count] : report.sampled)
+    text += fmt::format("{}{} indices of {}", text.empty() ? "compared at " : ", ", count, dim);
+  return text;
+}
+
+nlohmann::ordered_json toJson(const driver::CheckReport &report) {
+  nlohmann::ordered_json json = {{"ok", report.ok()}, {"milliseconds", report.milliseconds}};
+  json["sampled"] = report.sampled;
+  json["comparisons"] = nlohmann::ordered_json::array();
+  for (const driver::OutputCheck &check : report.outputs) {
+    nlohmann::ordered_json one = {{"output", check.output},
+                                  {"inputs", check.inputs},
+                                  {"seed", check.seed},
+                                  {"ok", check.ok()},
+                                  {"max_error", check.compared.maxError},
+                                  {"max_ratio", check.compared.maxRatio},
+                                  {"tolerance", check.tolerance},
+                                  {"elements", check.compared.size},
+                                  {"failures", check.compared.failures},
+                                  {"mismatches", check.compared.mismatches},
+                                  {"undecided", check.compared.undecided},
+                                  {"unwritten", check.unwritten}};
+    if (!check.ok())
+      one["why"] = check.why();
+    json["comparisons"].push_back(one);
+  }
+  return json;
+}
+
+} // namespace attnc::cli

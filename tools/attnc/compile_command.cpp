@@ -1,0 +1,236 @@
+// attnc compile: a spec to IR, CUDA C++, PTX, a cubin or a program file.
+#include "compiler/driver/compile.h"
+#include "compiler/frontend/suggest.h"
+#include "tools/attnc/command.h"
+#include "tools/attnc/schedule_file.h"
+#include "tools/attnc/spec_options.h"
+#include "tools/attnc/target.h"
+#include "tools/attnc/terminal.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace attnc::cli {
+
+namespace {
+
+using driver::Compilation;
+using driver::Stage;
+
+struct CompileArguments {
+  std::string spec, output, emit = "program", target, schedule;
+  std::vector<std::string> set;
+  bool grad = false, verifyPasses = false, json = false;
+};
+
+/// One of the things that can be written.
+struct Emit {
+  const char *name;
+  Stage stage;
+  enum Where { Anywhere, Gpu, Cpu } where;
+  bool binary;
+};
+
+constexpr Emit emits[] = {
+    {"attn", Stage::Attn, Emit::Anywhere, false},  {"red", Stage::Red, Emit::Anywhere, false},
+    {"tile", Stage::Tile, Emit::Gpu, false},       {"cuda", Stage::Cuda, Emit::Gpu, false},
+    {"ptx", Stage::Cubin, Emit::Gpu, false},       {"cubin", Stage::Cubin, Emit::Gpu, true},
+    {"program", Stage::Cubin, Emit::Gpu, true},    {"llvm", Stage::Llvm, Emit::Cpu, false},
+};
+
+std::vector<std::string> emitNames() {
+  std::vector<std::string> names;
+  for (const Emit &emit : emits)
+    names.push_back(emit.name);
+  return names;
+}
+
+const Emit &findEmit(const std::string &name) {
+  for (const Emit &emit : emits)
+    if (emit.name == name)
+      return emit;
+  throw Failure(Usage, fmt::format("--emit: there is no '{}'", name),
+                didYouMean(name, emitNames(),
+                           fmt::format("one of {}", fmt::join(emitNames(), ", "))));
+}
+
+void checkEmit(const Emit &emit, const Target &target, const CompileArguments &arguments) {
+  if (emit.where == Emit::Gpu && target.isCpu())
+    throw Failure(Usage, fmt::format("the target cpu has no '{}'", emit.name),
+                  "add --target sm_80 or --target sm_90a, or use --emit attn, red or llvm");
+  if (emit.where == Emit::Cpu && !target.isCpu())
+    throw Failure(Usage, fmt::format("the target {} has no '{}'", target.name, emit.name),
+                  "add --target cpu");
+  if (emit.binary && arguments.output.empty() && (arguments.json || stdoutIsTerminal()))
+    throw Failure(Usage, fmt::format("'{}' is binary and would go to {}", emit.name,
+                                     arguments.json ? "the JSON" : "the terminal"),
+                  fmt::format("add -o FILE{}", emit.binary && std::string(emit.name) == "program"
+                                                   ? ", or choose --emit cuda, ptx, red ..."
+                                                   : ""));
+}
+
+/// A named part of the result: there is one for each kernel's image.
+struct Part {
+  std::string name;
+  std::string text;
+};
+
+std::vector<Part> imagesOf(const Compilation &compilation, ImageKind kind) {
+  std::vector<Part> parts;
+  for (const Image &image : compilation.program.images)
+    if (image.kind == kind)
+      parts.push_back({image.name, image.bytes});
+  return parts;
+}
+
+std::vector<Part> partsOf(const Compilation &compilation, const std::string &emit) {
+  if (emit == "attn")
+    return {{"", compilation.attn}};
+  if (emit == "red")
+    return {{"", compilation.red}};
+  if (emit == "tile")
+    return {{"", compilation.tile}};
+  if (emit == "llvm")
+    return {{"", compilation.llvm}};
+  if (emit == "program")
+    return {{"", orFail(serializeProgram(compilation.program), Internal)}};
+  if (emit == "ptx" || emit == "cubin")
+    return imagesOf(compilation, emit == "ptx" ? ImageKind::Ptx : ImageKind::Cubin);
+  std::vector<Part> parts;
+  for (const driver::NestReport &nest : compilation.nests)
+    parts.push_back({nest.kernel, nest.source});
+  return parts;
+}
+
+void writeFile(const std::filesystem::path &path, const std::string &text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file)
+    throw Failure(Environment,
+                  fmt::format("'{}' cannot be written: {}", path.string(), std::strerror(errno)),
+                  "check that the folder exists and may be written");
+}
+
+/// The file of one part: FILE itself for a single one, else FILE with the part's name before the
+/// extension.
+std::filesystem::path fileOf(const std::string &output, const Part &part, size_t count) {
+  std::filesystem::path path = output;
+  if (count == 1)
+    return path;
+  return path.replace_filename(path.stem().string() + "." + part.name +
+                               path.extension().string());
+}
+
+/// Writes the parts to files or to stdout; returns the files.
+std::vector<std::string> write(const std::vector<Part> &parts, const Emit &emit,
+                               const CompileArguments &arguments) {
+  std::vector<std::string> files;
+  if (!arguments.output.empty()) {
+    for (const Part &part : parts) {
+      files.push_back(fileOf(arguments.output, part, parts.size()).string());
+      writeFile(files.back(), part.text);
+    }
+    return files;
+  }
+  if (emit.binary && parts.size() > 1)
+    throw Failure(Usage, fmt::format("there are {} kernels: they do not fit in one stream",
+                                     parts.size()),
+                  "add -o FILE: each kernel gets a file of its own");
+  if (!arguments.json)
+    for (const Part &part : parts) {
+      print(part.text);
+      if (!emit.binary && !part.text.ends_with('\n'))
+        print("\n");
+    }
+  return files;
+}
+
+nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
+  auto kernels = nlohmann::ordered_json::array();
+  for (const driver::NestReport &nest : compilation.nests) {
+    nlohmann::ordered_json kernel = {{"name", nest.kernel}, {"form", nest.form}};
+    if (nest.resources)
+      kernel["resources"] = {{"registers", nest.resources->registers},
+                             {"spill_stores", nest.resources->spillStores},
+                             {"spill_loads", nest.resources->spillLoads},
+                             {"static_shared_bytes", nest.resources->staticSharedBytes}};
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+void printSummary(const Compilation &compilation, const Emit &emit, const std::vector<Part> &parts,
+                  const std::vector<std::string> &files, bool json) {
+  if (!json) {
+    for (size_t i = 0; i < files.size(); ++i)
+      note(fmt::format("wrote {} ({} bytes, {} for {}, {:.2f} s)", files[i], parts[i].text.size(),
+                       emit.name, compilation.target, compilation.seconds));
+    return;
+  }
+  nlohmann::ordered_json result = {{"ok", true},
+                                   {"spec", compilation.name},
+                                   {"target", compilation.target},
+                                   {"emit", emit.name},
+                                   {"seconds", compilation.seconds},
+                                   {"nvrtc_seconds", compilation.nvrtcSeconds},
+                                   {"kernels", kernelsJson(compilation)}};
+  if (!files.empty())
+    result["files"] = files;
+  else
+    for (const Part &part : parts)
+      result["texts"].push_back({{"name", part.name}, {"text", part.text}});
+  printJson(result);
+}
+
+ExitCode compileSpec(const CompileArguments &arguments) {
+  const Emit &emit = findEmit(arguments.emit);
+  Target target = chooseTarget(arguments.target);
+  checkEmit(emit, target, arguments);
+  nlohmann::json schedule = readSchedule(arguments.schedule);
+  LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+  if (arguments.grad)
+    throw Failure(SpecErrors, "gradients are not available yet", "compile without --grad");
+  std::unique_ptr<Nvrtc> nvrtc = emit.stage == Stage::Cubin ? openNvrtc(target) : nullptr;
+
+  driver::CompileOptions options;
+  options.target = target.name;
+  options.upTo = emit.stage;
+  options.schedule = schedule;
+  options.verifyPasses = arguments.verifyPasses;
+  options.nvrtc = nvrtc.get();
+  Compilation compilation = [&] {
+    Progress progress("compiling " + loaded.spec->name + " for " + target.name);
+    return orFail(driver::compile(*loaded.spec, options), SpecErrors);
+  }();
+  std::vector<Part> parts = partsOf(compilation, emit.name);
+  std::vector<std::string> files = write(parts, emit, arguments);
+  printSummary(compilation, emit, parts, files, arguments.json);
+  return Done;
+}
+
+} // namespace
+
+Command addCompileCommand(CLI::App &tool) {
+  auto arguments = std::make_shared<CompileArguments>();
+  CLI::App *app = tool.add_subcommand("compile", "Compile a spec and write one stage of it");
+  app->add_option("SPEC", arguments->spec, specHelp)->required();
+  app->add_option("-o,--out", arguments->output, "File to write; stdout without it");
+  app->add_option("--emit", arguments->emit,
+                  fmt::format("What to write: {}; program without it",
+                              fmt::join(emitNames(), ", ")));
+  app->add_option("--target", arguments->target, targetHelp);
+  addRepeatable(*app, "--set", arguments->set, setHelp);
+  app->add_option("--schedule", arguments->schedule, "JSON file with overrides of the schedule");
+  app->add_flag("--grad", arguments->grad, "Also compile gradients (not available yet)");
+  app->add_flag("--verify-passes", arguments->verifyPasses,
+                "Evaluate the program before and after each pass; stop at the first difference");
+  app->add_flag("--json", arguments->json, "A report as JSON on stdout");
+  app->footer("Example: attnc compile causal --target sm_90a --emit ptx -o causal.ptx");
+  return {app, [arguments] { return compileSpec(*arguments); }};
+}
+
+} // namespace attnc::cli

@@ -1,0 +1,121 @@
+// attnc explain: what the compiler made of a spec, and why.
+#include "tools/attnc/command.h"
+#include "tools/attnc/assignments.h"
+#include "tools/attnc/explain_text.h"
+#include "tools/attnc/schedule_file.h"
+#include "tools/attnc/shape.h"
+#include "tools/attnc/spec_options.h"
+#include "tools/attnc/target.h"
+#include "tools/attnc/terminal.h"
+
+#include <fmt/format.h>
+
+namespace attnc::cli {
+
+namespace {
+
+using driver::Compilation;
+
+struct ExplainArguments {
+  std::string spec, target, schedule;
+  std::vector<std::string> set, shape;
+  bool ir = false, cuda = false, json = false;
+};
+
+/// Extents for sizes in bytes; empty where the spec has no full reference shape.
+std::map<std::string, int64_t> extentsFor(const Spec &spec,
+                                          const std::map<std::string, int64_t> &shape) {
+  if (!shape.empty())
+    return resolveExtents(spec, shape, {});
+  try {
+    return resolveExtents(spec, {}, {});
+  } catch (const Failure &) {
+    return {};
+  }
+}
+
+void printIr(const Compilation &compilation) {
+  print(fmt::format("\n// ---- attn: what the spec says ----\n{}\n", compilation.attn));
+  for (const driver::PassRecord &pass : compilation.passes)
+    print(fmt::format("\n// ---- after {}: {} ({:.1f} ms) ----\n{}\n", pass.name, pass.summary,
+                      1e3 * pass.seconds, pass.ir));
+}
+
+void printCuda(const Compilation &compilation) {
+  for (const driver::NestReport &nest : compilation.nests)
+    print(fmt::format("\n// ---- {}.cu ----\n{}\n", nest.kernel, nest.source));
+}
+
+void printAsJson(const Compilation &compilation, const ExplainArguments &arguments,
+                 const std::map<std::string, int64_t> &extents) {
+  nlohmann::ordered_json json = explainJson(compilation, extents);
+  if (arguments.ir) {
+    json["attn"] = compilation.attn;
+    for (const driver::PassRecord &pass : compilation.passes)
+      json["passes"].push_back({{"name", pass.name},
+                                {"summary", pass.summary},
+                                {"seconds", pass.seconds},
+                                {"ir", pass.ir}});
+  }
+  if (arguments.cuda)
+    for (const driver::NestReport &nest : compilation.nests)
+      json["cuda"][nest.kernel] = nest.source;
+  printJson(json);
+}
+
+ExitCode explainSpec(const ExplainArguments &arguments) {
+  auto shape = parseExtents("--shape", arguments.shape);
+  Target target = chooseTarget(arguments.target);
+  if (arguments.cuda && target.isCpu())
+    throw Failure(Usage, "the target cpu has no CUDA", "add --target sm_80 or --target sm_90a");
+  nlohmann::json schedule = readSchedule(arguments.schedule);
+  LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+
+  // Without NVRTC there is everything but the report of registers and shared memory.
+  Result<std::unique_ptr<Nvrtc>> nvrtc =
+      target.isCpu() ? Result<std::unique_ptr<Nvrtc>>(std::unique_ptr<Nvrtc>()) : Nvrtc::open();
+  driver::CompileOptions options;
+  options.target = target.name;
+  options.schedule = schedule;
+  options.keepIr = arguments.ir;
+  options.nvrtc = nvrtc.ok() ? nvrtc->get() : nullptr;
+  options.upTo = nvrtc.ok() ? driver::Stage::Cubin : driver::Stage::Cuda;
+  Compilation compilation = [&] {
+    Progress progress("compiling " + loaded.spec->name + " for " + target.name);
+    return orFail(driver::compile(*loaded.spec, options), SpecErrors);
+  }();
+  if (!nvrtc)
+    note("registers and shared memory are not shown: " + nvrtc.error().text());
+
+  std::map<std::string, int64_t> extents = extentsFor(*loaded.spec, shape);
+  if (arguments.json) {
+    printAsJson(compilation, arguments, extents);
+    return Done;
+  }
+  print(explainText(compilation, loaded.spec->doc, extents));
+  if (arguments.ir)
+    printIr(compilation);
+  if (arguments.cuda)
+    printCuda(compilation);
+  return Done;
+}
+
+} // namespace
+
+Command addExplainCommand(CLI::App &tool) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App *app = tool.add_subcommand("explain", "Say what was fused and how, and what was not");
+  app->add_option("SPEC", arguments->spec, specHelp)->required();
+  app->add_option("--target", arguments->target, targetHelp);
+  addRepeatable(*app, "--set", arguments->set, setHelp);
+  addRepeatable(*app, "--shape", arguments->shape,
+                "Extents for sizes in bytes; else the spec's reference shape");
+  app->add_option("--schedule", arguments->schedule, "JSON file with overrides of the schedule");
+  app->add_flag("--ir", arguments->ir, "Also the IR after each pass");
+  app->add_flag("--cuda", arguments->cuda, "Also the generated CUDA C++");
+  app->add_flag("--json", arguments->json, "As JSON on stdout");
+  app->footer("Example: attnc explain causal --target sm_90a --cuda");
+  return {app, [arguments] { return explainSpec(*arguments); }};
+}
+
+} // namespace attnc::cli

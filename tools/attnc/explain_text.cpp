@@ -1,0 +1,192 @@
+#include "tools/attnc/explain_text.h"
+#include "tools/attnc/shape.h"
+#include "tools/attnc/terminal.h"
+
+#include "runtime/program/bind.h"
+#include "llvm/ADT/STLExtras.h"
+#include <fmt/format.h>
+
+namespace attnc::cli {
+
+namespace {
+
+using driver::Compilation;
+using driver::NestReport;
+
+std::string bold(const std::string &text) {
+  return styled(text, Style::Bold, colourOnStdout());
+}
+
+std::string line(const char *label, const std::string &text) {
+  return fmt::format("    {:<12}{}\n", label, text);
+}
+
+std::string list(const char *label, const std::vector<std::string> &items) {
+  std::string text;
+  for (const std::string &item : items)
+    text += line(text.empty() ? label : "", item);
+  return text;
+}
+
+std::string bytesText(double bytes) {
+  const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit)
+    bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit ? 1 : 0, units[unit]);
+}
+
+/// Bytes of a tensor; nothing if its sizes cannot be computed.
+std::optional<int64_t> bytesOf(const TensorDecl &tensor, const Manifest &manifest,
+                               const std::map<std::string, int64_t> &extents) {
+  Scope scope;
+  scope.sizes = extents;
+  for (const DimDecl &dim : manifest.dims)
+    if (dim.extent)
+      if (Result<int64_t> extent = evaluateInteger(*dim.extent, scope); extent.ok())
+        scope.sizes[dim.name] = *extent;
+  for (const std::string &dim : tensor.dims)
+    if (!scope.sizes.contains(dim))
+      return std::nullopt;
+  Result<std::vector<int64_t>> shape = shapeOf(tensor, scope);
+  if (!shape)
+    return std::nullopt;
+  int64_t bytes = static_cast<int64_t>(dtypeSize(tensor.dtype));
+  for (int64_t extent : *shape)
+    bytes *= extent;
+  return bytes;
+}
+
+std::string shapeOfTensor(const TensorDecl &tensor) {
+  return fmt::format("{}[{}]", dtypeName(tensor.dtype), fmt::join(tensor.dims, ", "));
+}
+
+/// How the nest walks its dims, as a sentence.
+std::string walkText(const NestReport &nest) {
+  std::string text;
+  if (nest.stream.empty())
+    text = "every element on its own";
+  else
+    text = fmt::format("one pass over {}", fmt::join(nest.stream, ", "));
+  if (!nest.row.empty())
+    text += fmt::format(" for each tile of rows of {}", fmt::join(nest.row, ", "));
+  if (!nest.grid.empty())
+    text += fmt::format("{} every ({}) in parallel", nest.row.empty() ? ", " : ",",
+                        fmt::join(nest.grid, ", "));
+  return text;
+}
+
+std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
+  const KernelResources &used = *nest.resources;
+  std::string text = fmt::format("{} registers a thread, ", used.registers);
+  text += used.spillStores || used.spillLoads
+              ? fmt::format("SPILLS {} bytes stored and {} loaded", used.spillStores,
+                            used.spillLoads)
+              : "no spills";
+  if (const KernelDecl *kernel = manifest.findKernel(nest.kernel)) {
+    Result<int64_t> dynamic = evaluateInteger(kernel->sharedBytes, Scope{});
+    text += fmt::format(", {} of shared memory, {} threads a block",
+                        bytesText(used.staticSharedBytes + (dynamic.ok() ? *dynamic : 0)),
+                        kernel->threads);
+  }
+  return text;
+}
+
+std::string skippedText(const NestReport &nest) {
+  if (nest.stream.empty())
+    return "";
+  if (nest.domain.empty())
+    return line("mask", "none that bounds the stream: every tile is visited");
+  std::string text = line("visits", nest.domain);
+  if (nest.skipsTiles)
+    text += line("", "tiles outside these bounds would leave every state as it is: skipped");
+  return text;
+}
+
+std::string nestText(const NestReport &nest, const Manifest &manifest) {
+  std::string text = bold(nest.kernel) + ": " + walkText(nest) + "\n";
+  text += line("writes", fmt::format("{}", fmt::join(nest.stores, ", ")));
+  text += list(nest.states.empty() ? "" : "keeps", nest.states);
+  text += list("fused", nest.notes);
+  text += skippedText(nest);
+  if (!nest.inner.empty())
+    text += line("whole", fmt::format("{}: held in one tile", fmt::join(nest.inner, ", ")));
+  text += line("form", nest.form + (nest.whyGeneric.empty() ? "" : ": " + nest.whyGeneric));
+  if (!nest.schedule.empty())
+    text += line("schedule", nest.schedule);
+  if (nest.resources)
+    text += line("needs", resourcesText(nest, manifest));
+  text += list("ptxas says", nest.ptxasNotes);
+  return text;
+}
+
+std::string materialisedText(const Compilation &compilation,
+                             const std::map<std::string, int64_t> &extents) {
+  const Manifest &manifest = compilation.program.manifest;
+  if (manifest.intermediates.empty())
+    return "Nothing goes through memory between kernels.\n";
+  std::string text = "Through memory between kernels:\n";
+  for (const TensorDecl &tensor : manifest.intermediates) {
+    std::optional<int64_t> bytes = bytesOf(tensor, manifest, extents);
+    text += line(tensor.name.c_str(),
+                 shapeOfTensor(tensor) +
+                     (bytes ? ", " + bytesText(*bytes) + " at " + shapeText(extents) : ""));
+  }
+  return text;
+}
+
+nlohmann::ordered_json nestJson(const NestReport &nest) {
+  nlohmann::ordered_json json = {
+      {"kernel", nest.kernel},     {"form", nest.form},         {"why_generic", nest.whyGeneric},
+      {"grid", nest.grid},         {"row", nest.row},           {"stream", nest.stream},
+      {"inner", nest.inner},       {"states", nest.states},     {"notes", nest.notes},
+      {"skips_tiles", nest.skipsTiles}, {"domain", nest.domain}, {"schedule", nest.schedule},
+      {"stores", nest.stores},     {"intermediates", nest.intermediates}};
+  if (nest.resources)
+    json["resources"] = {{"registers", nest.resources->registers},
+                         {"spill_stores", nest.resources->spillStores},
+                         {"spill_loads", nest.resources->spillLoads},
+                         {"stack_bytes", nest.resources->stackBytes},
+                         {"static_shared_bytes", nest.resources->staticSharedBytes}};
+  if (!nest.ptxasNotes.empty())
+    json["ptxas_notes"] = nest.ptxasNotes;
+  return json;
+}
+
+} // namespace
+
+std::string explainText(const Compilation &compilation, const std::string &doc,
+                        const std::map<std::string, int64_t> &extents) {
+  std::string text = bold(compilation.name) + " for " + compilation.target + "\n";
+  if (!doc.empty())
+    text += doc + "\n";
+  size_t count = compilation.nests.size();
+  text += count == 1 ? "\nEverything is computed by one kernel.\n"
+                     : fmt::format("\n{} kernels, in this order.\n", count);
+  for (const NestReport &nest : compilation.nests)
+    text += "\n" + nestText(nest, compilation.program.manifest);
+  return text + "\n" + materialisedText(compilation, extents);
+}
+
+nlohmann::ordered_json explainJson(const Compilation &compilation,
+                                   const std::map<std::string, int64_t> &extents) {
+  nlohmann::ordered_json json = {{"ok", true},
+                                 {"spec", compilation.name},
+                                 {"target", compilation.target},
+                                 {"seconds", compilation.seconds},
+                                 {"nvrtc_seconds", compilation.nvrtcSeconds}};
+  for (const NestReport &nest : compilation.nests)
+    json["kernels"].push_back(nestJson(nest));
+  json["materialised"] = nlohmann::ordered_json::array();
+  const Manifest &manifest = compilation.program.manifest;
+  for (const TensorDecl &tensor : manifest.intermediates) {
+    nlohmann::ordered_json one = {
+        {"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}, {"dims", tensor.dims}};
+    if (std::optional<int64_t> bytes = bytesOf(tensor, manifest, extents))
+      one["bytes"] = *bytes;
+    json["materialised"].push_back(one);
+  }
+  return json;
+}
+
+} // namespace attnc::cli

@@ -1,0 +1,86 @@
+// attnc: the command line.
+#include "compiler/frontend/suggest.h"
+#include "tools/attnc/command.h"
+#include "tools/attnc/terminal.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+#include <new>
+
+using namespace attnc;
+using namespace attnc::cli;
+
+namespace {
+
+bool wantsJson(int argc, char **argv) {
+  return std::any_of(argv + 1, argv + argc,
+                     [](const char *argument) { return std::string_view(argument) == "--json"; });
+}
+
+ExitCode report(const Failure &failure, bool json) {
+  failure.print(colourOnStderr());
+  if (json)
+    printJson(failure.toJson());
+  return failure.code();
+}
+
+/// A first argument that is no command, with the nearest one.
+void checkCommandName(int argc, char **argv, const std::vector<Command> &commands) {
+  if (argc < 2 || argv[1][0] == '-')
+    return;
+  std::vector<std::string> names;
+  for (const Command &command : commands)
+    names.push_back(command.app->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) == names.end())
+    throw Failure(Usage, fmt::format("there is no command '{}'", argv[1]),
+                  didYouMean(argv[1], names,
+                             fmt::format("the commands are {}", fmt::join(names, ", "))));
+}
+
+ExitCode dispatch(CLI::App &tool, const std::vector<Command> &commands, int argc, char **argv) {
+  checkCommandName(argc, argv, commands);
+  try {
+    tool.parse(argc, argv);
+  } catch (const CLI::ParseError &wrong) {
+    if (wrong.get_exit_code() == 0) { // --help, --version
+      tool.exit(wrong);
+      return Done;
+    }
+    std::string command;
+    for (const Command &one : commands)
+      if (one.app->parsed())
+        command = one.app->get_name() + " ";
+    throw Failure(Usage, wrong.what(), fmt::format("see attnc {}--help", command));
+  }
+  for (const Command &command : commands)
+    if (command.app->parsed())
+      return command.run();
+  print(tool.help());
+  return Usage;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::signal(SIGPIPE, SIG_IGN); // `attnc explain ... | head`: the write fails, and we end
+  bool json = wantsJson(argc, argv);
+  try {
+    CLI::App tool("attnc compiles attention variants, written as mathematics, to fused kernels", "attnc");
+    tool.set_version_flag("--version", std::string("attnc ") + ATTNC_VERSION);
+    tool.footer("Example: attnc check causal --target cpu\n"
+                "Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 the spec has errors,\n"
+                "            4 the environment lacks something, 5 an internal error");
+    std::vector<Command> commands = {addCompileCommand(tool), addRunCommand(tool),
+                                     addCheckCommand(tool),   addExplainCommand(tool),
+                                     addListCommand(tool),    addDoctorCommand(tool)};
+    return dispatch(tool, commands, argc, argv);
+  } catch (const Failure &failure) {
+    return report(failure, json);
+  } catch (const std::bad_alloc &) {
+    return report(Failure(Environment, "out of memory", "use a smaller --shape"), json);
+  } catch (const std::exception &unexpected) {
+    return report(Failure(Internal, fmt::format("unhandled exception: {}", unexpected.what())),
+                  json);
+  }
+}

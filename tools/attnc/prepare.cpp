@@ -1,0 +1,20 @@
+#include "tools/attnc/prepare.h"
+#include "tools/attnc/failure.h"
+
+namespace attnc::cli {
+
+Prepared prepare(const Spec &spec, const Target &target, const nlohmann::json &schedule,
+                 bool verifyPasses) {
+  std::unique_ptr<Nvrtc> nvrtc = openNvrtc(target);
+  driver::CompileOptions options;
+  options.target = target.name;
+  options.upTo = driver::Stage::Cubin;
+  options.schedule = schedule;
+  options.verifyPasses = verifyPasses;
+  options.nvrtc = nvrtc.get();
+  Prepared prepared{orFail(driver::compile(spec, options), SpecErrors), nullptr};
+  prepared.executor = orFail(driver::makeExecutor(prepared.compilation, target.device), Internal);
+  return prepared;
+}
+
+} // namespace attnc::cli

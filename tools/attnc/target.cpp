@@ -1,0 +1,104 @@
+#include "tools/attnc/target.h"
+#include "compiler/frontend/suggest.h"
+#include "compiler/schedule/machine.h"
+#include "tools/attnc/failure.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+namespace attnc::cli {
+
+const char *const targetHelp =
+    "cpu, native, or an architecture such as sm_80 or sm_90a; without it the GPU of this machine "
+    "if there is one, else the CPU";
+
+namespace {
+
+/// What --target takes.
+std::vector<std::string> targets() {
+  std::vector<std::string> names = {"cpu", "native"};
+  for (const schedule::Machine &machine : schedule::machines())
+    names.push_back(machine.name.str());
+  return names;
+}
+
+int capabilityOf(const DeviceProperties &device) { return 10 * device.major + device.minor; }
+
+/// The compute capability of "sm_90a", 90.
+int capabilityOf(const std::string &target) { return std::stoi(target.substr(3)); }
+
+/// Whether code for `target` runs on `device`: for a name with a suffix only on that architecture,
+/// otherwise on it and on later ones, through PTX.
+bool runs(const std::string &target, const DeviceProperties &device) {
+  bool oneOnly = target.back() == 'a' || target.back() == 'f';
+  return oneOnly ? capabilityOf(device) == capabilityOf(target)
+                 : capabilityOf(device) >= capabilityOf(target);
+}
+
+/// The GPU of this machine if there is a target for it.
+std::shared_ptr<const CudaDevice> openDevice() {
+  Result<int> count = cudaDeviceCount();
+  if (!count || *count == 0)
+    return nullptr;
+  Result<std::unique_ptr<CudaDevice>> device = CudaDevice::open(0);
+  if (!device || targetOf((*device)->properties()).empty())
+    return nullptr;
+  return std::shared_ptr<const CudaDevice>(std::move(*device));
+}
+
+/// Why no GPU can be used.
+Failure noDevice(const std::string &target) {
+  Result<int> count = cudaDeviceCount();
+  std::string why = !count ? count.error().message : "there is none";
+  return Failure(Environment,
+                 fmt::format("the target {} needs a GPU to run: {}", target, why),
+                 "use --target cpu, or see `attnc doctor`; `attnc compile` needs no GPU");
+}
+
+} // namespace
+
+std::string targetOf(const DeviceProperties &device) {
+  std::string best;
+  for (const schedule::Machine &machine : schedule::machines()) {
+    std::string name = machine.name.str();
+    if (runs(name, device) &&
+        (best.empty() || std::pair(capabilityOf(name), name) > std::pair(capabilityOf(best), best)))
+      best = name;
+  }
+  return best;
+}
+
+Target chooseTarget(const std::string &asked) {
+  if (asked == "cpu")
+    return {"cpu", nullptr};
+  std::vector<std::string> known = targets();
+  if (!asked.empty() && std::find(known.begin(), known.end(), asked) == known.end())
+    throw Failure(Usage, fmt::format("there is no target '{}'", asked),
+                  didYouMean(asked, known,
+                             fmt::format("the targets are {}", fmt::join(known, ", "))));
+  std::shared_ptr<const CudaDevice> device = openDevice();
+  if (asked.empty() || asked == "native")
+    return device ? Target{targetOf(device->properties()), device} : Target{"cpu", nullptr};
+  if (device && !runs(asked, device->properties()))
+    device = nullptr;
+  return {asked, std::move(device)};
+}
+
+Target chooseRunnableTarget(const std::string &asked) {
+  Target target = chooseTarget(asked);
+  if (target.isCpu() || target.device)
+    return target;
+  if (std::shared_ptr<const CudaDevice> other = openDevice())
+    throw Failure(Environment,
+                  fmt::format("code for {} does not run on the GPU here, a {} ({})", target.name,
+                              other->properties().name, other->properties().architecture()),
+                  "use --target native");
+  throw noDevice(target.name);
+}
+
+std::unique_ptr<Nvrtc> openNvrtc(const Target &target) {
+  return target.isCpu() ? nullptr : orFail(Nvrtc::open(), Environment);
+}
+
+} // namespace attnc::cli

@@ -1,0 +1,38 @@
+// What --target means on this machine.
+#ifndef ATTNC_TOOLS_ATTNC_TARGET_H
+#define ATTNC_TOOLS_ATTNC_TARGET_H
+
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/nvrtc.h"
+#include <memory>
+#include <string>
+
+namespace attnc::cli {
+
+/// A target, with the GPU that can run it if there is one here.
+struct Target {
+  std::string name; ///< "cpu", "sm_80", "sm_90a", ...
+  std::shared_ptr<const CudaDevice> device;
+
+  bool isCpu() const { return name == "cpu"; }
+};
+
+/// The target that `asked` names: "cpu", an architecture, or "native" and "" for the GPU of this
+/// machine if there is one and the processor if not. Failure (Usage): unknown, with the nearest.
+Target chooseTarget(const std::string &asked);
+
+/// The same for a command that runs kernels. Failure (Environment): no GPU here runs this target.
+Target chooseRunnableTarget(const std::string &asked);
+
+/// NVRTC if the target needs it, else null. Failure (Environment): it is not there.
+std::unique_ptr<Nvrtc> openNvrtc(const Target &target);
+
+/// The best target for a GPU: that of its own architecture, with its specific features, if there is
+/// one, else the newest older one. Empty if there is none: it is older than all.
+std::string targetOf(const DeviceProperties &device);
+
+extern const char *const targetHelp;
+
+} // namespace attnc::cli
+
+#endif

@@ -1,0 +1,70 @@
+#include "tools/attnc/terminal.h"
+#include "tools/attnc/failure.h"
+
+#include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace attnc::cli {
+
+namespace {
+
+bool set(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && *value;
+}
+
+bool takesColour(int descriptor) {
+  const char *term = std::getenv("TERM");
+  return isatty(descriptor) && !set("NO_COLOR") && !(term && std::strcmp(term, "dumb") == 0);
+}
+
+const char *codeOf(Style style) {
+  switch (style) {
+  case Style::Bold: return "1";
+  case Style::Red: return "1;31";
+  case Style::Green: return "32";
+  case Style::Yellow: return "33";
+  case Style::Dim: return "2";
+  }
+  return "0";
+}
+
+} // namespace
+
+bool colourOnStdout() { return takesColour(STDOUT_FILENO); }
+bool colourOnStderr() { return takesColour(STDERR_FILENO); }
+bool stdoutIsTerminal() { return isatty(STDOUT_FILENO); }
+
+std::string styled(std::string_view text, Style style, bool colour) {
+  return colour ? fmt::format("\033[{}m{}\033[0m", codeOf(style), text) : std::string(text);
+}
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout))
+    throw Failure(Environment, fmt::format("stdout cannot be written: {}", std::strerror(errno)));
+}
+
+void printJson(const nlohmann::ordered_json &json) {
+  print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void note(std::string_view text) {
+  llvm::errs() << styled("note:", Style::Dim, colourOnStderr()) << ' ' << text << '\n';
+}
+
+Progress::Progress(std::string_view text) : shown(isatty(STDERR_FILENO)) {
+  if (shown)
+    llvm::errs() << text << " ...";
+}
+
+Progress::~Progress() {
+  if (shown)
+    llvm::errs() << "\r\033[K";
+}
+
+} // namespace attnc::cli
