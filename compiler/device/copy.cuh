@@ -13,16 +13,16 @@ template <int kBytes> ATTNC_DEVICE void copyAsync(u32 to, const void *from, bool
                  "r"(bytes)
                  : "memory");
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global), "n"(kBytes),
-                 "r"(bytes)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global),
+                 "n"(kBytes), "r"(bytes)
                  : "memory");
 }
 
 /// Closes the group of copies started since the last commit.
 ATTNC_DEVICE void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-/// Waits until at most kPending of this thread's latest groups are unfinished. A barrier must follow
-/// before other threads' copies may be read.
+/// Waits until at most kPending of this thread's latest groups are unfinished. A barrier must
+/// follow before other threads' copies may be read.
 template <int kPending> ATTNC_DEVICE void waitCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
@@ -65,7 +65,8 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
     for (int c = 0; c < Tile::kWidth; c += kAcross * kVector) {
       const bool valid = row0 + r < rows && (kCols == Tile::kWidth || col0 + c < kCols);
       // Where the swizzle repeats with the steps, the address advances by a constant too.
-      constexpr bool kPeriodic = kAcross * kVectorBytes % (16 * Tile::kPeriod) == 0 && kDown % 8 == 0;
+      constexpr bool kPeriodic =
+          kAcross * kVectorBytes % (16 * Tile::kPeriod) == 0 && kDown % 8 == 0;
       const u32 address = kPeriodic ? to + r * Tile::kRowBytes + c * static_cast<int>(sizeof(T))
                                     : tile.at(row0 + r, col0 + c);
       if constexpr (kVectorBytes >= 4)
@@ -76,8 +77,8 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
   }
 }
 
-/// Writes the rows < `rows` of a tile to global memory. kVectorBytes says what alignment every row start
-/// has, as in copyTile; kCols is a multiple of it. The caller places the barrier before it.
+/// Writes the rows < `rows` of a tile to global memory. kVectorBytes says what alignment every row
+/// start has, as in copyTile; kCols is a multiple of it. The caller places the barrier before it.
 template <int kThreads, int kVectorBytes = 16, class T, int kRows, int kCols>
 ATTNC_DEVICE void storeTile(T *to, i64 rowStride, SharedTile<T, kRows, kCols> tile, i32 rows) {
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));

@@ -1,11 +1,12 @@
 // Tiles in the registers of one warp. An element of a map body is addressed by a constant index e;
-// row(e), column(e) say where it lies in the warp's tile, so any scalar code can run over a fragment:
+// row(e), column(e) say where it lies in the warp's tile, so any scalar code can run over a
+// fragment:
 //
 //   for (int e = 0; e < s.kSize; ++e)
 //     s[e] = f(s[e], m[s.rowSlot(e)], i0 + s.row(e), j0 + s.column(e));
 //
-// Layout of the accumulators of mma.m16n8 (PTX ISA, matrix fragments): lane l holds in each 16x8 block
-// the elements (l/4, 2(l%4)), (l/4, 2(l%4)+1), (l/4+8, 2(l%4)), (l/4+8, 2(l%4)+1).
+// Layout of the accumulators of mma.m16n8 (PTX ISA, matrix fragments): lane l holds in each 16x8
+// block the elements (l/4, 2(l%4)), (l/4, 2(l%4)+1), (l/4+8, 2(l%4)), (l/4+8, 2(l%4)+1).
 #pragma once
 #include "attnc/convert.cuh"
 #include "attnc/scalar.cuh"
@@ -13,8 +14,8 @@
 
 namespace attnc {
 
-/// One value per row of a warp's tile: lane l holds row 8*slot + l/4, the four lanes of a quad alike
-/// (or each its share, before reduceQuad).
+/// One value per row of a warp's tile: lane l holds row 8*slot + l/4, the four lanes of a quad
+/// alike (or each its share, before reduceQuad).
 template <int kRows> struct RowVector {
   static constexpr int kSize = kRows / 8;
   f32 v[kSize];

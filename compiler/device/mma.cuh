@@ -1,7 +1,8 @@
 // Matrix products of one warp on the tensor cores, C += A B, with f32 accumulators.
 //
-// 16-bit operands use mma.m16n8k16. f32 operands use mma.m16n8k8 on tf32 three times: x = hi + lo with
-// hi the upper 11 bits of the significand, and hi*hi + hi*lo + lo*hi loses only lo*lo, below 2^-22.
+// 16-bit operands use mma.m16n8k16. f32 operands use mma.m16n8k8 on tf32 three times: x = hi + lo
+// with hi the upper 11 bits of the significand, and hi*hi + hi*lo + lo*hi loses only lo*lo, below
+// 2^-22.
 #pragma once
 #include "attnc/fragment.cuh"
 

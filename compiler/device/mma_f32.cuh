@@ -4,9 +4,9 @@
 
 namespace attnc {
 
-/// x = hi + lo, both usable as tf32. hi is x rounded to 11 significant bits (ties away from zero), so lo
-/// is exact in f32 and has at most 13 bits; the tensor core ignores what exceeds tf32, below 2^-22 of x.
-/// Finite x below 2^127.99 only: a non-finite x makes lo NaN.
+/// x = hi + lo, both usable as tf32. hi is x rounded to 11 significant bits (ties away from zero),
+/// so lo is exact in f32 and has at most 13 bits; the tensor core ignores what exceeds tf32, below
+/// 2^-22 of x. Finite x below 2^127.99 only: a non-finite x makes lo NaN.
 struct Split {
   u32 hi, lo;
 };
@@ -38,8 +38,8 @@ ATTNC_DEVICE void mmaSplit(f32 (&c)[4], const SplitOperand &a, Split b0, Split b
   mmaAtom<f32>(c, a.hi, b0.hi, b1.hi);
 }
 
-/// c(i, j) += sum_k a(i, k) b(j, k), both tiles in shared memory. A row of an ldmatrix matrix is four
-/// f32, which is exactly the tf32 operand layout.
+/// c(i, j) += sum_k a(i, k) b(j, k), both tiles in shared memory. A row of an ldmatrix matrix is
+/// four f32, which is exactly the tf32 operand layout.
 template <int kRows, int kCols, int kDepth>
 ATTNC_DEVICE void mmaABt(Accumulator<kRows, kCols> &c, SharedTile<f32, kRows, kDepth> a,
                          SharedTile<f32, kCols, kDepth> b) {
@@ -91,8 +91,8 @@ template <int kRows, int kDepth> struct SplitOperandA {
 };
 
 /// An accumulator as A operand. A lane holds columns 2q and 2q+1 (q = l%4) of each block where the
-/// operand layout has q and q+4. The order of k is free as long as B follows it, so mmaAB reads row 2q
-/// where the layout says q and row 2q+1 where it says q+4: no data moves between lanes.
+/// operand layout has q and q+4. The order of k is free as long as B follows it, so mmaAB reads row
+/// 2q where the layout says q and row 2q+1 where it says q+4: no data moves between lanes.
 template <int kRows, int kCols>
 ATTNC_DEVICE SplitOperandA<kRows, kCols> toSplitOperand(const Accumulator<kRows, kCols> &x) {
   SplitOperandA<kRows, kCols> a;
@@ -114,7 +114,9 @@ template <int kRows, int kCols, int kDepth, int kTileCols>
 ATTNC_DEVICE void mmaAB(Accumulator<kRows, kCols> &c, const SplitOperandA<kRows, kDepth> &a,
                         SharedTile<f32, kDepth, kTileCols> b) {
   static_assert(kCols == SharedTile<f32, kDepth, kTileCols>::kWidth);
-  constexpr int kGroup = kCols % 32 == 0 ? 4 : kCols % 16 == 0 ? 2 : 1; // independent sums in flight
+  constexpr int kGroup = kCols % 32 == 0   ? 4
+                         : kCols % 16 == 0 ? 2
+                                           : 1; // independent sums in flight
 #pragma unroll
   for (int n = 0; n < kCols / 8; n += kGroup) {
     f32 sum[kRows / 16][kGroup][4] = {};

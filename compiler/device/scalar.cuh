@@ -67,8 +67,8 @@ ATTNC_DEVICE i32 min(i32 x, i32 y) { return x < y ? x : y; }
 /// x - y on the extended reals: -inf whenever x is -inf.
 ATTNC_DEVICE f32 minus(f32 x, f32 y) { return x == -kInfinity ? x : x - y; }
 
-/// x, or 0 where x is -inf. `s - orZero(m)` equals minus(s, m) for every s <= m, with one select per
-/// row instead of one per element.
+/// x, or 0 where x is -inf. `s - orZero(m)` equals minus(s, m) for every s <= m, with one select
+/// per row instead of one per element.
 ATTNC_DEVICE f32 orZero(f32 x) { return x == -kInfinity ? 0.0f : x; }
 
 /// x / y with 0 / 0 = 0: the weight of a row without keys.

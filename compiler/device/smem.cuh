@@ -10,12 +10,12 @@ ATTNC_DEVICE u32 sharedAddress(const void *p) {
   return static_cast<u32>(__cvta_generic_to_shared(p));
 }
 
-/// kRowCount rows of kColCount elements; rows are stored with kWidth elements (a whole number of mma
-/// steps), the columns beyond kCols are zero once a copy has filled the tile.
+/// kRowCount rows of kColCount elements; rows are stored with kWidth elements (a whole number of
+/// mma steps), the columns beyond kCols are zero once a copy has filled the tile.
 ///
-/// A row is a sequence of 16-byte chunks. With C chunks a row, row r starts at bank group r*C mod 8;
-/// p = gcd(C, 8) of the eight groups of consecutive rows coincide, and the exclusive or with p values
-/// that change every 8/p rows separates them and stays inside the row because p divides C.
+/// A row is a sequence of 16-byte chunks. With C chunks a row, row r starts at bank group r*C mod
+/// 8; p = gcd(C, 8) of the eight groups of consecutive rows coincide, and the exclusive or with p
+/// values that change every 8/p rows separates them and stays inside the row because p divides C.
 template <class T, int kRowCount, int kColCount> struct SharedTile {
   using Element = T;
   static constexpr int kRows = kRowCount;
@@ -38,14 +38,15 @@ template <class T, int kRowCount, int kColCount> struct SharedTile {
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
     return chunk(row, col / kPerChunk) + (col % kPerChunk) * static_cast<int>(sizeof(T));
   }
-  /// A lane's place in the tile, from which the loads of a product step with constants: stepping costs
-  /// one exclusive or, so few addresses need to stay in registers. `index` is 0 or 1; base is a multiple
-  /// of 128.
+  /// A lane's place in the tile, from which the loads of a product step with constants: stepping
+  /// costs one exclusive or, so few addresses need to stay in registers. `index` is 0 or 1; base is
+  /// a multiple of 128.
   struct Cursor {
     u32 address;
     /// The address `rows` (a multiple of 8) and `chunks` (even) further on.
     ATTNC_DEVICE u32 step(int rows, int chunks) const {
-      return (address ^ (chunks % kPeriod * 16)) + chunks / kPeriod * kPeriod * 16 + rows * kRowBytes;
+      return (address ^ (chunks % kPeriod * 16)) + chunks / kPeriod * kPeriod * 16 +
+             rows * kRowBytes;
     }
   };
   ATTNC_DEVICE Cursor cursor(int row, int index) const { return {chunk(row, index)}; }

@@ -27,9 +27,9 @@ constexpr int kWarp = 32;
 ATTNC_DEVICE int lane() { return threadIdx.x % kWarp; }
 ATTNC_DEVICE int warp() { return threadIdx.x / kWarp; }
 
-/// threadIdx.x and blockIdx.x, read anew at each call: what is derived from them inside a loop or after
-/// it is computed there. Keeping such values in registers across a loop that fills the register file
-/// would make the compiler spill.
+/// threadIdx.x and blockIdx.x, read anew at each call: what is derived from them inside a loop or
+/// after it is computed there. Keeping such values in registers across a loop that fills the
+/// register file would make the compiler spill.
 ATTNC_DEVICE int threadIndex() {
   int x;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
@@ -41,7 +41,9 @@ ATTNC_DEVICE int blockIndex() {
   return x;
 }
 
-ATTNC_DEVICE constexpr int roundUp(int x, int multiple) { return (x + multiple - 1) / multiple * multiple; }
+ATTNC_DEVICE constexpr int roundUp(int x, int multiple) {
+  return (x + multiple - 1) / multiple * multiple;
+}
 ATTNC_DEVICE constexpr int divideUp(int x, int by) { return (x + by - 1) / by; }
 ATTNC_DEVICE constexpr int gcd(int a, int b) { return b == 0 ? a : gcd(b, a % b); }
 

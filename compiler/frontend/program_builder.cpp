@@ -19,7 +19,7 @@ struct Section {
 
 static constexpr Section sections[] = {
     {"attnc", JsonValue::Integer, true, "the version of the language: \"attnc\": 1"},
-    {"name", JsonValue::String, false, "\"name\": \"causal\""},
+    {"name", JsonValue::String, false, "\"name\": \"my_attention\""},
     {"doc", JsonValue::String, false, "\"doc\": \"what it is, and its paper\""},
     {"types", JsonValue::Object, false, "\"types\": {\"T\": \"bf16\"}"},
     {"dims", JsonValue::Object, false, "\"dims\": {\"d\": 64}"},
@@ -123,7 +123,7 @@ void ProgramBuilder::readHeading() {
       report(file.at(name->offset,
                      "the name of a spec is one word of at most " + std::to_string(maxNameLength) +
                          " letters and digits",
-                     "kernels are named after it: \"name\": \"causal_alibi\""));
+                     "kernels are named after it: \"name\": \"my_attention\""));
   }
   if (const JsonValue *doc = section("doc", JsonValue::String))
     spec.doc = doc->text;

@@ -1,4 +1,5 @@
 #include "compiler/schedule/lower_stream.h"
+#include "compiler/schedule/narrow_indices.h"
 #include "compiler/schedule/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -74,14 +75,14 @@ tile::RowsType StreamLowering::rowsType() {
 }
 
 // index / tile for a non-negative i64 index, rounded up or down, as i32.
-Value StreamLowering::tileNumber(Value index, int64_t tile, bool up) {
+Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef name) {
   Location loc = nest.getLoc();
   auto wide = [&](int64_t v) {
     return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(v)).getResult();
   };
   if (up)
     index = arith::AddIOp::create(b, loc, index, wide(tile - 1));
-  return arith::DivSIOp::create(b, loc, index, wide(tile));
+  return narrow(arith::DivSIOp::create(b, named(name), index, wide(tile)), name);
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,8 +95,7 @@ void StreamLowering::locateBlock() {
   std::string row = plan.row.getValue().str();
   for (StringAttr dim : {plan.row, plan.stream})
     extents[dim] = narrow(memory.extent(b, loc, dim), (dim.getValue() + "_end").str());
-  Value tiles = narrow(tileNumber(memory.extent(b, loc, plan.row), schedule.rowTile, true),
-                       row + "_tiles");
+  Value tiles = tileNumber(memory.extent(b, loc, plan.row), schedule.rowTile, true, row + "_tiles");
   Value block = tile::BlockOp::create(b, named("block"));
   Value fromEnd = arith::RemSIOp::create(b, loc, block, tiles);
   Value last = arith::SubIOp::create(b, loc, tiles, constant(1));
@@ -143,8 +143,8 @@ void StreamLowering::boundStream() {
     hi = b.createOrFold<arith::MinSIOp>(loc, domain.hi.front(), hi);
     hi = b.createOrFold<arith::MaxSIOp>(loc, hi, zero);
   }
-  firstTile = narrow(tileNumber(lo, schedule.streamTile, false), "first_tile");
-  endTile = narrow(tileNumber(hi, schedule.streamTile, true), "end_tile");
+  firstTile = tileNumber(lo, schedule.streamTile, false, "first_tile");
+  endTile = tileNumber(hi, schedule.streamTile, true, "end_tile");
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,9 +303,31 @@ void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayR
 // The kernel
 //===----------------------------------------------------------------------===//
 
-// Folds constants and erases what is not used: sides of a branch share code that only one needs.
+// Folds constants and erases what is not used: the two sides of a branch come from the same code.
+// Then maps that write each element where they read it, and branches that are left empty, go too.
 static void simplify(tile::KernelOp kernel) {
   (void)applyPatternsGreedily(kernel, FrozenRewritePatternSet());
+  SmallVector<tile::MapOp> copies;
+  kernel.walk([&](tile::MapOp map) {
+    auto yield = cast<tile::YieldOp>(map.getBodyBlock()->getTerminator());
+    for (auto [i, in] : llvm::enumerate(map.getIns()))
+      if (map.getOuts().size() == 1 && in == map.getOuts().front() &&
+          yield.getValues().front() == map.element(i))
+        copies.push_back(map);
+  });
+  for (tile::MapOp map : copies)
+    map.erase();
+}
+
+// The kernel's arguments that are sizes of the nest's row and stream dims.
+static SmallVector<Value> tiledSizes(red::NestOp nest, const KernelSignature &signature,
+                                     tile::KernelOp kernel) {
+  SmallVector<Value> sizes;
+  for (ArrayAttr role : {nest.getRow(), nest.getStream()})
+    for (StringAttr dim : role.getAsRange<StringAttr>())
+      if (!attn::programOf(nest).lookupDim(dim).isStatic())
+        sizes.push_back(kernel.getBodyBlock()->getArgument(signature.size(dim)));
+  return sizes;
 }
 
 FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) {
@@ -327,7 +349,11 @@ FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) 
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   kernel->setAttr("schedule", schedule.toAttr(nest.getContext()));
   kernel.setMinBlocks(schedule.minBlocks);
-  StreamLowering(nest, std::move(*plan), schedule, signature, kernel, builder).build();
+  StreamLowering lowering(nest, std::move(*plan), schedule, signature, kernel, builder);
+  lowering.build();
+  SmallVector<Value> indices = tiledSizes(nest, signature, kernel);
+  llvm::append_range(indices, lowering.indices());
+  narrowIndices(kernel, indices);
   simplify(kernel);
   return kernel;
 }

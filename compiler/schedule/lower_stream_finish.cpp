@@ -24,6 +24,11 @@ void StreamLowering::completeStates() {
     tile::ReduceQuadOp::create(b, r.fold.getLoc(), tile::Combine::Max, top[number]);
     Value factor = registers(attn::renamed(r.fold.getLoc(), "rescale"), rowsType());
     rescale(number, factor);
+    if (Value param = scaleParam[number])
+      map(r.fold.getLoc(), {}, {}, {{reference[number], {}}}, reference[number],
+          [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+            return {arith::MulFOp::create(b, r.fold.getLoc(), x[0], memory.param(param)).getResult()};
+          });
   }
 }
 

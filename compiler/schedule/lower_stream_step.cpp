@@ -1,3 +1,4 @@
+#include "compiler/schedule/score_scale.h"
 #include "compiler/schedule/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,7 +50,26 @@ static Value orZero(OpBuilder &b, Location loc, Value x) {
   return arith::SelectOp::create(b, loc, isEmpty, zero, x);
 }
 
+// A factor that all scores of a reference share joins log2(e) in the exponent, unless another state
+// folds the same scores.
+void StreamLowering::findScales() {
+  for (Reference &r : plan.references) {
+    Value array = r.fold.getFactors().front();
+    Value param = positiveFactor(nest, array);
+    if (llvm::any_of(plan.states, [&](StreamState &s) {
+          return s.weight == -1 && s.fold.getFactors().front() == array;
+        }))
+      param = Value();
+    scaleParam.push_back(param);
+    Value log2e = real(kLog2E);
+    perScore.push_back(param ? arith::MulFOp::create(b, named("scale_log2"), memory.param(param), log2e)
+                                   .getResult()
+                             : log2e);
+  }
+}
+
 void StreamLowering::createStates() {
+  findScales();
   for (Reference &r : plan.references) {
     std::string name = attn::specName(r.fold.getLoc()).str();
     double empty = identityOf(red::FoldKind::Max);
@@ -187,8 +207,14 @@ Value StreamLowering::scores(Value array, red::FoldKind kind) {
 // Writes the elements of `array`; those beyond the extent become `identity`, if there is one.
 void StreamLowering::writeScores(Location loc, Value array, Value into, Value identity, bool full) {
   SmallVector<Input> ins = contractionInputs(array);
+  Value scale;
+  for (auto [r, param] : llvm::zip(plan.references, scaleParam))
+    if (r.fold.getFactors().front() == array)
+      scale = param;
   map(loc, {plan.stream, column0, /*partial=*/bool(identity), full}, array, ins, into,
       [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
+        if (scale)
+          evaluator.define(scale, real(1));
         Value element = evaluator.evaluate(array);
         if (!identity)
           return {element};
@@ -215,7 +241,12 @@ void StreamLowering::moveReference(unsigned number, Value scoreFragment) {
     b.setInsertionPointToStart(&block);
     Value t = block.addArgument(b.getF32Type(), top[number].getLoc());
     Value m = block.addArgument(b.getF32Type(), reference[number].getLoc());
-    Value limit = arith::AddFOp::create(b, loc, m, real(schedule.slack / kLog2E));
+    if (scaleParam[number]) {
+      t = arith::MulFOp::create(b, loc, t, perScore[number]);
+      m = arith::MulFOp::create(b, loc, m, perScore[number]);
+    }
+    double slack = scaleParam[number] ? schedule.slack : schedule.slack / kLog2E;
+    Value limit = arith::AddFOp::create(b, loc, m, real(slack));
     // The negation holds for NaN, which then reaches the results.
     Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, t, limit);
     tile::YieldOp::create(b, loc, exceeds);
@@ -239,7 +270,7 @@ void StreamLowering::rescale(unsigned number, Value factor) {
       {factor, reference[number]},
       [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
         Value moved = arith::SubFOp::create(b, loc, x[0], orZero(b, loc, x[1]));
-        Value scaled = arith::MulFOp::create(b, loc, moved, real(kLog2E));
+        Value scaled = arith::MulFOp::create(b, loc, moved, perScore[number]);
         return {exp2(b, loc, scaled), x[1]};
       });
   for (Value sum : sums) {
@@ -273,7 +304,8 @@ Value StreamLowering::weightFragment(const Weight &weight) {
     Value shift = registers(attn::renamed(loc, "shift"), rowsType());
     map(loc, {}, {}, {{m, {}}}, shift,
         [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-          return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), real(kLog2E)).getResult()};
+          return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), perScore[weight.reference])
+                      .getResult()};
         });
     ins.push_back({score, {}});
     ins.push_back({shift, {}});
@@ -292,7 +324,8 @@ Value StreamLowering::weightFragment(const Weight &weight) {
         Value product;
         if (exponential) {
           Value negated = arith::NegFOp::create(b, loc, x[first + 1]);
-          product = exp2(b, loc, math::FmaOp::create(b, loc, x[first], real(kLog2E), negated));
+          product = exp2(b, loc, math::FmaOp::create(b, loc, x[first], perScore[weight.reference],
+                                                     negated));
         }
         for (Value factor : weight.factors) {
           Value element = evaluator.evaluate(factor);

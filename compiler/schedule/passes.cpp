@@ -63,11 +63,12 @@ struct ChooseSchedulesPass : PassWrapper<ChooseSchedulesPass, OperationPass<Modu
 
 FailureOr<tile::KernelOp> lowerNest(red::NestOp nest, OpBuilder &builder) {
   DictionaryAttr schedule = nest.getScheduleAttr();
-  auto form = schedule ? schedule.getAs<StringAttr>("form") : StringAttr();
+  auto named = schedule ? schedule.getAs<StringAttr>("form") : StringAttr();
+  StringRef form = named ? named.getValue() : "generic";
   if (form == "stream")
     return lowerStreamNest(nest, builder);
-  if (form && form != "generic")
-    return nest.emitOpError("has a schedule of the unknown form '") << form.getValue() << "'";
+  if (form != "generic")
+    return nest.emitOpError("has a schedule of the unknown form '") << form << "'";
   return lowerGenericNest(nest, builder);
 }
 

@@ -15,6 +15,9 @@ public:
                  const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder);
   void build();
 
+  /// The first row of the block and of the warp, and the first column of a tile: indices of their dims.
+  llvm::SmallVector<mlir::Value> indices() const { return {row0, rowBegin, column0}; }
+
 private:
   using Value = mlir::Value;
 
@@ -36,7 +39,7 @@ private:
   void loopOverStream();
   void hoistUniform();
   Value operandBase(const OperandTile &operand);
-  Value tileNumber(Value index, int64_t tile, bool up);
+  Value tileNumber(Value index, int64_t tile, bool up, llvm::StringRef name);
 
   // lower_stream_step.cpp: one tile of the stream.
   void createStates();
@@ -45,6 +48,7 @@ private:
   Value isFull();
   Value scores(Value array, red::FoldKind kind);
   void writeScores(mlir::Location loc, Value array, Value into, Value identity, bool full);
+  void findScales();
   void moveReference(unsigned number, Value scoreFragment);
   void rescale(unsigned number, Value factor);
   Value weightFragment(const Weight &weight);
@@ -99,6 +103,10 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> resident; ///< shared tile of a row x inner read
   llvm::SmallVector<Value> rings, bases;           ///< of the streamed operands
 
+  /// Of each reference: the param that its scores are multiples of (null: none). Its scores and running
+  /// maxima are without that factor until the stream has ended; exponents are score * perScore, in
+  /// base 2.
+  llvm::SmallVector<Value> scaleParam, perScore;
   llvm::SmallVector<Value> reference, top; ///< rows, of each reference; top: this lane's maximum
   llvm::SmallVector<Value> state;          ///< rows or fragment, of each state
 

@@ -83,6 +83,8 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
       parser.parseRegion(*state.addRegion(), args))
     return failure();
+  if (state.regions.front()->empty())
+    state.regions.front()->emplaceBlock();
   Builder &builder = parser.getBuilder();
   state.addAttribute(getArgNamesAttrName(state.name), builder.getArrayAttr(names));
   state.addAttribute(getGridAttrName(state.name), grid);

@@ -1,0 +1,89 @@
+#include "compiler/schedule/score_scale.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+static bool isPositive(attn::ParamOp param) {
+  if (!cast<attn::ArrayType>(param.getResult().getType()).getElementType().isF32() || !param.getLower())
+    return false;
+  double lower = param.getLower()->convertToDouble();
+  return lower > 0 || (lower == 0 && param.getLowerOpen());
+}
+
+namespace {
+
+// Looks at the scalars of maps as if they were one expression: a map's block argument stands for what
+// its operand's map yields.
+class FactorSearch {
+public:
+  explicit FactorSearch(red::NestOp nest) : nest(nest) {}
+
+  // The array whose element the scalar is, if it is a block argument.
+  static Value arrayOf(Value scalar) {
+    auto arg = dyn_cast<BlockArgument>(scalar);
+    return arg ? cast<attn::MapOp>(arg.getOwner()->getParentOp()).getOperand(arg.getArgNumber())
+               : Value();
+  }
+
+  // The map in the nest that computes the array, or null.
+  attn::MapOp mapOf(Value array) {
+    auto map = array.getDefiningOp<attn::MapOp>();
+    return map && map->getBlock() == nest.getBodyBlock() ? map : attn::MapOp();
+  }
+
+  bool dependsOn(Value scalar, Value param) {
+    if (Value array = arrayOf(scalar)) {
+      if (array == param)
+        return true;
+      attn::MapOp map = mapOf(array);
+      return map && dependsOn(map.getYielded(), param);
+    }
+    return llvm::any_of(scalar.getDefiningOp()->getOperands(),
+                        [&](Value operand) { return dependsOn(operand, param); });
+  }
+
+  // True if the scalar is c * x or fixed under c; `param` is c, or null until one is found.
+  bool factors(Value scalar, Value &param) {
+    if (Value array = arrayOf(scalar)) {
+      attn::MapOp map = mapOf(array);
+      return map && factors(map.getYielded(), param);
+    }
+    FloatAttr constant;
+    if (matchPattern(scalar, m_Constant(&constant)))
+      return constant.getValue().isInfinity() || constant.getValue().isZero();
+    if (auto select = scalar.getDefiningOp<arith::SelectOp>())
+      return factors(select.getTrueValue(), param) && factors(select.getFalseValue(), param) &&
+             (!param || !dependsOn(select.getCondition(), param));
+    auto product = scalar.getDefiningOp<arith::MulFOp>();
+    if (!product)
+      return false;
+    return isProduct(product.getLhs(), product.getRhs(), param) ||
+           isProduct(product.getRhs(), product.getLhs(), param);
+  }
+
+private:
+  bool isProduct(Value factor, Value rest, Value &param) {
+    Value array = arrayOf(factor);
+    auto declared = array ? array.getDefiningOp<attn::ParamOp>() : attn::ParamOp();
+    if (!declared || !isPositive(declared) || (param && param != array) || dependsOn(rest, array))
+      return false;
+    param = array;
+    return true;
+  }
+
+  red::NestOp nest;
+};
+
+} // namespace
+
+Value positiveFactor(red::NestOp nest, Value array) {
+  FactorSearch search(nest);
+  attn::MapOp map = search.mapOf(array);
+  Value param;
+  return map && search.factors(map.getYielded(), param) ? param : Value();
+}
+
+} // namespace attnc::schedule

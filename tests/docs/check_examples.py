@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Keeps the examples in the docs true.
+
+A fenced block whose info string holds `attnc-example: ARGUMENTS` shows what `attnc ARGUMENTS`
+prints on stdout, run from the repository root. `| attnc-opt ARGUMENTS` may follow, and last
+`| from REGEX to REGEX`, which keeps the lines from the first match to the next match of the other.
+The text of the block has to equal the output, trailing space aside.
+
+usage: check_examples.py [--update] BIN_DIR FILE.md...
+"""
+import argparse
+import difflib
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+FENCE = re.compile(r"^```\w* *attnc-example: *(?P<command>.+?) *$")
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+class ExampleError(Exception):
+    """A command that cannot be run, or that fails."""
+
+
+def stages_of(command):
+    """The stages of a command as lists of words: 'a b | c d' is [[a, b], [c, d]]."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars="|")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    stages = [[]]
+    for word in lexer:
+        if word == "|":
+            stages.append([])
+        else:
+            stages[-1].append(word)
+    return [["attnc"] + stages[0]] + stages[1:]
+
+
+def selection(text, words):
+    if len(words) != 4 or words[0] != "from" or words[2] != "to":
+        raise ExampleError("the last stage is `from REGEX to REGEX`")
+    lines = text.splitlines()
+    first = next((i for i, l in enumerate(lines) if re.search(words[1], l)), None)
+    if first is None:
+        raise ExampleError(f"no line matches {words[1]}")
+    last = next((i for i in range(first, len(lines)) if re.search(words[3], lines[i])), None)
+    if last is None:
+        raise ExampleError(f"no line from there on matches {words[3]}")
+    indent = min(len(l) - len(l.lstrip()) for l in lines[first : last + 1] if l.strip())
+    return "\n".join(l[indent:] for l in lines[first : last + 1])
+
+
+def output_of(command, bin_dir):
+    text = ""
+    for words in stages_of(command):
+        if words[0] == "from":
+            text = selection(text, words)
+            continue
+        if words[0] not in ("attnc", "attnc-opt"):
+            raise ExampleError(f"{words[0]} is neither attnc nor attnc-opt")
+        run = subprocess.run([bin_dir / words[0]] + words[1:], input=text, cwd=REPOSITORY,
+                             capture_output=True, text=True, timeout=120, check=False)
+        if run.returncode != 0:
+            raise ExampleError(f"{shlex.join(words)} exits with {run.returncode}\n{run.stderr}")
+        text = run.stdout
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+def examples(lines):
+    """Yields (line of the fence, line of the closing fence, command)."""
+    start = None
+    for number, line in enumerate(lines):
+        if start is None and (match := FENCE.match(line)):
+            start, command = number, match["command"]
+        elif start is not None and line.startswith("```"):
+            yield start, number, command
+            start = None
+    if start is not None:
+        raise ExampleError(f"the block in line {start + 1} is not closed")
+
+
+def check(path, bin_dir, update):
+    """The number of examples in a file, and that of those which are wrong."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    result, copied, wrong, count = [], 0, 0, 0
+    for start, end, command in examples(lines):
+        count += 1
+        try:
+            expected = output_of(command, bin_dir)
+        except ExampleError as error:
+            print(f"{path}:{start + 1}: {error}", file=sys.stderr)
+            wrong += 1
+            continue
+        shown = [line.rstrip() for line in lines[start + 1 : end]]
+        if shown != expected and not update:
+            wrong += 1
+            print(f"{path}:{start + 1}: attnc {command} prints something else:", file=sys.stderr)
+            sys.stderr.writelines(f"{line}\n" for line in difflib.unified_diff(
+                shown, expected, "in the docs", "printed", lineterm=""))
+        result += lines[copied : start + 1] + expected
+        copied = end
+    if update:
+        path.write_text("\n".join(result + lines[copied:]) + "\n", encoding="utf-8")
+    return count, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--update", action="store_true", help="write what the commands print")
+    parser.add_argument("bin_dir", type=pathlib.Path)
+    parser.add_argument("files", type=pathlib.Path, nargs="+")
+    options = parser.parse_args()
+    counts = [check(p, options.bin_dir.resolve(), options.update) for p in options.files]
+    total, wrong = (sum(column) for column in zip(*counts))
+    print(f"{total} examples, {wrong} wrong")
+    if total == 0:
+        print("no examples were found: the marker may have changed", file=sys.stderr)
+    sys.exit(1 if wrong or total == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+// Every spec of the library on the GPU, against the float64 evaluator. Skipped where there is none.
+#include "tests/e2e/variant.h"
+
+namespace attnc::e2e {
+namespace {
+
+/// One GPU for all tests of the process.
+const Result<std::shared_ptr<const CudaDevice>> &gpu() {
+  static const Result<std::shared_ptr<const CudaDevice>> opened = openGpu();
+  return opened;
+}
+
+#define SKIP_WITHOUT_GPU()                                                                         \
+  if (!gpu().ok())                                                                                 \
+  GTEST_SKIP() << gpu().error().text()
+
+class GpuVariant : public testing::TestWithParam<std::string> {};
+
+TEST_P(GpuVariant, isCorrectAtAllLengths) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam());
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : lengthPairs)
+    expectCorrect(*spec, **executor, spec.extents(lengths));
+}
+
+TEST_P(GpuVariant, isCorrectAtLength16384) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam());
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  Extents extents = spec.extents({16384, 16384});
+  expectCorrect(*spec, **executor, extents);
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, GpuVariant, testing::ValuesIn(specNames()),
+                         [](const auto &info) { return info.param; });
+
+struct Setting {
+  std::string spec;
+  std::map<std::string, std::string> set;
+};
+
+class GpuSetting : public testing::TestWithParam<Setting> {};
+
+TEST_P(GpuSetting, isCorrect) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam().spec, GetParam().set);
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{17, 1}, Lengths{65, 127}, Lengths{129, 300}})
+    expectCorrect(*spec, **executor, spec.extents(lengths));
+}
+
+/// Every head dim in steps of 8 is padded to the next atom; these cover both sides of each.
+std::vector<Setting> settings() {
+  std::vector<Setting> list = {
+      {"causal", {{"T", "f16"}}},  {"causal", {{"T", "f32"}}}, {"softcap", {{"T", "f16"}}},
+      {"gqa", {{"T", "f32"}}},     {"bias", {{"T", "f16"}}},   {"lse", {{"T", "f32"}}},
+      {"full", {{"d", "80"}, {"e", "128"}}}};
+  for (const char *dim : {"16", "24", "40", "72", "96", "128", "136", "192", "256"})
+    for (const char *type : {"bf16", "f32"})
+      list.push_back({"causal", {{"d", dim}, {"e", dim}, {"T", type}}});
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(TypesAndHeadDims, GpuSetting, testing::ValuesIn(settings()),
+                         [](const auto &info) {
+                           std::string name = info.param.spec;
+                           for (const auto &[key, value] : info.param.set)
+                             name += "_" + key + value;
+                           return name;
+                         });
+
+} // namespace
+} // namespace attnc::e2e

@@ -1,0 +1,91 @@
+#include "tests/e2e/variant.h"
+#include "tools/attnc/library.h"
+#include "tools/attnc/target.h"
+
+#include <fmt/format.h>
+
+namespace attnc::e2e {
+
+const std::vector<Lengths> lengthPairs = {{1, 17},   {17, 1},   {63, 64},   {64, 65},   {65, 127},
+                                          {127, 63}, {127, 129}, {129, 300}, {300, 129}, {1000, 300}};
+
+std::vector<std::string> specNames() {
+  std::vector<std::string> names;
+  for (const cli::LibrarySpec &spec : cli::library())
+    names.push_back(spec.name);
+  return names;
+}
+
+LoadedSpec::LoadedSpec(const std::string &name, const std::map<std::string, std::string> &set)
+    : context(std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
+  driver::loadDialects(*context);
+  const cli::LibrarySpec *file = cli::findInLibrary(name);
+  if (!file) {
+    ADD_FAILURE() << "there is no spec " << name;
+    return;
+  }
+  Diagnostics diagnostics;
+  spec = parseSpec(*context, name + ".json", file->text, Overrides{set}, diagnostics);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  diagnostics.render(stream, false);
+  EXPECT_TRUE(spec && text.empty()) << text;
+}
+
+Extents LoadedSpec::extents(Lengths lengths) const {
+  Extents extents;
+  for (const auto &[dim, extent] : spec->reference.at("shape").items())
+    extents[dim] = extent.get<int64_t>();
+  extents["i"] = lengths.queries;
+  extents["j"] = lengths.keys;
+  if (lengths.queries * lengths.keys > 20000)
+    extents["b"] = 1;
+  return extents;
+}
+
+Result<std::unique_ptr<driver::Executor>>
+makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device) {
+  std::unique_ptr<Nvrtc> nvrtc;
+  driver::CompileOptions options;
+  if (device) {
+    Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
+    if (!opened)
+      return opened.error();
+    nvrtc = std::move(*opened);
+    options.target = cli::targetOf(device->properties());
+    options.nvrtc = nvrtc.get();
+  }
+  Result<driver::Compilation> compilation = driver::compile(spec, options);
+  if (!compilation)
+    return compilation.error();
+  return driver::makeExecutor(*compilation, std::move(device));
+}
+
+Result<std::shared_ptr<const CudaDevice>> openGpu() {
+  if (Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open(); !nvrtc)
+    return nvrtc.error();
+  Result<std::unique_ptr<CudaDevice>> device = CudaDevice::open(0);
+  if (!device)
+    return device.error();
+  if (cli::targetOf((*device)->properties()).empty())
+    return environmentError("the GPU is older than every target");
+  return std::shared_ptr<const CudaDevice>(std::move(*device));
+}
+
+void expectCorrect(const Spec &spec, const driver::Executor &executor, const Extents &extents) {
+  driver::CheckRequest request;
+  request.extents = extents;
+  Result<driver::CheckReport> report = driver::checkProgram(spec, executor, request);
+  std::string shape;
+  for (const auto &[dim, extent] : extents)
+    shape += fmt::format(" {}={}", dim, extent);
+  ASSERT_TRUE(report.ok()) << spec.name << shape << ": " << report.error().text();
+  EXPECT_FALSE(report->outputs.empty());
+  for (const driver::OutputCheck &check : report->outputs) {
+    EXPECT_TRUE(check.ok()) << spec.name << shape << ": " << check.why();
+    // A bound of infinity would let anything pass.
+    EXPECT_EQ(check.compared.undecided, 0) << spec.name << shape;
+  }
+}
+
+} // namespace attnc::e2e

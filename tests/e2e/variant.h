@@ -1,0 +1,52 @@
+// A spec of the library, compiled once for a target and checked at many shapes.
+#ifndef ATTNC_TESTS_E2E_VARIANT_H
+#define ATTNC_TESTS_E2E_VARIANT_H
+
+#include "compiler/driver/check.h"
+#include "mlir/IR/MLIRContext.h"
+#include <gtest/gtest.h>
+
+namespace attnc::e2e {
+
+using Extents = std::map<std::string, int64_t>;
+
+/// The names of all specs of the library.
+std::vector<std::string> specNames();
+
+/// Numbers of queries and keys that meet every boundary of a tile of 16, 64 or 128 from both sides,
+/// each length once as either; never equal.
+struct Lengths {
+  int64_t queries, keys;
+};
+extern const std::vector<Lengths> lengthPairs;
+
+/// A checked spec. Adds a test failure and is empty if it has errors.
+class LoadedSpec {
+public:
+  explicit LoadedSpec(const std::string &name, const std::map<std::string, std::string> &set = {});
+
+  explicit operator bool() const { return spec.has_value(); }
+  const Spec &operator*() const { return *spec; }
+  const Spec *operator->() const { return &*spec; }
+
+  /// The reference extents with these lengths of i and j; one batch only, for long ones.
+  Extents extents(Lengths lengths) const;
+
+private:
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::optional<Spec> spec;
+};
+
+/// Compiles for "cpu", or for the target of `device`.
+Result<std::unique_ptr<driver::Executor>>
+makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device = nullptr);
+
+/// The GPU of this machine and what is needed to use it, or why there is none.
+Result<std::shared_ptr<const CudaDevice>> openGpu();
+
+/// Expects that every output is within its tolerance on random and on planted inputs.
+void expectCorrect(const Spec &spec, const driver::Executor &executor, const Extents &extents);
+
+} // namespace attnc::e2e
+
+#endif

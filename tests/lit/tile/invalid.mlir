@@ -1,0 +1,48 @@
+// RUN: attnc-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{names 0 of its 1 arguments}}
+"tile.kernel"() <{sym_name = "unnamed", arg_names = [], grid = [1], threads = 32 : i64, smem = 0 : i64}> ({
+^bb0(%a: i64):
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{has a grid that is not one to three extents}}
+tile.kernel @grid() grid [["minus", 1, 2]] threads 32 smem 0 {
+}
+
+// -----
+
+// expected-error @+1 {{has 2048 threads in a block; there are 1 to 1024}}
+tile.kernel @threads() grid [1] threads 2048 smem 0 {
+}
+
+// -----
+
+tile.kernel @storage("x" = %x: !tile.ptr<bf16>) grid [1] threads 32 smem 0 {
+  %zero = arith.constant 0 : i64
+  // expected-error @+1 {{moves 'bf16' where the compute type of 'bf16' is 'f32'}}
+  %y = tile.load %x[%zero] : !tile.ptr<bf16> -> bf16
+}
+
+// -----
+
+tile.kernel @depth() grid [1] threads 32 smem 0 {
+  %a = tile.shared at 0 : !tile.shared<16, 64, f16>
+  %b = tile.shared at 2048 : !tile.shared<32, 48, f16>
+  %c = tile.registers all 0.0 : !tile.fragment<16, 32>
+  // expected-error @+1 {{multiplies 16x64 by 48x32 into 16x32}}
+  tile.mma %c, %a, %b transposed : !tile.fragment<16, 32>, !tile.shared<16, 64, f16>, !tile.shared<32, 48, f16>
+}
+
+// -----
+
+tile.kernel @outs() grid [1] threads 32 smem 0 {
+  %row = tile.warp
+  %m = tile.registers : !tile.rows<16>
+  %s = tile.registers : !tile.fragment<16, 32>
+  // expected-error @+1 {{reads a fragment where it writes row vectors}}
+  tile.map rows(%row as %i) ins(%x = %s : !tile.fragment<16, 32>) outs(%m : !tile.rows<16>) {
+    tile.yield %x : f32
+  }
+}

@@ -1,0 +1,237 @@
+// Domains against brute force: what a domain skips must be empty, what it calls full must be full.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tests/unit/transforms/fused_program.h"
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+
+namespace attnc {
+namespace {
+
+constexpr int kRows = 23, kStream = 29;
+
+/// A random mask as spec text, and as a function.
+struct RandomMask {
+  std::string text;
+  std::function<bool(int64_t, int64_t)> holds;
+};
+
+/// A random integer expression of i and j, linear or with a floor division of i.
+struct RandomInteger {
+  std::string text;
+  std::function<int64_t(int64_t, int64_t)> value;
+};
+
+int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+
+RandomInteger randomInteger(std::mt19937_64 &random) {
+  auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(random); };
+  int a = pick(-2, 2), b = pick(-3, 3), c = pick(-30, 30), divisor = pick(1, 7);
+  bool divide = pick(0, 3) == 0, sizes = pick(0, 2) == 0;
+  std::string rows = divide ? "(i // " + std::to_string(divisor) + ")" : "i";
+  std::string text = std::to_string(a) + " * " + rows + " + " + std::to_string(b) + " * j + " +
+                     std::to_string(c) + (sizes ? " + size(j) - size(i)" : "");
+  return {"(" + text + ")", [=](int64_t i, int64_t j) {
+            return a * (divide ? floorDiv(i, divisor) : i) + b * j + c + (sizes ? kStream - kRows : 0);
+          }};
+}
+
+RandomMask randomMask(std::mt19937_64 &random, int depth) {
+  auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(random); };
+  int kind = depth == 0 ? 3 : pick(0, 5);
+  if (kind <= 1) {
+    RandomMask x = randomMask(random, depth - 1), y = randomMask(random, depth - 1);
+    bool conjunction = kind == 0;
+    return {"(" + x.text + (conjunction ? " and " : " or ") + y.text + ")",
+            [=](int64_t i, int64_t j) {
+              return conjunction ? x.holds(i, j) && y.holds(i, j) : x.holds(i, j) || y.holds(i, j);
+            }};
+  }
+  if (kind == 2) {
+    RandomMask x = randomMask(random, depth - 1);
+    return {"(not " + x.text + ")", [=](int64_t i, int64_t j) { return !x.holds(i, j); }};
+  }
+  RandomInteger x = randomInteger(random), y = randomInteger(random);
+  static const char *signs[] = {"<=", "<", ">=", ">", "==", "!="};
+  int sign = pick(0, 5);
+  return {"(" + x.text + " " + signs[sign] + " " + y.text + ")", [=](int64_t i, int64_t j) {
+            int64_t l = x.value(i, j), r = y.value(i, j);
+            bool results[] = {l <= r, l < r, l >= r, l > r, l == r, l != r};
+            return results[sign];
+          }};
+}
+
+/// Evaluates the arithmetic of a domain.
+class DomainInterpreter {
+public:
+  explicit DomainInterpreter(red::NestOp nest) : nest(nest) {}
+
+  struct Result {
+    int64_t lo, hi;
+    bool full;
+  };
+
+  Result run(int64_t iFirst, int64_t iLast, int64_t jFirst, int64_t jLast) {
+    values.clear();
+    Block *block = nest.getDomainBlock();
+    std::vector<int64_t> args = {0, 0, iFirst, iLast, jFirst, jLast};
+    for (auto [argument, value] : llvm::zip(block->getArguments(), args))
+      values[argument] = value;
+    for (Operation &op : block->without_terminator())
+      evaluate(op);
+    auto bounds = cast<red::BoundsOp>(block->getTerminator());
+    return {values[bounds.getLo()[0]], values[bounds.getHi()[0]], values[bounds.getFull()] != 0};
+  }
+
+private:
+  void evaluate(Operation &op) {
+    if (isa<attn::SizeOp>(op))
+      return;
+    if (auto scalar = dyn_cast<red::ScalarOp>(op)) {
+      auto size = scalar.getArray().getDefiningOp<attn::SizeOp>();
+      values[scalar] = size.getDim() == "i" ? kRows : kStream;
+      return;
+    }
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      auto literal = cast<IntegerAttr>(constant.getValue());
+      values[constant] = literal.getType().isInteger(1) ? literal.getValue().isOne() : literal.getInt();
+      return;
+    }
+    std::vector<int64_t> x;
+    for (Value operand : op.getOperands())
+      x.push_back(values[operand]);
+    values[op.getResult(0)] = apply(op, x);
+  }
+
+  static int64_t apply(Operation &op, const std::vector<int64_t> &x) {
+    if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+      EXPECT_EQ(compare.getPredicate(), arith::CmpIPredicate::sge);
+      return x[0] >= x[1];
+    }
+    if (isa<arith::AddIOp>(op)) return x[0] + x[1];
+    if (isa<arith::SubIOp>(op)) return x[0] - x[1];
+    if (isa<arith::MulIOp>(op)) return x[0] * x[1];
+    if (isa<arith::MaxSIOp>(op)) return std::max(x[0], x[1]);
+    if (isa<arith::MinSIOp>(op)) return std::min(x[0], x[1]);
+    if (isa<arith::AndIOp>(op)) return x[0] & x[1];
+    if (isa<arith::OrIOp>(op)) return x[0] | x[1];
+    if (isa<arith::FloorDivSIOp>(op)) return floorDiv(x[0], x[1]);
+    if (isa<arith::CeilDivSIOp>(op)) return -floorDiv(-x[0], x[1]);
+    if (isa<arith::SelectOp>(op)) return x[0] ? x[1] : x[2];
+    ADD_FAILURE() << "no rule for " << op.getName().getStringRef().str();
+    return 0;
+  }
+
+  red::NestOp nest;
+  llvm::DenseMap<Value, int64_t> values;
+};
+
+std::string attentionWith(const std::string &mask) {
+  return R"j(["s = where()j" + mask + R"j(, sum(d, q[b,h,i,d] * k[b,h,j,d]), -inf)",
+    "o[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])"])j";
+}
+
+// Compares with brute force for tiles of `rows` x `columns`; returns how many tiles were skipped,
+// and how many were full.
+std::pair<int, int> compareTiles(red::NestOp nest, const RandomMask &mask, int rows, int columns) {
+  DomainInterpreter domain(nest);
+  int skipped = 0, full = 0;
+  for (int i = 0; i < kRows; i += rows) {
+    int iLast = std::min(i + rows, kRows) - 1;
+    for (int j = 0; j < kStream; j += columns) {
+      int jLast = std::min(j + columns, kStream) - 1;
+      DomainInterpreter::Result result = domain.run(i, iLast, j, jLast);
+      EXPECT_GE(result.lo, 0);
+      EXPECT_LE(result.hi, kStream);
+      for (int y = i; y <= iLast; ++y)
+        for (int x = j; x <= jLast; ++x) {
+          bool holds = mask.holds(y, x);
+          EXPECT_FALSE(holds && (x < result.lo || x >= result.hi)) << mask.text << " at " << y << "," << x;
+          EXPECT_FALSE(!holds && result.full) << mask.text << " at " << y << "," << x;
+        }
+      skipped += jLast < result.lo || j >= result.hi;
+      full += result.full;
+    }
+  }
+  return {skipped, full};
+}
+
+TEST(Domain, IsSoundForRandomMasks) {
+  std::mt19937_64 random(7);
+  int skipped = 0, full = 0, compared = 0;
+  for (int n = 0; n < 1500 && !testing::Test::HasFailure(); ++n) {
+    RandomMask mask = randomMask(random, 2);
+    FusedProgram program(attentionWith(mask.text), R"j({"o": "f32"})j");
+    ASSERT_EQ(program.nests().size(), 1u) << mask.text;
+    red::NestOp nest = program.nests()[0];
+    if (!nest.getDomainBlock())
+      continue;
+    ++compared;
+    auto [s, f] = compareTiles(nest, mask, 8, 4);
+    skipped += s;
+    full += f;
+  }
+  // The test would be empty if nothing were ever skipped or full.
+  EXPECT_GT(compared, 1000);
+  EXPECT_GT(skipped, 5000);
+  EXPECT_GT(full, 5000);
+}
+
+/// Masks whose classes the analysis knows exactly: loops run over no tile that is all masked at
+/// either end, and every tile without a masked element is full.
+class ExactDomain : public testing::TestWithParam<std::pair<const char *, bool (*)(int64_t, int64_t)>> {};
+
+TEST_P(ExactDomain, SkipsAndFillsAllItCan) {
+  RandomMask mask{GetParam().first, GetParam().second};
+  FusedProgram program(attentionWith(mask.text), R"j({"o": "f32"})j");
+  DomainInterpreter domain(program.nests()[0]);
+  constexpr int rows = 6, columns = 4;
+  for (int i = 0; i < kRows; i += rows)
+    for (int j = 0; j < kStream; j += columns) {
+      int iLast = std::min(i + rows, kRows) - 1, jLast = std::min(j + columns, kStream) - 1;
+      auto result = domain.run(i, iLast, j, jLast);
+      bool all = true;
+      int first = kStream, last = -1; // of the stream, where some row of the tile holds
+      for (int y = i; y <= iLast; ++y)
+        for (int x = 0; x < kStream; ++x) {
+          bool holds = mask.holds(y, x);
+          if (holds) {
+            first = std::min(first, x);
+            last = std::max(last, x);
+          }
+          if (x >= j && x <= jLast)
+            all &= holds;
+        }
+      EXPECT_EQ(result.full, all) << mask.text << " tile " << i << "," << j;
+      if (last >= 0) {
+        EXPECT_EQ(result.lo, first) << mask.text << " tile " << i;
+        EXPECT_EQ(result.hi, last + 1) << mask.text << " tile " << i;
+      } else {
+        EXPECT_LE(result.hi, result.lo) << mask.text << " tile " << i;
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Masks, ExactDomain,
+    testing::Values(
+        std::pair{"j <= i", +[](int64_t i, int64_t j) { return j <= i; }},
+        std::pair{"j <= i + size(j) - size(i)", +[](int64_t i, int64_t j) { return j <= i + kStream - kRows; }},
+        std::pair{"j <= i and i - j < 5", +[](int64_t i, int64_t j) { return j <= i && i - j < 5; }},
+        std::pair{"j < 7 or j <= i", +[](int64_t i, int64_t j) { return j < 7 || j <= i; }},
+        std::pair{"2 * j > i", +[](int64_t i, int64_t j) { return 2 * j > i; }},
+        std::pair{"i >= 12", +[](int64_t i, int64_t) { return i >= 12; }},
+        std::pair{"not (j > i)", +[](int64_t i, int64_t j) { return j <= i; }}));
+
+TEST(Domain, CoversEveryStateOfTheNest) {
+  // The weights of z are masked after the exponent: only o stays at its identity there.
+  FusedProgram program(R"j(["s = sum(d, q[b,h,i,d] * k[b,h,j,d])", "p = softmax(j, s)",
+    "o[b,h,i,e] = sum(j, where(j <= i, p, 0) * v[b,h,j,e])"])j", R"j({"o": "f32"})j");
+  ASSERT_EQ(program.nests().size(), 1u);
+  DomainInterpreter domain(program.nests()[0]);
+  EXPECT_EQ(domain.run(0, 3, 0, 3).hi, kStream);
+}
+
+} // namespace
+} // namespace attnc

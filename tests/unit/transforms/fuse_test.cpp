@@ -1,0 +1,70 @@
+// What fuses, and that it means the same.
+#include "compiler/driver/verify_pass.h"
+#include "tests/unit/transforms/fused_program.h"
+#include <gtest/gtest.h>
+
+namespace attnc {
+namespace {
+
+struct FuseCase {
+  const char *name;
+  const char *body;
+  size_t nests;
+  size_t states; // of the first nest
+};
+
+class Fuse : public testing::TestWithParam<FuseCase> {};
+
+TEST_P(Fuse, KeepsTheMeaningAndTheNumberOfPasses) {
+  const FuseCase &c = GetParam();
+  FusedProgram program(c.body, R"j({"o": "f32"})j");
+  ASSERT_EQ(program.nests().size(), c.nests);
+  EXPECT_EQ(program.nests()[0].states().size(), c.states);
+  auto verifier = driver::PassVerifier::create(
+      program.original(), {{"b", 2}, {"h", 2}, {"i", 13}, {"j", 17}});
+  ASSERT_TRUE(verifier) << verifier.error().text();
+  Status status = verifier->check(program.fused(), "the passes");
+  EXPECT_TRUE(status) << status.error().text();
+}
+
+#define SCORES "\"s = sum(d, q[b,h,i,d] * k[b,h,j,d])\","
+
+INSTANTIATE_TEST_SUITE_P(
+    Specs, Fuse,
+    testing::Values(
+        FuseCase{"softmax", "[" SCORES R"j("o[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])"])j", 1, 3},
+        FuseCase{"by_hand", "[" SCORES R"j("m = max(j, s)", "p = exp(s - m)", "z = sum(j, p)",
+          "o[b,h,i,e] = sum(j, p * v[b,h,j,e]) / z"])j", 1, 3},
+        FuseCase{"normalised_inside", "[" SCORES R"j("m = max(j, s)", "z = sum(j, exp(s - m))",
+          "o[b,h,i,e] = sum(j, v[b,h,j,e] * (exp(s - m) / z))"])j", 1, 3},
+        FuseCase{"through_logsumexp", "[" SCORES R"j("l = logsumexp(j, s)",
+          "o[b,h,i,e] = sum(j, exp(s - l) * v[b,h,j,e])"])j", 1, 3},
+        FuseCase{"base_two", "[" SCORES R"j("m = max(j, s)", "p = exp2(s - m)", "z = sum(j, p)",
+          "o[b,h,i,e] = sum(j, p * v[b,h,j,e]) / z"])j", 1, 4},
+        FuseCase{"scaled_after_the_shift", "[" SCORES R"j("m = max(j, s)", "p = exp((s - m) * w)",
+          "o[b,h,i,e] = sum(j, p * v[b,h,j,e]) / sum(j, p)"])j", 1, 4},
+        FuseCase{"sink", "[" SCORES R"j("m = maximum(max(j, s), r[i])", "p = exp(s - m)",
+          "o[b,h,i,e] = sum(j, p * v[b,h,j,e]) / (sum(j, p) + exp(r[i] - m))"])j", 1, 3},
+        FuseCase{"difference_of_two", "[" SCORES R"j("t = s * c[j]",
+          "o[b,h,i,e] = sum(j, (softmax(j, s) - w * softmax(j, t)) * v[b,h,j,e])"])j", 1, 6},
+        FuseCase{"gate_and_mask", "[" SCORES R"j("p = softmax(j, where(j <= i, s, -inf))",
+          "o[b,h,i,e] = sum(j, where(j % 3 == 0, p * r[i], 0) * v[b,h,j,e])"])j", 1, 4},
+        FuseCase{"unnormalised", "[" SCORES R"j("o[b,h,i,e] = sum(j, s * v[b,h,j,e])"])j", 1, 1},
+        FuseCase{"expected_score", "[" SCORES R"j("p = softmax(j, s)", "o[b,h,i] = sum(j, p * s)"])j", 1, 3},
+        FuseCase{"maximum_of_shifted", "[" SCORES R"j("m = max(j, s)", "o[b,h,i] = max(j, s - m)"])j", 1, 1},
+        FuseCase{"column_sums", "[" SCORES R"j("p = softmax(j, s)", "o[b,h,j] = sum(i, p)"])j", 2, 2},
+        FuseCase{"tanh_of_shifted", "[" SCORES R"j("m = max(j, s)",
+          "o[b,h,i,e] = sum(j, tanh(s - m) * v[b,h,j,e])"])j", 2, 1},
+        FuseCase{"normed_queries", R"j(["n = rsqrt(sum(d, q[b,h,i,d] * q[b,h,i,d]) + 1)",
+          "s = sum(d, q[b,h,i,d] * n * k[b,h,j,d])",
+          "o[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])"])j", 1, 3},
+        FuseCase{"normed_output", "[" SCORES R"j("a[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])j",
+          "o[b,h,i,e] = a * rsqrt(mean(e, a * a) + 1)"])j", 2, 3},
+        FuseCase{"two_layers", "[" SCORES R"j("a[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])j",
+          "t = sum(e, a[b,h,i,e] * v[b,h,j,e])j",
+          "o[b,h,i,e] = sum(j, softmax(j, t) * v[b,h,j,e])"])j", 2, 3},
+        FuseCase{"weights_themselves", "[" SCORES R"j("o[b,h,i,j] = softmax(j, s)"])j", 2, 2}),
+    [](const auto &info) { return info.param.name; });
+
+} // namespace
+} // namespace attnc
