@@ -15,12 +15,23 @@ static tile::Combine combineOf(red::FoldKind kind) {
                                       : tile::Combine::Add;
 }
 
-// Row vectors hold one share for each lane of a quad until here; references that lag become exact.
+// True if something other than an exponent reads the maximum: then it has to be exact.
+static bool isResult(red::FoldOp maximum) {
+  return llvm::any_of(maximum.getResult().getUses(), [](OpOperand &use) {
+    auto fold = dyn_cast<red::FoldOp>(use.getOwner());
+    return !fold || fold.getReference() != use.get();
+  });
+}
+
+// Row vectors hold one share for each lane of a quad until here. A reference that lags becomes exact
+// where it matters: sums over the same reference may have any.
 void StreamLowering::completeStates() {
   for (auto [s, place] : llvm::zip(plan.states, state))
     if (isa<tile::RowsType>(place.getType()))
       tile::ReduceQuadOp::create(b, s.fold.getLoc(), combineOf(s.fold.getKind()), place);
   for (auto [number, r] : llvm::enumerate(plan.references)) {
+    if (!isResult(r.fold))
+      continue;
     tile::ReduceQuadOp::create(b, r.fold.getLoc(), tile::Combine::Max, top[number]);
     Value factor = registers(attn::renamed(r.fold.getLoc(), "rescale"), rowsType());
     rescale(number, factor);

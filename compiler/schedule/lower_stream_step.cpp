@@ -115,7 +115,9 @@ void StreamLowering::step(Value index) {
 
 Value StreamLowering::multiply(const Contraction &contraction) {
   red::FoldOp fold = contraction.fold;
-  Value fragment = registers(fold.getLoc(), scoreType(), 0);
+  bool hasName = !attn::specName(fold.getLoc()).empty();
+  Value fragment =
+      registers(hasName ? fold.getLoc() : attn::renamed(fold.getLoc(), "scores"), scoreType(), 0);
   Value whole = resident[OperandTile(contraction.resident).read];
   auto type = cast<tile::SharedType>(whole.getType());
   auto stripType =

@@ -18,10 +18,18 @@ static bool appendProduct(MapOp map, Value scalar, SmallVectorImpl<Value> &facto
          appendProduct(map, product.getRhs(), factors);
 }
 
+// A product with the result of a reduction, a normalised output say, is a value in its own right:
+// taken apart, its factors would leave the range that the product was made for.
+static bool scalesReduction(MapOp map) {
+  return llvm::any_of(map.getOperands(), [](Value operand) {
+    return isa_and_nonnull<ReduceOp, red::FoldOp>(operand.getDefiningOp());
+  });
+}
+
 SmallVector<Value> productFactors(Value array) {
   SmallVector<Value> factors;
   auto map = array.getDefiningOp<MapOp>();
-  if (map && appendProduct(map, map.getYielded(), factors))
+  if (map && !scalesReduction(map) && appendProduct(map, map.getYielded(), factors))
     return factors;
   return {array};
 }

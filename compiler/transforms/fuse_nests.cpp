@@ -60,14 +60,35 @@ private:
   }
 
   // A fold that stays in tiles is recomputed for each; where that would nest one contraction in
-  // another, or would have to wait for a state, its result is stored instead.
+  // another, or would wait for a state only to be stored, its result is a pass's.
   bool isPassOfItsOwn(FoldOp fold, ArrayRef<FoldOp> folds) {
     if (isStreamFold(fold))
       return false;
     bool feedsInner = llvm::any_of(folds, [&](FoldOp other) {
-      return other != fold && !isStreamFold(other) && dependsOn(other, {fold});
+      return other != fold && !isStreamFold(other) && computesFrom(other, fold);
     });
-    return feedsInner || lastPass(fold) >= 0;
+    bool streamedLater = llvm::any_of(folds, [&](FoldOp other) {
+      return isStreamFold(other) && computesFrom(other, fold) &&
+             llvm::any_of(dimNames(other.getDims()),
+                          [&](StringAttr dim) { return fold.getType().hasDim(dim); });
+    });
+    return feedsInner || (lastPass(fold) >= 0 && !streamedLater);
+  }
+
+  // True if `fold` depends on `operand` with no stream between them.
+  bool computesFrom(FoldOp fold, FoldOp operand) {
+    llvm::SmallDenseSet<Operation *> seen;
+    SmallVector<Operation *> work = {fold};
+    while (!work.empty())
+      for (Value value : work.pop_back_val()->getOperands()) {
+        Operation *op = value.getDefiningOp();
+        if (op == operand)
+          return true;
+        auto other = dyn_cast<FoldOp>(op);
+        if (!(other && isStreamFold(other)) && seen.insert(op).second)
+          work.push_back(op);
+      }
+    return false;
   }
 
   //===--- placing a fold --------------------------------------------------------------------===//
@@ -160,8 +181,10 @@ private:
     std::optional<SmallVector<Term>> split = terms.split(product);
     if (!split)
       return false;
-    if (!llvm::all_of(*split, [&](const Term &t) { return coversStream(t, pass, terms, fold); }))
+    if (!llvm::all_of(*split, [&](const Term &term) { return coversStream(term, pass); })) {
+      terms.refuse("a term of the sum", "does not vary along the stream");
       return false;
+    }
     OpBuilder b(fold);
     SmallVector<const ScalarExpr *> parts;
     for (const Term &term : *split)
@@ -171,7 +194,7 @@ private:
   }
 
   // Each streamed dim has to occur in the term, or the fold would forget to count it.
-  bool coversStream(const Term &term, Pass &pass, Terms &terms, FoldOp fold) {
+  static bool coversStream(const Term &term, const Pass &pass) {
     llvm::SmallDenseSet<StringAttr> dims;
     std::function<void(const ScalarExpr *)> collect = [&](const ScalarExpr *e) {
       if (e->leaf)
@@ -226,9 +249,13 @@ private:
       else
         rest.push_back(part);
     }
-    if (!cancelled)
-      rest.insert(rest.begin(), terms.leaf(reference));
-    return rest.empty() ? nullptr : terms.exp(terms.sum(rest));
+    bool onlyConstants = llvm::all_of(rest, [](const ScalarExpr *part) { return part->neutral(); });
+    if (cancelled && onlyConstants)
+      return rest.empty() ? nullptr : terms.exp(terms.sum(rest));
+    // As a subtraction from m, so that a row without keys (m = -inf) weighs 0 whatever b is.
+    const ScalarExpr *shift = term.shift.empty() ? nullptr : terms.neg(terms.sum(term.shift));
+    const ScalarExpr *max = terms.leaf(reference);
+    return terms.exp(shift ? terms.binary(ScalarExpr::Kind::Sub, max, shift) : max);
   }
 
   Value runningMax(OpBuilder &b, Pass &pass, Value exponent) {

@@ -57,9 +57,9 @@ public:
       live = maskOr(live, liveState(state));
     MaskEmitter emitter(b, loc, [&](StringAttr dim) { return ranges.lookup(dim); });
     MaskRef full = markSelects();
-    if (live->kind == Mask::Kind::True && full->kind == Mask::Kind::True)
-      return;
     MaskEmitter::Interval hull = emitter.hull(*live, stream);
+    if (!hull.lo && !hull.hi && full->kind == Mask::Kind::True)
+      return;
     Value zero = emitter.constant(0), extent = sizeOf(stream);
     Value lo = hull.lo ? b.createOrFold<arith::MaxSIOp>(loc, hull.lo, zero) : zero;
     Value hi = hull.hi ? b.createOrFold<arith::MinSIOp>(loc, hull.hi, extent) : extent;

@@ -128,8 +128,7 @@ static StringRef operationName(const ScalarExpr *e) {
 }
 
 std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef reason) {
-  if (refused.operation.empty())
-    refused = {operationName(e).str(), reason.str()};
+  refuse(operationName(e), reason);
   return std::nullopt;
 }
 
@@ -194,8 +193,14 @@ std::optional<Term> Terms::splitSum(const ScalarExpr *e) {
 
 std::optional<SmallVector<Term>> Terms::splitExp(const ScalarExpr *e, double base) {
   const ScalarExpr *argument = e->args[0];
-  if (base != M_E)
-    argument = binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, std::log(base)));
+  if (base != M_E) {
+    // base^x is exp(x log base); one f32 holds too little of the logarithm.
+    double whole = std::log(base), high = static_cast<float>(whole);
+    argument = binary(
+        ScalarExpr::Kind::Add,
+        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, high)),
+        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, whole - high)));
+  }
   std::optional<Term> term = splitSum(argument);
   if (!term)
     return std::nullopt;

@@ -58,6 +58,12 @@ public:
 
   const Refusal &refusal() const { return refused; }
 
+  /// Records why, unless there is a reason already.
+  void refuse(llvm::StringRef operation, llvm::StringRef reason) {
+    if (refused.operation.empty())
+      refused = {operation.str(), reason.str()};
+  }
+
   /// An array that computes `e`, built before `b`'s insertion point; an equivalent map that is
   /// already in the block is used again.
   mlir::Value build(mlir::OpBuilder &b, mlir::Location loc, const ScalarExpr *e);

@@ -2,9 +2,11 @@
 """Keeps the examples in the docs true.
 
 A fenced block whose info string holds `attnc-example: ARGUMENTS` shows what `attnc ARGUMENTS`
-prints on stdout, run from the repository root. `| attnc-opt ARGUMENTS` may follow, and last
-`| from REGEX to REGEX`, which keeps the lines from the first match to the next match of the other.
-The text of the block has to equal the output, trailing space aside.
+prints on stdout, run from the repository root. With `| from REGEX to REGEX` behind it, it shows the
+lines from the first match to the next match of the other.
+`attnc-example(3): ARGUMENTS` is a command that exits with 3, shown with what it writes to stderr.
+The text of the block has to equal the output, trailing space aside. Links to files have to lead
+somewhere.
 
 usage: check_examples.py [--update] BIN_DIR FILE.md...
 """
@@ -16,7 +18,8 @@ import shlex
 import subprocess
 import sys
 
-FENCE = re.compile(r"^```\w* *attnc-example: *(?P<command>.+?) *$")
+LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#\s]+)")
+FENCE = re.compile(r"^```\w* *attnc-example(\((?P<code>\d+)\))?: *(?P<command>.+?) *$")
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -24,23 +27,9 @@ class ExampleError(Exception):
     """A command that cannot be run, or that fails."""
 
 
-def stages_of(command):
-    """The stages of a command as lists of words: 'a b | c d' is [[a, b], [c, d]]."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars="|")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    stages = [[]]
-    for word in lexer:
-        if word == "|":
-            stages.append([])
-        else:
-            stages[-1].append(word)
-    return [["attnc"] + stages[0]] + stages[1:]
-
-
 def selection(text, words):
     if len(words) != 4 or words[0] != "from" or words[2] != "to":
-        raise ExampleError("the last stage is `from REGEX to REGEX`")
+        raise ExampleError("`| from REGEX to REGEX` is all that may follow")
     lines = text.splitlines()
     first = next((i for i, l in enumerate(lines) if re.search(words[1], l)), None)
     if first is None:
@@ -52,43 +41,50 @@ def selection(text, words):
     return "\n".join(l[indent:] for l in lines[first : last + 1])
 
 
-def output_of(command, bin_dir):
-    text = ""
-    for words in stages_of(command):
-        if words[0] == "from":
-            text = selection(text, words)
-            continue
-        if words[0] not in ("attnc", "attnc-opt"):
-            raise ExampleError(f"{words[0]} is neither attnc nor attnc-opt")
-        run = subprocess.run([bin_dir / words[0]] + words[1:], input=text, cwd=REPOSITORY,
-                             capture_output=True, text=True, timeout=120, check=False)
-        if run.returncode != 0:
-            raise ExampleError(f"{shlex.join(words)} exits with {run.returncode}\n{run.stderr}")
-        text = run.stdout
+def output_of(command, code, bin_dir):
+    arguments, _, part = command.partition(" | ")
+    run = subprocess.run([bin_dir / "attnc"] + shlex.split(arguments), cwd=REPOSITORY,
+                         capture_output=True, text=True, timeout=120, check=False)
+    if run.returncode != code:
+        raise ExampleError(f"attnc {arguments} exits with {run.returncode}\n{run.stderr}")
+    text = run.stdout + (run.stderr if code else "")
+    if part:
+        text = selection(text, shlex.split(part))
     return [line.rstrip() for line in text.strip("\n").splitlines()]
 
 
 def examples(lines):
-    """Yields (line of the fence, line of the closing fence, command)."""
+    """Yields (line of the fence, line of the closing fence, command, its exit code)."""
     start = None
     for number, line in enumerate(lines):
         if start is None and (match := FENCE.match(line)):
-            start, command = number, match["command"]
+            start, command, code = number, match["command"], int(match["code"] or 0)
         elif start is not None and line.startswith("```"):
-            yield start, number, command
+            yield start, number, command, code
             start = None
     if start is not None:
         raise ExampleError(f"the block in line {start + 1} is not closed")
 
 
+def links(lines):
+    """Yields (line, path) for every link to a file outside of code blocks."""
+    inside = False
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("```"):
+            inside = not inside
+        elif not inside:
+            for match in LINK.finditer(line):
+                yield number, match["path"]
+
+
 def check(path, bin_dir, update):
-    """The number of examples in a file, and that of those which are wrong."""
+    """The number of examples in a file, and that of examples and links which are wrong."""
     lines = path.read_text(encoding="utf-8").splitlines()
     result, copied, wrong, count = [], 0, 0, 0
-    for start, end, command in examples(lines):
+    for start, end, command, code in examples(lines):
         count += 1
         try:
-            expected = output_of(command, bin_dir)
+            expected = output_of(command, code, bin_dir)
         except ExampleError as error:
             print(f"{path}:{start + 1}: {error}", file=sys.stderr)
             wrong += 1
@@ -101,8 +97,13 @@ def check(path, bin_dir, update):
                 shown, expected, "in the docs", "printed", lineterm=""))
         result += lines[copied : start + 1] + expected
         copied = end
+    result += lines[copied:]
+    for number, target in links(result):
+        if not (path.parent / target).exists():
+            print(f"{path}:{number}: no file {target}", file=sys.stderr)
+            wrong += 1
     if update:
-        path.write_text("\n".join(result + lines[copied:]) + "\n", encoding="utf-8")
+        path.write_text("\n".join(result) + "\n", encoding="utf-8")
     return count, wrong
 
 
@@ -114,7 +115,7 @@ def main():
     options = parser.parse_args()
     counts = [check(p, options.bin_dir.resolve(), options.update) for p in options.files]
     total, wrong = (sum(column) for column in zip(*counts))
-    print(f"{total} examples, {wrong} wrong")
+    print(f"{total} examples, {wrong} mistakes")
     if total == 0:
         print("no examples were found: the marker may have changed", file=sys.stderr)
     sys.exit(1 if wrong or total == 0 else 0)

@@ -18,11 +18,6 @@ TEST_P(CpuVariant, isCorrectAtAllLengths) {
 INSTANTIATE_TEST_SUITE_P(Library, CpuVariant, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 
-struct Setting {
-  std::string spec;
-  std::map<std::string, std::string> set;
-};
-
 class CpuSetting : public testing::TestWithParam<Setting> {};
 
 TEST_P(CpuSetting, isCorrect) {
@@ -42,12 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"full", {{"d", "16"}, {"e", "24"}}},
                     Setting{"full", {{"d", "80"}, {"e", "128"}}},
                     Setting{"causal", {{"d", "256"}, {"e", "256"}, {"T", "f16"}}}),
-    [](const auto &info) {
-      std::string name = info.param.spec;
-      for (const auto &[key, value] : info.param.set)
-        name += "_" + key + value;
-      return name;
-    });
+    [](const auto &info) { return info.param.name(); });
 
 TEST(CpuParams, arePassed) {
   LoadedSpec spec("causal");

@@ -39,11 +39,6 @@ TEST_P(GpuVariant, isCorrectAtLength16384) {
 INSTANTIATE_TEST_SUITE_P(Library, GpuVariant, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 
-struct Setting {
-  std::string spec;
-  std::map<std::string, std::string> set;
-};
-
 class GpuSetting : public testing::TestWithParam<Setting> {};
 
 TEST_P(GpuSetting, isCorrect) {
@@ -69,12 +64,7 @@ std::vector<Setting> settings() {
 }
 
 INSTANTIATE_TEST_SUITE_P(TypesAndHeadDims, GpuSetting, testing::ValuesIn(settings()),
-                         [](const auto &info) {
-                           std::string name = info.param.spec;
-                           for (const auto &[key, value] : info.param.set)
-                             name += "_" + key + value;
-                           return name;
-                         });
+                         [](const auto &info) { return info.param.name(); });
 
 } // namespace
 } // namespace attnc::e2e

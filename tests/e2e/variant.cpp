@@ -43,6 +43,13 @@ Extents LoadedSpec::extents(Lengths lengths) const {
   return extents;
 }
 
+std::string Setting::name() const {
+  std::string text = spec;
+  for (const auto &[key, value] : set)
+    text += "_" + key + value;
+  return text;
+}
+
 Result<std::unique_ptr<driver::Executor>>
 makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device) {
   std::unique_ptr<Nvrtc> nvrtc;

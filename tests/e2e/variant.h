@@ -37,6 +37,16 @@ private:
   std::optional<Spec> spec;
 };
 
+/// A spec with overrides, as of --set.
+struct Setting {
+  std::string spec;
+  std::map<std::string, std::string> set;
+
+  /// "causal_Tf16", for the name of a test.
+  std::string name() const;
+  friend void PrintTo(const Setting &setting, std::ostream *os) { *os << setting.name(); }
+};
+
 /// Compiles for "cpu", or for the target of `device`.
 Result<std::unique_ptr<driver::Executor>>
 makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device = nullptr);

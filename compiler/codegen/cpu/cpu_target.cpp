@@ -8,7 +8,6 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <atomic>
-#include <sys/mman.h>
 #include <cmath>
 #include <mutex>
 #include <thread>
@@ -155,10 +154,7 @@ void CpuExecutable::run(unsigned nest, ArrayRef<uint64_t> args) const {
   int64_t chunk = std::max<int64_t>(1, cells / (8 * workers));
   std::atomic<int64_t> next = 0;
   auto work = [&] {
-    size_t pages = (scratchBytes + 4095) / 4096 * 4096;
-    char *mm = (char *)mmap(nullptr, pages + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    mprotect(mm, 4096, PROT_NONE); mprotect(mm + 4096 + pages, 4096, PROT_NONE);
-    struct { void *p; void *get() { return p; } } scratch{mm + 4096 + pages - scratchBytes};
+    std::unique_ptr<void, FreeDeleter> scratch(std::aligned_alloc(64, scratchBytes));
     for (int64_t first; (first = next.fetch_add(chunk)) < cells;)
       kernel.kernel(args.data(), first, std::min(first + chunk, cells), scratch.get());
   };

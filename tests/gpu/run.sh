@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The GPU half of the test suite. Runs in an unpacked bundle (./dev bundle), where it is called `run`,
+# on a machine that has a GPU, its driver and NVRTC, and nothing else of ours.
+#
+#   ./run             tests, then every spec at its reference shape against the float64 evaluator
+#   ./run sanitize    every spec at its reference shape under compute-sanitizer
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+# memcheck: accesses out of bounds; racecheck: hazards in shared memory.
+sanitize() {
+  local tool
+  for tool in memcheck racecheck; do
+    compute-sanitizer --tool "$tool" --error-exitcode 1 \
+      bin/attnc check kernels_spec/*.json --target native
+  done
+}
+
+test_all() {
+  local test
+  bin/attnc doctor
+  for test in bin/*_test; do
+    echo "== $test"
+    "$test" --gtest_brief=1
+  done
+  bin/attnc check kernels_spec/*.json --target native
+}
+
+case ${1:-test} in
+  test) test_all ;;
+  sanitize) sanitize ;;
+  *) sed -n '2,6s/^# \{0,1\}//p' "$(basename "$0")" >&2; exit 2 ;;
+esac
