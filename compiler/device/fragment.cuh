@@ -94,9 +94,11 @@ ATTNC_DEVICE bool anyLane(bool x) { return __any_sync(~0u, x); }
 template <class T, int kRows, int kCols, int kTileCols>
 ATTNC_DEVICE void storeFragment(SharedTile<T, kRows, kTileCols> tile,
                                 const Accumulator<kRows, kCols> &x) {
-  static_assert(kCols == SharedTile<T, kRows, kTileCols>::kWidth);
+  // Paddings differ with the element type: whole blocks of columns beyond the tile's are left out.
 #pragma unroll
   for (int e = 0; e < x.kSize; e += 2) {
+    if (e / 4 % x.kBlockCols * 8 >= SharedTile<T, kRows, kTileCols>::kWidth)
+      continue;
     const u32 to = tile.at(x.row(e), x.column(e));
     if constexpr (sizeof(T) == 4)
       storeShared8(to, __float_as_uint(x[e]), __float_as_uint(x[e + 1]));

@@ -21,6 +21,9 @@ template <class T> ATTNC_DEVICE T floorModulus(T x, T y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
+/// The number of this warp in its block, read anew at each call as threadIndex is.
+ATTNC_DEVICE i32 warpIndex() { return threadIndex() / kWarp; }
+
 /// The number of this thread in a launch of one dimension.
 ATTNC_DEVICE i64 launchPoint() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 

@@ -8,10 +8,10 @@ namespace attnc::schedule {
 
 // Registers of a thread that are not fragments: addresses, row vectors, an operand of the product
 // that is under way.
-static constexpr int64_t kOtherRegisters = 56;
+static constexpr int64_t kOtherRegisters = 64;
 
-// In order of preference. Rows of a warp reuse each operand that it loads from shared memory; a large
-// stream tile makes barriers and row maxima rare; two blocks hide each other's latencies.
+// In order of preference. Rows of a warp reuse each operand that it loads from shared memory; a
+// large stream tile makes barriers and row maxima rare; two blocks hide each other's latencies.
 static constexpr StreamSchedule kCandidates[] = {
     {.rowTile = 128, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2},
     {.rowTile = 128, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 2},
@@ -63,8 +63,9 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
   if (std::string why = checkShape(schedule); !why.empty())
     return why;
   int64_t bytes = sharedBytes(nest, plan, schedule);
-  int64_t limit = std::min(machine.sharedPerBlock,
-                           machine.sharedPerMultiprocessor / schedule.minBlocks - machine.sharedReserved);
+  int64_t limit =
+      std::min(machine.sharedPerBlock,
+               machine.sharedPerMultiprocessor / schedule.minBlocks - machine.sharedReserved);
   int64_t registers = fragmentRegisters(plan, schedule) + kOtherRegisters;
   int64_t registerLimit = registersPerThread(schedule, machine);
   std::string what;
@@ -76,13 +77,15 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
                          registerLimit);
   if (what.empty())
     return "";
-  std::string blocks =
-      schedule.minBlocks > 1 ? llvm::formatv(", {0} blocks at a time", schedule.minBlocks).str() : "";
+  std::string blocks = schedule.minBlocks > 1
+                           ? llvm::formatv(", {0} blocks at a time", schedule.minBlocks).str()
+                           : "";
   std::string text = llvm::formatv("{0} with row_tile {1}, stream_tile {2}, {3} stages{4} {5}",
                                    describeOperands(plan), schedule.rowTile, schedule.streamTile,
                                    schedule.stages, blocks, what);
   StreamSchedule smaller = schedule;
-  for (smaller.streamTile = schedule.streamTile / 2; smaller.streamTile >= 16; smaller.streamTile /= 2)
+  for (smaller.streamTile = schedule.streamTile / 2; smaller.streamTile >= 16;
+       smaller.streamTile /= 2)
     if (smaller.streamTile % 16 == 0 && checkSchedule(nest, plan, smaller, machine).empty())
       return text + llvm::formatv(": stream_tile {0} fits", smaller.streamTile).str();
   for (const StreamSchedule &candidate : kCandidates)
@@ -96,8 +99,9 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
 
 static void setGeneric(red::NestOp nest, int64_t threads) {
   Builder b(nest.getContext());
-  nest.setScheduleAttr(b.getDictionaryAttr({b.getNamedAttr("form", b.getStringAttr("generic")),
-                                            b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
+  nest.setScheduleAttr(
+      b.getDictionaryAttr({b.getNamedAttr("form", b.getStringAttr("generic")),
+                           b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
 }
 
 std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
@@ -171,8 +175,9 @@ static Status overrideStream(red::NestOp nest, const Machine &machine, const nlo
     }
     auto known = llvm::find_if(integers, [&](auto &k) { return k.first == key; });
     if (known == std::end(integers))
-      return refuse("unknown key '" + key +
-                    "'; the stream form has row_tile, stream_tile, warps, stages, slack, min_blocks");
+      return refuse(
+          "unknown key '" + key +
+          "'; the stream form has row_tile, stream_tile, warps, stages, slack, min_blocks");
     if (!item.value().is_number_integer())
       return refuse(key + " is an integer");
     *known->second = item.value().get<int64_t>();

@@ -15,13 +15,13 @@ std::string chooseSchedule(red::NestOp nest, const Machine &machine);
 
 /// Changes the nest's schedule, which chooseSchedule has set, by the keys of a JSON object:
 /// `{"row_tile": 64, "stream_tile": 32, "warps": 4, "stages": 2, "slack": 8, "min_blocks": 1}` for
-/// the stream form, `{"form": "generic", "threads": 256}` for the generic one. Keys that it does not
-/// name stay. The error (InvalidArgument) names the key, or what does not fit and what would.
+/// the stream form, `{"form": "generic", "threads": 256}` for the generic one. Keys that it does
+/// not name stay. The error (InvalidArgument) names the key, or what does not fit and what would.
 Status overrideSchedule(red::NestOp nest, const Machine &machine, const nlohmann::json &keys);
 
 /// Chooses a schedule for every nest of the program, then applies `overrides`: null, or an object
-/// whose keys are those of overrideSchedule (for every nest that has a stream form, or for every nest
-/// if they name the generic form) or names of kernels, with an object of such keys each.
+/// whose keys are those of overrideSchedule (for every nest that has a stream form, or for every
+/// nest if they name the generic form) or names of kernels, with an object of such keys each.
 Status chooseSchedules(attn::ProgramOp program, llvm::StringRef target,
                        const nlohmann::json &overrides);
 

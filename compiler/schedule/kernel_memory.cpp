@@ -28,7 +28,8 @@ SmallVector<std::pair<std::string, Type>> argumentTypes(const KernelSignature &s
   return types;
 }
 
-KernelMemory::KernelMemory(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel)
+KernelMemory::KernelMemory(red::NestOp nest, const KernelSignature &signature,
+                           tile::KernelOp kernel)
     : nest(nest), signature(signature), args(kernel.getBodyBlock()) {}
 
 Value KernelMemory::pointer(Value array) const {
@@ -39,9 +40,7 @@ Value KernelMemory::stride(Value array, unsigned axis) const {
   return args->getArgument(signature.stride(array, axis));
 }
 
-Value KernelMemory::param(Value array) const {
-  return args->getArgument(signature.param(array));
-}
+Value KernelMemory::param(Value array) const { return args->getArgument(signature.param(array)); }
 
 Value KernelMemory::extent(OpBuilder &builder, Location loc, StringAttr dim) const {
   attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);

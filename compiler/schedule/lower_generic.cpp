@@ -34,8 +34,7 @@ static void bindPoint(PointEvaluator &evaluator, const KernelMemory &memory, OpB
 
 // Stores the result where the dims that it has not are 0.
 static void storeResult(red::NestOp nest, unsigned number, PointEvaluator &evaluator,
-                        const KernelMemory &memory, OpBuilder &builder,
-                        ArrayRef<StringAttr> dims) {
+                        const KernelMemory &memory, OpBuilder &builder, ArrayRef<StringAttr> dims) {
   Value result = nest.getResult(number);
   Value array = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues()[number];
   Location loc = array.getLoc();
@@ -47,8 +46,8 @@ static void storeResult(red::NestOp nest, unsigned number, PointEvaluator &evalu
       continue;
     if (!zero)
       zero = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(0));
-    Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       evaluator.index(dim), zero);
+    Value here =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, evaluator.index(dim), zero);
     first = first ? arith::AndIOp::create(builder, loc, first, here).getResult() : here;
   }
   OpBuilder::InsertionGuard guard(builder);
@@ -74,9 +73,8 @@ tile::KernelOp lowerGenericNest(red::NestOp nest, OpBuilder &builder) {
   Attribute blocks = gridApply("ceildiv", points, builder.getI64IntegerAttr(threads));
 
   OpBuilder::InsertionGuard guard(builder);
-  auto kernel =
-      tile::KernelOp::create(builder, loc, kernelName(nest), argumentTypes(signature),
-                             builder.getArrayAttr({blocks}), threads, /*smem=*/0);
+  auto kernel = tile::KernelOp::create(builder, loc, kernelName(nest), argumentTypes(signature),
+                                       builder.getArrayAttr({blocks}), threads, /*smem=*/0);
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   KernelMemory memory(nest, signature, kernel);
   PointEvaluator evaluator(nest, memory, builder);
@@ -90,8 +88,7 @@ tile::KernelOp lowerGenericNest(red::NestOp nest, OpBuilder &builder) {
   }
   if (!total)
     total = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
-  Value inside =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, point, total);
+  Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, point, total);
   auto guarded = scf::IfOp::create(builder, loc, inside, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(&guarded.getThenRegion().front());
 

@@ -28,8 +28,8 @@ void StreamLowering::build() {
   for (const Contraction &contraction : plan.contractions) {
     Operation *read = OperandTile(contraction.resident).read;
     if (copied.insert(read).second)
-      copyOperand(contraction.resident, operandBase(contraction.resident), row0,
-                  extent32(plan.row), resident[read]);
+      copyOperand(contraction.resident, operandBase(contraction.resident), row0, extent32(plan.row),
+                  resident[read]);
   }
   for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage) {
     Value index = b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage));
@@ -38,6 +38,7 @@ void StreamLowering::build() {
   hoistUniform();
   createStates();
   loopOverStream();
+  locateBlock(); // again: kept across the loop it would take registers
   completeStates();
   storeResults();
 }
@@ -70,9 +71,7 @@ tile::FragmentType StreamLowering::scoreType() {
   return tile::FragmentType::get(b.getContext(), warpRows, schedule.streamTile);
 }
 
-tile::RowsType StreamLowering::rowsType() {
-  return tile::RowsType::get(b.getContext(), warpRows);
-}
+tile::RowsType StreamLowering::rowsType() { return tile::RowsType::get(b.getContext(), warpRows); }
 
 // index / tile for a non-negative i64 index, rounded up or down, as i32.
 Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef name) {
@@ -89,7 +88,8 @@ Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef n
 // Where the block works
 //===----------------------------------------------------------------------===//
 
-// Blocks of one cell follow each other, the last rows first: under a causal mask these take longest.
+// Blocks of one cell follow each other, the last rows first: under a causal mask these take
+// longest.
 void StreamLowering::locateBlock() {
   Location loc = nest.getLoc();
   std::string row = plan.row.getValue().str();
@@ -105,6 +105,7 @@ void StreamLowering::locateBlock() {
   Value warp = tile::WarpOp::create(b, named("warp_number"));
   warpRow = arith::MulIOp::create(b, named("warp_row"), warp, constant(warpRows));
   rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, warpRow);
+  indexValues.append({row0, rowBegin});
 }
 
 // The grid dims' indices, the last one fastest.
@@ -151,7 +152,9 @@ void StreamLowering::boundStream() {
 // Operands
 //===----------------------------------------------------------------------===//
 
-static std::string sourceName(attn::ReadOp read) { return cIdentifier(tensorOf(read.getSource()).name); }
+static std::string sourceName(attn::ReadOp read) {
+  return cIdentifier(tensorOf(read.getSource()).name);
+}
 
 void StreamLowering::placeTiles() {
   int64_t offset = 0;
@@ -196,7 +199,8 @@ void StreamLowering::copyOperand(const OperandTile &operand, Value base, Value f
   Value begin = arith::MulIOp::create(b, loc, widen(first, ""), stride);
   Value offset = arith::AddIOp::create(b, loc, base, begin);
   Value rows = arith::SubIOp::create(b, loc, end, first);
-  // Contiguous rows follow each other, so what their length is a multiple of is what can be assumed.
+  // Contiguous rows follow each other, so what their length is a multiple of is what can be
+  // assumed.
   int64_t rowBytes = operand.cols * (operand.element.getIntOrFloatBitWidth() / 8);
   tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, into,
                        b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));

@@ -7,8 +7,8 @@
 namespace attnc::schedule {
 
 /// Lowers a nest that canLowerStream accepts to a kernel at the builder's insertion point, by its
-/// schedule (see StreamSchedule). A block computes `row_tile` rows of one cell of the grid dims. The
-/// extents of the row and stream dims may be 2^30 at most, and the tensors must be aligned as
+/// schedule (see StreamSchedule). A block computes `row_tile` rows of one cell of the grid dims.
+/// The extents of the row and stream dims may be 2^30 at most, and the tensors must be aligned as
 /// requiredAlignment says.
 mlir::FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, mlir::OpBuilder &builder);
 

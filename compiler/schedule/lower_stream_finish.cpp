@@ -23,8 +23,8 @@ static bool isResult(red::FoldOp maximum) {
   });
 }
 
-// Row vectors hold one share for each lane of a quad until here. A reference that lags becomes exact
-// where it matters: sums over the same reference may have any.
+// Row vectors hold one share for each lane of a quad until here. A reference that lags becomes
+// exact where it matters: sums over the same reference may have any.
 void StreamLowering::completeStates() {
   for (auto [s, place] : llvm::zip(plan.states, state))
     if (isa<tile::RowsType>(place.getType()))
@@ -38,7 +38,8 @@ void StreamLowering::completeStates() {
     if (Value param = scaleParam[number])
       map(r.fold.getLoc(), {}, {}, {{reference[number], {}}}, reference[number],
           [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-            return {arith::MulFOp::create(b, r.fold.getLoc(), x[0], memory.param(param)).getResult()};
+            return {
+                arith::MulFOp::create(b, r.fold.getLoc(), x[0], memory.param(param)).getResult()};
           });
   }
 }
@@ -111,12 +112,12 @@ void StreamLowering::storeRows(Value array, Value result) {
   Value stride = rowAxis + 1 == static_cast<int>(indices.size())
                      ? arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(1)).getResult()
                      : memory.stride(result, rowAxis);
-  tile::StoreRowsOp::create(b, loc, rows, rowBegin, extent32(plan.row), memory.pointer(result), base,
-                            stride);
+  tile::StoreRowsOp::create(b, loc, rows, rowBegin, extent32(plan.row), memory.pointer(result),
+                            base, stride);
 }
 
-// A result per element goes out through shared memory, whose operands nobody reads any more, so that
-// global memory sees whole rows.
+// A result per element goes out through shared memory, whose operands nobody reads any more, so
+// that global memory sees whole rows.
 void StreamLowering::storeFragment(Value array, Value result, bool last) {
   Location loc = array.getLoc();
   Tensor tensor = tensorOf(result);

@@ -44,8 +44,8 @@ static Value exp2(OpBuilder &b, Location loc, Value x) {
 
 static Value orZero(OpBuilder &b, Location loc, Value x) {
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
-  Value empty = arith::ConstantOp::create(
-      b, loc, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+  Value empty =
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
   Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, empty);
   return arith::SelectOp::create(b, loc, isEmpty, zero, x);
 }
@@ -62,9 +62,10 @@ void StreamLowering::findScales() {
       param = Value();
     scaleParam.push_back(param);
     Value log2e = real(kLog2E);
-    perScore.push_back(param ? arith::MulFOp::create(b, named("scale_log2"), memory.param(param), log2e)
-                                   .getResult()
-                             : log2e);
+    perScore.push_back(
+        param
+            ? arith::MulFOp::create(b, named("scale_log2"), memory.param(param), log2e).getResult()
+            : log2e);
   }
 }
 
@@ -93,6 +94,7 @@ void StreamLowering::createStates() {
 void StreamLowering::step(Value index) {
   column0 = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), index,
                                   constant(schedule.streamTile));
+  indexValues.push_back(column0);
   stageTiles.clear();
   for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
     std::string name = cIdentifier(tensorOf(attn::ReadOp(operand.read).getSource()).name) + "_tile";
@@ -183,17 +185,17 @@ Value StreamLowering::isFull() {
   return arith::AndIOp::create(b, loc, inside, full);
 }
 
-// The fragment with the elements of a row x stream array. What lies beyond the extent is the identity
-// of the fold that reads it. It takes the place of its contraction if nobody else needs that.
+// The fragment with the elements of a row x stream array. What lies beyond the extent is the
+// identity of the fold that reads it. It takes the place of its contraction if nobody else needs
+// that.
 Value StreamLowering::scores(Value array, red::FoldKind kind) {
   Value &fragment = scoreFragments[{array, static_cast<int>(kind)}];
   if (fragment)
     return fragment;
   Location loc = array.getLoc();
   SmallVector<Input> ins = contractionInputs(array);
-  fragment = ins.size() == 1 && consumers(ins.front().array) <= 1
-                 ? ins.front().place
-                 : registers(loc, scoreType());
+  fragment = ins.size() == 1 && consumers(ins.front().array) <= 1 ? ins.front().place
+                                                                  : registers(loc, scoreType());
   bool isContraction = ins.size() == 1 && ins.front().array == array;
   Value into = fragment;
   auto branch = scf::IfOp::create(b, loc, isFull(), /*withElseRegion=*/true);
@@ -231,8 +233,8 @@ void StreamLowering::writeScores(Location loc, Value array, Value into, Value id
 // Exponents
 //===----------------------------------------------------------------------===//
 
-// Follows the maximum of the scores: the reference moves when some row of the warp exceeds it by more
-// than the slack, and what was summed against it is rescaled. Weights stay below 2^slack.
+// Follows the maximum of the scores: the reference moves when some row of the warp exceeds it by
+// more than the slack, and what was summed against it is rescaled. Weights stay below 2^slack.
 void StreamLowering::moveReference(unsigned number, Value scoreFragment) {
   Location loc = plan.references[number].fold.getLoc();
   tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, scoreFragment, top[number]);
@@ -269,8 +271,7 @@ void StreamLowering::rescale(unsigned number, Value factor) {
     if (s.weight != -1 && plan.weights[s.weight].reference == static_cast<int>(number))
       sums.push_back(place);
   map(factor.getLoc(), {}, {}, {{reference[number], {}}, {top[number], {}}},
-      {factor, reference[number]},
-      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+      {factor, reference[number]}, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
         Value moved = arith::SubFOp::create(b, loc, x[0], orZero(b, loc, x[1]));
         Value scaled = arith::MulFOp::create(b, loc, moved, perScore[number]);
         return {exp2(b, loc, scaled), x[1]};
@@ -304,11 +305,10 @@ Value StreamLowering::weightFragment(const Weight &weight) {
     Value score = scores(array, red::FoldKind::Max);
     Value m = reference[weight.reference];
     Value shift = registers(attn::renamed(loc, "shift"), rowsType());
-    map(loc, {}, {}, {{m, {}}}, shift,
-        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-          return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), perScore[weight.reference])
-                      .getResult()};
-        });
+    map(loc, {}, {}, {{m, {}}}, shift, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+      return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), perScore[weight.reference])
+                  .getResult()};
+    });
     ins.push_back({score, {}});
     ins.push_back({shift, {}});
     unsigned users = llvm::count_if(
@@ -326,8 +326,8 @@ Value StreamLowering::weightFragment(const Weight &weight) {
         Value product;
         if (exponential) {
           Value negated = arith::NegFOp::create(b, loc, x[first + 1]);
-          product = exp2(b, loc, math::FmaOp::create(b, loc, x[first], perScore[weight.reference],
-                                                     negated));
+          product = exp2(
+              b, loc, math::FmaOp::create(b, loc, x[first], perScore[weight.reference], negated));
         }
         for (Value factor : weight.factors) {
           Value element = evaluator.evaluate(factor);
@@ -345,8 +345,8 @@ Value StreamLowering::weightFragment(const Weight &weight) {
   return into;
 }
 
-// Every weight is computed once; its row sums and products follow at once, so that its registers are
-// free again for the next one.
+// Every weight is computed once; its row sums and products follow at once, so that its registers
+// are free again for the next one.
 void StreamLowering::foldWeights() {
   for (auto [number, weight] : llvm::enumerate(plan.weights)) {
     Value fragment = weightFragment(weight);

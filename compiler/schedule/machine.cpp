@@ -6,11 +6,11 @@ namespace attnc::schedule {
 static constexpr int64_t kKiB = 1024;
 
 static constexpr Machine kMachines[] = {
-    {"sm_80", 163 * kKiB, 164 * kKiB, 65536},   {"sm_86", 99 * kKiB, 100 * kKiB, 65536},
-    {"sm_87", 163 * kKiB, 164 * kKiB, 65536},   {"sm_89", 99 * kKiB, 100 * kKiB, 65536},
-    {"sm_90", 227 * kKiB, 228 * kKiB, 65536},   {"sm_90a", 227 * kKiB, 228 * kKiB, 65536},
-    {"sm_100", 227 * kKiB, 228 * kKiB, 65536},  {"sm_103", 227 * kKiB, 228 * kKiB, 65536},
-    {"sm_120", 99 * kKiB, 100 * kKiB, 65536},   {"sm_121", 99 * kKiB, 100 * kKiB, 65536},
+    {"sm_80", 163 * kKiB, 164 * kKiB, 65536},  {"sm_86", 99 * kKiB, 100 * kKiB, 65536},
+    {"sm_87", 163 * kKiB, 164 * kKiB, 65536},  {"sm_89", 99 * kKiB, 100 * kKiB, 65536},
+    {"sm_90", 227 * kKiB, 228 * kKiB, 65536},  {"sm_90a", 227 * kKiB, 228 * kKiB, 65536},
+    {"sm_100", 227 * kKiB, 228 * kKiB, 65536}, {"sm_103", 227 * kKiB, 228 * kKiB, 65536},
+    {"sm_120", 99 * kKiB, 100 * kKiB, 65536},  {"sm_121", 99 * kKiB, 100 * kKiB, 65536},
 };
 
 llvm::ArrayRef<Machine> machines() { return kMachines; }

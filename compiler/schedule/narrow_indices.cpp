@@ -77,8 +77,9 @@ private:
           Range a = rangeOf(select.getTrueValue()), b = rangeOf(select.getFalseValue());
           return Range{std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
         })
-        .Case<arith::DivSIOp, arith::FloorDivSIOp>(
-            [&](auto) { return y().lo >= 1 ? Range{std::min<Wide>(x().lo, 0), std::max<Wide>(x().hi, 0)} : whole; })
+        .Case<arith::DivSIOp, arith::FloorDivSIOp>([&](auto) {
+          return y().lo >= 1 ? Range{std::min<Wide>(x().lo, 0), std::max<Wide>(x().hi, 0)} : whole;
+        })
         .Case([&](attn::ModOp) { return y().lo >= 1 ? Range{0, y().hi - 1} : whole; })
         .Default([&](Operation *) { return whole; });
   }
@@ -89,7 +90,8 @@ private:
   Value narrow(OpBuilder &b, Value value) {
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant)))
-      return arith::ConstantOp::create(b, value.getLoc(), b.getI32IntegerAttr(constant.getSExtValue()));
+      return arith::ConstantOp::create(b, value.getLoc(),
+                                       b.getI32IntegerAttr(constant.getSExtValue()));
     if (auto extended = value.getDefiningOp<arith::ExtSIOp>())
       if (extended.getIn().getType().isInteger(32))
         return extended.getIn();
@@ -107,7 +109,8 @@ private:
     Value result = op->getResult(0);
     if (isWide(result) && !fits(result))
       return;
-    if (auto cmp = dyn_cast<arith::CmpIOp>(op); cmp && cmp.getPredicate() > arith::CmpIPredicate::sge)
+    if (auto cmp = dyn_cast<arith::CmpIOp>(op);
+        cmp && cmp.getPredicate() > arith::CmpIPredicate::sge)
       return; // an unsigned comparison sees the bits
     OpBuilder b(op);
     SmallVector<Value> operands;
@@ -120,7 +123,8 @@ private:
     OperationState state(op->getLoc(), op->getName(), operands, b.getI32Type(), {});
     Operation *narrowed = b.create(state);
     ranges[narrowed->getResult(0)] = rangeOf(result);
-    Value extended = arith::ExtSIOp::create(b, op->getLoc(), b.getI64Type(), narrowed->getResult(0));
+    Value extended =
+        arith::ExtSIOp::create(b, op->getLoc(), b.getI64Type(), narrowed->getResult(0));
     ranges[extended] = rangeOf(result);
     result.replaceAllUsesWith(extended);
   }

@@ -41,9 +41,9 @@ Value foldIdentity(OpBuilder &builder, Location loc, red::FoldKind kind, Type ty
     value = std::numeric_limits<int64_t>::max();
     break;
   }
-  return arith::ConstantOp::create(
-      builder, loc, type.isInteger(1) ? TypedAttr(builder.getBoolAttr(value))
-                                      : TypedAttr(builder.getI64IntegerAttr(value)));
+  return arith::ConstantOp::create(builder, loc,
+                                   type.isInteger(1) ? TypedAttr(builder.getBoolAttr(value))
+                                                     : TypedAttr(builder.getI64IntegerAttr(value)));
 }
 
 Value foldCombine(OpBuilder &builder, Location loc, red::FoldKind kind, Value lhs, Value rhs) {
@@ -164,7 +164,8 @@ Value PointEvaluator::computeRead(attn::ReadOp read) {
     return load(builder, loc);
   double otherwise = read.getOtherwise()->convertToDouble();
   auto guarded = scf::IfOp::create(
-      builder, loc, inside, [&](OpBuilder &b, Location at) { scf::YieldOp::create(b, at, load(b, at)); },
+      builder, loc, inside,
+      [&](OpBuilder &b, Location at) { scf::YieldOp::create(b, at, load(b, at)); },
       [&](OpBuilder &b, Location at) {
         TypedAttr value = isa<FloatType>(type) ? TypedAttr(b.getFloatAttr(type, otherwise))
                                                : TypedAttr(b.getIntegerAttr(type, otherwise));
@@ -271,8 +272,8 @@ void PointEvaluator::computeFolds(State wanted) {
     if (Value reference = state.getReference())
       if (!llvm::is_contained(states, reference.getDefiningOp<red::FoldOp>()))
         evaluate(reference);
-    init.push_back(foldIdentity(builder, state.getLoc(), state.getKind(),
-                                state.getType().getElementType()));
+    init.push_back(
+        foldIdentity(builder, state.getLoc(), state.getKind(), state.getType().getElementType()));
   }
   SmallVector<Value> results = loops(dims, states, init);
   for (auto [state, result] : llvm::zip(states, results))

@@ -24,8 +24,8 @@ public:
   /// From here on maps take the sides of their selects that hold in a full tile (red.full).
   void assumeFull() { full = true; }
 
-  /// Computes now the parts of `array` that do not depend on the `varying` dims, to be found by later
-  /// evaluations in this scope or in copies of this evaluator.
+  /// Computes now the parts of `array` that do not depend on the `varying` dims, to be found by
+  /// later evaluations in this scope or in copies of this evaluator.
   void hoist(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> varying);
 
   /// What the nest's domain says, given its block arguments.
@@ -51,7 +51,8 @@ private:
   std::pair<mlir::Value, mlir::Value> loopBounds(mlir::StringAttr dim, mlir::Location loc);
   llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::StringAttr> dims,
                                        llvm::MutableArrayRef<State> states, mlir::ValueRange init);
-  llvm::SmallVector<mlir::Value> step(llvm::MutableArrayRef<State> states, mlir::ValueRange running);
+  llvm::SmallVector<mlir::Value> step(llvm::MutableArrayRef<State> states,
+                                      mlir::ValueRange running);
   mlir::Value addTerm(State state, mlir::Value running, mlir::Value weight, mlir::Value rescale);
   bool isBound(attn::ArrayType type) const;
   mlir::Value *remembered(mlir::Value array);
@@ -73,8 +74,8 @@ mlir::Value foldIdentity(mlir::OpBuilder &builder, mlir::Location loc, red::Fold
 mlir::Value foldCombine(mlir::OpBuilder &builder, mlir::Location loc, red::FoldKind kind,
                         mlir::Value lhs, mlir::Value rhs);
 
-/// Clones the scalar region of a map; `operands` are its scalars. With `full`, a select that carries
-/// red.full is the side that the attribute names.
+/// Clones the scalar region of a map; `operands` are its scalars. With `full`, a select that
+/// carries red.full is the side that the attribute names.
 mlir::Value cloneScalars(mlir::OpBuilder &builder, attn::MapOp map, mlir::ValueRange operands,
                          bool full = false);
 

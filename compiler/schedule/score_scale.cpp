@@ -7,7 +7,8 @@ using namespace mlir;
 namespace attnc::schedule {
 
 static bool isPositive(attn::ParamOp param) {
-  if (!cast<attn::ArrayType>(param.getResult().getType()).getElementType().isF32() || !param.getLower())
+  if (!cast<attn::ArrayType>(param.getResult().getType()).getElementType().isF32() ||
+      !param.getLower())
     return false;
   double lower = param.getLower()->convertToDouble();
   return lower > 0 || (lower == 0 && param.getLowerOpen());
@@ -15,8 +16,8 @@ static bool isPositive(attn::ParamOp param) {
 
 namespace {
 
-// Looks at the scalars of maps as if they were one expression: a map's block argument stands for what
-// its operand's map yields.
+// Looks at the scalars of maps as if they were one expression: a map's block argument stands for
+// what its operand's map yields.
 class FactorSearch {
 public:
   explicit FactorSearch(red::NestOp nest) : nest(nest) {}

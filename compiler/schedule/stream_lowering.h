@@ -15,8 +15,8 @@ public:
                  const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder);
   void build();
 
-  /// The first row of the block and of the warp, and the first column of a tile: indices of their dims.
-  llvm::SmallVector<mlir::Value> indices() const { return {row0, rowBegin, column0}; }
+  /// First rows of the block and of warps, and first columns of tiles: indices of their dims.
+  llvm::ArrayRef<mlir::Value> indices() const { return indexValues; }
 
 private:
   using Value = mlir::Value;
@@ -76,8 +76,8 @@ private:
   tile::RowsType rowsType();
 
   /// Creates a map over `outs` whose body evaluates the nest's `arrays`. `column` is the dim of the
-  /// columns (null: over rows), counted from `columnBegin`. Rows, and with `partial` columns, beyond
-  /// the extent read the last one's elements of tensors. With `full` no mask is evaluated.
+  /// columns (null: over rows), counted from `columnBegin`. Rows, and with `partial` columns,
+  /// beyond the extent read the last one's elements of tensors. With `full` no mask is evaluated.
   struct Over {
     mlir::StringAttr column = {};
     Value columnBegin = {};
@@ -98,22 +98,23 @@ private:
   int64_t warpRows;
 
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
-  Value row0, warpRow, rowBegin;                   ///< i32: the block's, the warp's offset, their sum
-  Value firstTile, endTile;                        ///< i32 numbers of the stream's tiles
+  Value row0, warpRow, rowBegin; ///< i32: the block's, the warp's offset, their sum
+  llvm::SmallVector<Value> indexValues;
+  Value firstTile, endTile;      ///< i32 numbers of the stream's tiles
   llvm::DenseMap<mlir::Operation *, Value> resident; ///< shared tile of a row x inner read
-  llvm::SmallVector<Value> rings, bases;           ///< of the streamed operands
+  llvm::SmallVector<Value> rings, bases;             ///< of the streamed operands
 
-  /// Of each reference: the param that its scores are multiples of (null: none). Its scores and running
-  /// maxima are without that factor until the stream has ended; exponents are score * perScore, in
-  /// base 2.
+  /// Of each reference: the param that its scores are multiples of (null: none). Its scores and
+  /// running maxima are without that factor until the stream has ended; exponents are score *
+  /// perScore, in base 2.
   llvm::SmallVector<Value> scaleParam, perScore;
   llvm::SmallVector<Value> reference, top; ///< rows, of each reference; top: this lane's maximum
   llvm::SmallVector<Value> state;          ///< rows or fragment, of each state
 
   // Of the tile at hand.
   Value tileIndex, column0;
-  llvm::SmallVector<Value> stageTiles;                      ///< shared tiles of the streamed operands
-  llvm::MapVector<Value, Value> contractionFragments;       ///< by contraction
+  llvm::SmallVector<Value> stageTiles;                ///< shared tiles of the streamed operands
+  llvm::MapVector<Value, Value> contractionFragments; ///< by contraction
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity
 };
 

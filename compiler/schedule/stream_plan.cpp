@@ -117,7 +117,8 @@ private:
   LogicalResult planStates() {
     for (red::FoldOp fold : nest.states())
       if (Value reference = fold.getReference())
-        if (llvm::none_of(result.references, [&](auto &r) { return r.fold == reference.getDefiningOp(); }))
+        if (llvm::none_of(result.references,
+                          [&](auto &r) { return r.fold == reference.getDefiningOp(); }))
           result.references.push_back({reference.getDefiningOp<red::FoldOp>()});
     for (red::FoldOp fold : nest.states())
       if (llvm::none_of(result.references, [&](auto &r) { return r.fold == fold; }))
@@ -189,7 +190,8 @@ private:
   LogicalResult checkResults() {
     auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
     for (auto [value, stored] : llvm::zip(yield.getValues(), nest.getResults())) {
-      unsigned inner = llvm::count_if(arrayType(value).getDims(), [&](StringAttr d) { return isInner(d); });
+      unsigned inner =
+          llvm::count_if(arrayType(value).getDims(), [&](StringAttr d) { return isInner(d); });
       if (!has(value, result.row) || has(value, result.stream) || inner > 1)
         return refuse("the result " + nameOf(value) + " is not stored by row");
       Tensor tensor = tensorOf(stored);

@@ -10,8 +10,8 @@ namespace attnc::schedule {
 /// each of an inner dim. Every other subscript depends on grid dims only.
 struct OperandTile {
   attn::ReadOp read;
-  unsigned rowAxis;  ///< storage axis of the row or stream dim; the last axis is the inner dim
-  int64_t cols;      ///< extent of the inner dim
+  unsigned rowAxis; ///< storage axis of the row or stream dim; the last axis is the inner dim
+  int64_t cols;     ///< extent of the inner dim
   mlir::Type element;
 };
 
@@ -27,8 +27,8 @@ struct Reference {
   red::FoldOp fold;
 };
 
-/// What the elements of an add fold over the stream are, apart from a streamed operand: a product of
-/// factors, times exp(exponent - reference) if there is a reference.
+/// What the elements of an add fold over the stream are, apart from a streamed operand: a product
+/// of factors, times exp(exponent - reference) if there is a reference.
 struct Weight {
   int reference = -1;                     ///< index into StreamPlan::references
   llvm::SmallVector<mlir::Value> factors; ///< none depends on inner dims
@@ -41,7 +41,8 @@ struct StreamState {
   int streamed = -1; ///< add folds into row x inner: index into StreamPlan::streamed
 };
 
-/// The parts of a nest that the stream form computes with tiles. All else is scalar code per element.
+/// The parts of a nest that the stream form computes with tiles. All else is scalar code per
+/// element.
 struct StreamPlan {
   mlir::StringAttr row, stream;
   llvm::SmallVector<OperandTile> streamed;

@@ -1,6 +1,7 @@
 #include "compiler/schedule/stream_schedule.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 
@@ -66,6 +67,24 @@ int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const StreamSchedu
   return bytes;
 }
 
+// Fragments of scores and weights that live at a time. Scores take the place of their contraction,
+// and weights that of their scores, unless something else reads these.
+static int64_t scoreFragments(const StreamPlan &plan) {
+  llvm::SmallSetVector<Value, 4> arrays;
+  for (Reference r : plan.references)
+    arrays.insert(r.fold.getFactors().front());
+  for (StreamState s : plan.states)
+    if (s.weight == -1)
+      arrays.insert(s.fold.getFactors().front());
+  size_t count = std::max(plan.contractions.size(), arrays.size());
+  bool sharedContraction = arrays.size() > plan.contractions.size() && !plan.contractions.empty();
+  llvm::SmallSet<int, 4> references;
+  bool sharedScores = false;
+  for (const Weight &weight : plan.weights)
+    sharedScores |= weight.reference == -1 || !references.insert(weight.reference).second;
+  return count + sharedContraction + sharedScores;
+}
+
 int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule) {
   int64_t lanesRows = schedule.rowTile / schedule.warps;
   int64_t columns = 0;
@@ -73,8 +92,7 @@ int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule
     if (state.streamed != -1)
       columns += tile::paddedWidth(plan.streamed[state.streamed].cols,
                                    plan.streamed[state.streamed].element);
-  int64_t scores = std::max<int64_t>(plan.contractions.size(), plan.weights.size());
-  columns += scores * schedule.streamTile;
+  columns += scoreFragments(plan) * schedule.streamTile;
   return lanesRows * columns / 32;
 }
 

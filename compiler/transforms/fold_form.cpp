@@ -1,21 +1,36 @@
 #include "compiler/transforms/fold_form.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace attnc::attn;
 
 namespace attnc {
 
-// Appends the operands of a map whose region is a product of its block arguments; false if the
-// region computes anything else.
-static bool appendProduct(MapOp map, Value scalar, SmallVectorImpl<Value> &factors) {
-  if (auto argument = dyn_cast<BlockArgument>(scalar)) {
-    llvm::append_range(factors, productFactors(map.getOperand(argument.getArgNumber())));
-    return true;
-  }
-  auto product = scalar.getDefiningOp<arith::MulFOp>();
-  return product && appendProduct(map, product.getLhs(), factors) &&
-         appendProduct(map, product.getRhs(), factors);
+// The part of a map's region that computes `scalar`, as a map of its own over what it uses.
+static Value subexpression(OpBuilder &b, MapOp map, Value scalar) {
+  llvm::SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  (void)getBackwardSlice(scalar, &slice, options);
+  SmallVector<Value> arguments, arrays;
+  for (BlockArgument argument : map.getBodyBlock()->getArguments())
+    if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return slice.contains(user); })) {
+      arguments.push_back(argument);
+      arrays.push_back(map.getOperand(argument.getArgNumber()));
+    }
+  auto type = attn::ArrayType::get(b.getContext(), unionDims(programOf(map), arrays), scalar.getType());
+  return MapOp::create(b, map.getLoc(), type, arrays,
+                       [&](OpBuilder &inner, Location, ValueRange scalars) -> Value {
+                         IRMapping mapping;
+                         mapping.map(arguments, scalars);
+                         for (Operation *op : slice)
+                           inner.clone(*op, mapping);
+                         return mapping.lookup(scalar);
+                       });
 }
 
 // A product with the result of a reduction, a normalised output say, is a value in its own right:
@@ -26,12 +41,27 @@ static bool scalesReduction(MapOp map) {
   });
 }
 
-SmallVector<Value> productFactors(Value array) {
+static void appendFactors(OpBuilder &b, MapOp map, Value scalar, SmallVectorImpl<Value> &factors) {
+  if (auto argument = dyn_cast<BlockArgument>(scalar)) {
+    llvm::append_range(factors, productFactors(b, map.getOperand(argument.getArgNumber())));
+  } else if (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
+    appendFactors(b, map, product.getLhs(), factors);
+    appendFactors(b, map, product.getRhs(), factors);
+  } else {
+    factors.push_back(subexpression(b, map, scalar));
+  }
+}
+
+SmallVector<Value> productFactors(OpBuilder &b, Value array) {
   SmallVector<Value> factors;
   auto map = array.getDefiningOp<MapOp>();
-  if (map && !scalesReduction(map) && appendProduct(map, map.getYielded(), factors))
-    return factors;
-  return {array};
+  if (!map || scalesReduction(map))
+    return {array};
+  Value yielded = map.getYielded();
+  if (!isa<BlockArgument>(yielded) && !yielded.getDefiningOp<arith::MulFOp>())
+    return {array};
+  appendFactors(b, map, yielded, factors);
+  return factors;
 }
 
 static bool hasAnyDim(Value array, ArrayAttr dims) {
@@ -70,7 +100,7 @@ static Value lowerReduce(ReduceOp reduce) {
   bool isFloat = isa<FloatType>(reduce.getType().getElementType());
   if (reduce.getKind() == ReduceKind::Add && isFloat) {
     SmallVector<Value> inside;
-    for (Value factor : productFactors(reduce.getOperand()))
+    for (Value factor : productFactors(b, reduce.getOperand()))
       (hasAnyDim(factor, reduce.getDims()) ? inside : outside).push_back(factor);
     factors = inside;
     if (!coversDims(factors, reduce.getDims())) {

@@ -10,8 +10,9 @@ namespace attnc {
 /// on the reduced dims are taken out of the sum.
 void toFoldForm(attn::ProgramOp program);
 
-/// The factors whose product is `array`, looking through maps that only multiply.
-llvm::SmallVector<mlir::Value> productFactors(mlir::Value array);
+/// The factors whose product is `array`, looking through maps that multiply; a factor that is no
+/// array of the program yet becomes a map at the builder's insertion point.
+llvm::SmallVector<mlir::Value> productFactors(mlir::OpBuilder &b, mlir::Value array);
 
 } // namespace attnc
 

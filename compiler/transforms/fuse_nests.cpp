@@ -213,7 +213,7 @@ private:
   const ScalarExpr *finishTerm(OpBuilder &b, FoldOp fold, Pass &pass, Terms &terms, const Term &term) {
     SmallVector<Value> factors;
     for (const ScalarExpr *factor : term.factors)
-      llvm::append_range(factors, productFactors(terms.build(b, fold.getLoc(), factor)));
+      llvm::append_range(factors, productFactors(b, terms.build(b, fold.getLoc(), factor)));
     Value exponent, reference;
     if (term.exponent) {
       exponent = terms.build(b, renamed(fold.getLoc(), nameOf(fold, "term") + "_exponent"), term.exponent);

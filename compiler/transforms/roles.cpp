@@ -17,35 +17,71 @@ bool intersects(const DimSet &dims, ArrayRef<StringAttr> list) {
   return llvm::any_of(list, [&](StringAttr dim) { return dims.contains(dim); });
 }
 
-// The dims that decide which weights exist: those of exponents, and of what max and min fold.
-DimSet scoreDims(ArrayRef<red::FoldOp> states, ArrayRef<StringAttr> stream) {
-  DimSet dims;
-  for (red::FoldOp state : states) {
-    if (state.getExponent())
-      llvm::set_union(dims, dimsOf(state.getExponent()));
-    else if (state.getKind() != red::FoldKind::Add)
-      llvm::set_union(dims, dimsOf(state.getFactors().front()));
-  }
-  for (StringAttr dim : stream)
-    dims.erase(dim);
-  return dims;
+// What a nest computes for each pair of a row and a stream index.
+struct Scores {
+  DimSet dims;       // of scores, without the stream: these are grid or row dims
+  DimSet candidates; // those of them that could be the row dim
+};
+
+bool isScoreState(red::FoldOp state) {
+  return state.getExponent() || state.getKind() != red::FoldKind::Add;
 }
 
-// Dims of the resident operand of a contraction along the stream that its streamed operand has not.
-DimSet rowCandidates(ArrayRef<Operation *> ops, ArrayRef<red::FoldOp> states,
-                     ArrayRef<StringAttr> stream) {
+// A contraction along the stream makes scores: its resident operand has row dims that its streamed
+// operand has not.
+void addContraction(red::FoldOp fold, ArrayRef<StringAttr> stream, Scores &scores) {
   DimSet resident, streamed;
-  for (Operation *op : ops) {
-    auto fold = dyn_cast<red::FoldOp>(op);
-    if (!fold || llvm::is_contained(states, fold) || !intersects(dimsOf(fold), stream))
-      continue;
-    for (Value factor : fold.getFactors()) {
-      DimSet dims = dimsOf(factor);
-      llvm::set_union(intersects(dims, stream) ? streamed : resident, dims);
-    }
+  for (Value factor : fold.getFactors()) {
+    DimSet dims = dimsOf(factor);
+    llvm::set_union(intersects(dims, stream) ? streamed : resident, dims);
   }
   llvm::set_subtract(resident, streamed);
-  return resident;
+  llvm::set_union(scores.candidates, resident);
+  llvm::set_union(scores.dims, dimsOf(fold));
+}
+
+// So does a sum of weights times values: the weights have row dims that the values have not.
+void addWeightedSum(red::FoldOp fold, attn::ProgramOp program, Scores &scores) {
+  for (Value weight : fold.getFactors())
+    for (Value value : fold.getFactors()) {
+      DimSet rows = dimsOf(weight), columns = dimsOf(value);
+      bool isValue = llvm::any_of(columns, [&](StringAttr dim) {
+        return program.lookupDim(dim).isStatic() && !rows.contains(dim);
+      });
+      llvm::set_subtract(rows, columns);
+      bool hasRows = llvm::any_of(
+          rows, [&](StringAttr dim) { return !program.lookupDim(dim).isStatic(); });
+      if (!isValue || !hasRows)
+        continue;
+      llvm::set_union(scores.candidates, rows);
+      llvm::set_union(scores.dims, dimsOf(weight));
+    }
+}
+
+Scores findScores(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef<Operation *> ops,
+                  ArrayRef<red::FoldOp> states) {
+  Scores scores;
+  for (Operation *op : ops)
+    if (auto fold = dyn_cast<red::FoldOp>(op);
+        fold && !llvm::is_contained(states, fold) && intersects(dimsOf(fold), stream))
+      addContraction(fold, stream, scores);
+  for (red::FoldOp state : states)
+    if (!state.getExponent() && state.getFactors().size() > 1)
+      addWeightedSum(state, program, scores);
+  bool weighted = llvm::any_of(states, [](red::FoldOp s) { return bool(s.getExponent()); });
+  if (!weighted && scores.candidates.empty())
+    return {};
+  for (red::FoldOp state : states)
+    if (isScoreState(state))
+      llvm::set_union(scores.dims, dimsOf(state.getExponent() ? state.getExponent()
+                                                              : state.getFactors().front()));
+  for (red::FoldOp state : states)
+    for (StringAttr dim : dimsOf(state))
+      if (!program.lookupDim(dim).isStatic())
+        scores.dims.insert(dim);
+  for (StringAttr dim : stream)
+    scores.dims.erase(dim);
+  return scores;
 }
 
 } // namespace
@@ -60,21 +96,18 @@ Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
     llvm::append_range(all, cast<attn::ArrayType>(result.getType()).getDims());
   all = attn::canonicalDims(program, all);
 
-  DimSet score = scoreDims(states, stream);
-  bool weighted = llvm::any_of(states, [](red::FoldOp s) { return bool(s.getExponent()); });
-  if (!weighted) {
-    score.clear();
+  Scores scores = findScores(program, stream, ops, states);
+  if (scores.dims.empty()) { // nothing is computed for pairs: every dim of a result is its own
     for (Value result : results)
-      llvm::set_union(score, dimsOf(result));
+      llvm::set_union(scores.dims, dimsOf(result));
     for (red::FoldOp state : states)
-      llvm::set_union(score, dimsOf(state));
+      llvm::set_union(scores.dims, dimsOf(state));
   }
   Roles roles;
   roles.stream.assign(stream.begin(), stream.end());
   StringAttr row;
-  DimSet candidates = weighted ? rowCandidates(ops, states, stream) : DimSet();
   for (StringAttr dim : all)
-    if (score.contains(dim) && candidates.contains(dim))
+    if (scores.dims.contains(dim) && scores.candidates.contains(dim))
       row = dim;
   for (StringAttr dim : all) {
     if (llvm::is_contained(stream, dim))
@@ -82,7 +115,7 @@ Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
     if (dim == row)
       roles.row.push_back(dim);
     else
-      (score.contains(dim) ? roles.grid : roles.inner).push_back(dim);
+      (scores.dims.contains(dim) ? roles.grid : roles.inner).push_back(dim);
   }
   return roles;
 }

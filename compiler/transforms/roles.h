@@ -11,9 +11,10 @@ struct Roles {
 };
 
 /// Chooses roles for a nest over `stream` whose body consists of `ops`, with these states and
-/// results. Scores (exponents, and what max and min fold) have the grid and row dims; the row dim
-/// is one that the streamed operand of a contraction does not have; all else is inner. A nest
-/// without exponents makes a grid of everything that its results have.
+/// results. What is computed for pairs of a row and a stream index (contractions along the stream,
+/// exponents, weights of a sum) has grid dims and the row dim; the row dim is the last one that the
+/// streamed operand does not have; all else is inner. Where nothing is computed for pairs, the grid
+/// is everything that the results have.
 Roles chooseRoles(attn::ProgramOp program, llvm::ArrayRef<mlir::StringAttr> stream,
                   llvm::ArrayRef<mlir::Operation *> ops, llvm::ArrayRef<red::FoldOp> states,
                   llvm::ArrayRef<mlir::Value> results);

@@ -183,8 +183,8 @@ def Attn_SubOp : Attn_Op<"sub", [Pure, SameOperandsAndResultType]> {
 
 def Attn_ModOp : Attn_Op<"mod", [Pure, SameOperandsAndResultType]> {
   let summary = "x - y * floor(x / y): the modulus of floor division";
-  let arguments = (ins I64:$lhs, I64:$rhs);
-  let results = (outs I64:$result);
+  let arguments = (ins AnyTypeOf<[I32, I64]>:$lhs, AnyTypeOf<[I32, I64]>:$rhs);
+  let results = (outs AnyTypeOf<[I32, I64]>:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 

@@ -9,8 +9,8 @@
 
 namespace attnc::tile {
 
-/// The columns of a shared tile with its padding: rows take a multiple of 32 bytes, a step of the mma
-/// atoms.
+/// The columns of a shared tile with its padding: rows take a multiple of 32 bytes, a step of the
+/// mma atoms.
 int64_t paddedWidth(int64_t cols, mlir::Type element);
 
 } // namespace attnc::tile

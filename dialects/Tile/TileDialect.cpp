@@ -55,8 +55,8 @@ void KernelOp::print(OpAsmPrinter &p) {
       });
   p << ") grid " << getGrid() << " threads " << getThreads() << " smem " << getSmem();
   p.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
-                                     {getSymNameAttrName(), getArgNamesAttrName(), getGridAttrName(),
-                                      getThreadsAttrName(), getSmemAttrName()});
+                                     {getSymNameAttrName(), getArgNamesAttrName(),
+                                      getGridAttrName(), getThreadsAttrName(), getSmemAttrName()});
   p << " ";
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -124,9 +124,9 @@ LogicalResult KernelOp::verify() {
 
 static LogicalResult verifyElement(Operation *op, PtrType pointer, Type scalar) {
   if (attn::computeType(pointer.getElement()) != scalar)
-    return op->emitOpError("moves ") << scalar << " where the compute type of "
-                                     << pointer.getElement() << " is "
-                                     << attn::computeType(pointer.getElement());
+    return op->emitOpError("moves ")
+           << scalar << " where the compute type of " << pointer.getElement() << " is "
+           << attn::computeType(pointer.getElement());
   return success();
 }
 
@@ -219,9 +219,11 @@ ParseResult MapOp::parse(OpAsmParser &parser, OperationState &state) {
       return failure();
   }
   if (parser.parseKeyword("ins") ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] { return parsePlace(true); }) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
+                                     [&] { return parsePlace(true); }) ||
       parser.parseKeyword("outs") ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] { return parsePlace(false); }) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
+                                     [&] { return parsePlace(false); }) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
       parser.parseRegion(*state.addRegion(), args))
     return failure();

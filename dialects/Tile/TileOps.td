@@ -80,6 +80,10 @@ def Tile_StoreOp : Tile_Op<"store"> {
 
 def Tile_BlockOp : Tile_Op<"block", [Pure]> {
   let summary = "The number of this block in a launch of one dimension";
+  let description = [{
+    Each op reads the number anew, so what is derived from it after a loop does not take registers
+    during the loop. The same holds for tile.warp.
+  }];
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
 }

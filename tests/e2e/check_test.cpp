@@ -26,7 +26,7 @@ struct Planted {
 
 Planted plant(const Spec &spec, const Extents &extents) {
   auto program = driver::programOf(spec);
-  constexpr uint64_t seed = 3;
+  constexpr uint64_t seed = 1; // the one that the tests of the variants use
   return {must(evaluator::makeInputs(program, extents, seed,
                                                evaluator::InputKind::Planted)),
           must(evaluator::plantedIndices(program, extents, seed)).at("j")};

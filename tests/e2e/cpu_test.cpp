@@ -15,6 +15,15 @@ TEST_P(CpuVariant, isCorrectAtAllLengths) {
     expectCorrect(*spec, **executor, spec.extents(lengths));
 }
 
+TEST_P(CpuVariant, isCorrectOnAdversarialInputs) {
+  LoadedSpec spec(GetParam());
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{17, 65}, Lengths{129, 200}, Lengths{300, 64}})
+    expectCorrectOnAdversarialInputs(*spec, **executor, spec.extents(lengths));
+}
+
 INSTANTIATE_TEST_SUITE_P(Library, CpuVariant, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 

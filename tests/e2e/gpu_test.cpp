@@ -36,6 +36,16 @@ TEST_P(GpuVariant, isCorrectAtLength16384) {
   expectCorrect(*spec, **executor, extents);
 }
 
+TEST_P(GpuVariant, isCorrectOnAdversarialInputs) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam());
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{17, 65}, Lengths{129, 200}, Lengths{300, 64}})
+    expectCorrectOnAdversarialInputs(*spec, **executor, spec.extents(lengths));
+}
+
 INSTANTIATE_TEST_SUITE_P(Library, GpuVariant, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 

@@ -57,6 +57,11 @@ Result<std::shared_ptr<const CudaDevice>> openGpu();
 /// Expects that every output is within its tolerance on random and on planted inputs.
 void expectCorrect(const Spec &spec, const driver::Executor &executor, const Extents &extents);
 
+/// The same on inputs that are hard on a running softmax: logits of 1e4, maxima that keep rising,
+/// infinities in what is added to logits.
+void expectCorrectOnAdversarialInputs(const Spec &spec, const driver::Executor &executor,
+                                      const Extents &extents);
+
 } // namespace attnc::e2e
 
 #endif

@@ -92,6 +92,41 @@ std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
   return text;
 }
 
+/// The tensors that the nest's kernel reads.
+std::vector<const TensorDecl *> readBy(const NestReport &nest, const Manifest &manifest) {
+  std::vector<const TensorDecl *> tensors;
+  for (const VariantDecl &variant : manifest.variants)
+    for (const LaunchDecl &launch : variant.launches)
+      for (const ArgDecl &arg : launch.args) {
+        const TensorDecl *tensor = manifest.findTensor(arg.name);
+        if (launch.kernel == nest.kernel && arg.kind == ArgKind::Pointer && tensor &&
+            !llvm::is_contained(nest.stores, tensor->name) && !llvm::is_contained(tensors, tensor))
+          tensors.push_back(tensor);
+      }
+  return tensors;
+}
+
+/// A tensor is known by the dims it has: those along the stream pass by tile by tile, the others
+/// are read once for each tile of rows.
+std::string placesText(const NestReport &nest, const Manifest &manifest) {
+  auto sharesDim = [](const TensorDecl &tensor, const std::vector<std::string> &dims) {
+    return llvm::any_of(tensor.dims,
+                        [&](const std::string &dim) { return llvm::is_contained(dims, dim); });
+  };
+  std::vector<std::string> streamed, resident;
+  for (const TensorDecl *tensor : readBy(nest, manifest)) {
+    std::string text = tensor->name + ": " + shapeOfTensor(*tensor);
+    (sharesDim(*tensor, nest.stream) ? streamed : resident).push_back(text);
+  }
+  return list("streamed", streamed) + list(nest.stream.empty() ? "reads" : "resident", resident);
+}
+
+std::string formText(const NestReport &nest) {
+  if (nest.form == "cpu")
+    return "loops over tiles, compiled by LLVM for this processor";
+  return nest.form + (nest.whyGeneric.empty() ? "" : ": " + nest.whyGeneric);
+}
+
 std::string skippedText(const NestReport &nest) {
   if (nest.stream.empty())
     return "";
@@ -106,12 +141,13 @@ std::string skippedText(const NestReport &nest) {
 std::string nestText(const NestReport &nest, const Manifest &manifest) {
   std::string text = bold(nest.kernel) + ": " + walkText(nest) + "\n";
   text += line("writes", fmt::format("{}", fmt::join(nest.stores, ", ")));
-  text += list(nest.states.empty() ? "" : "keeps", nest.states);
+  text += placesText(nest, manifest);
+  text += list("keeps", nest.states);
   text += list("fused", nest.notes);
   text += skippedText(nest);
   if (!nest.inner.empty())
     text += line("whole", fmt::format("{}: held in one tile", fmt::join(nest.inner, ", ")));
-  text += line("form", nest.form + (nest.whyGeneric.empty() ? "" : ": " + nest.whyGeneric));
+  text += line("form", formText(nest));
   if (!nest.schedule.empty())
     text += line("schedule", nest.schedule);
   if (nest.resources)

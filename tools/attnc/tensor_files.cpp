@@ -2,6 +2,7 @@
 #include "tools/attnc/failure.h"
 #include "tools/attnc/terminal.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace attnc::cli {
@@ -26,6 +27,9 @@ driver::HostTensor convert(const std::string &input, const NpyArray &array, DTyp
 } // namespace
 
 driver::HostTensor readTensor(const std::string &input, const std::string &path, DType dtype) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) || std::filesystem::is_directory(path, error))
+    throw Failure(Usage, fmt::format("--input {}: there is no file '{}'", input, path));
   NpyArray array = orFail(readNpy(path));
   if (array.dtype == dtype)
     return {dtype, std::move(array.shape), std::move(array.data)};

@@ -16,7 +16,8 @@ struct CpuOptions {
 };
 
 /// The machine code of a program's nests. Thread-safe once created; independent of the module it
-/// was compiled from.
+/// was compiled from. Destroy it before the program's static objects go: its destructor runs LLVM's
+/// code generator once more, which needs LLVM's own.
 class CpuExecutable {
 public:
   /// Compiles every red.nest of the one attn.program in `module`. Fails, saying why, on a nest that

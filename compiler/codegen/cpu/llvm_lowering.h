@@ -9,8 +9,8 @@ namespace attnc::cpu {
 /// Loads the dialects that generated code uses and registers their translation to LLVM IR.
 void prepareContext(mlir::MLIRContext &context);
 
-/// Converts scf, cf, arith and math to the LLVM dialect. Fails, with a diagnostic, on an op that has
-/// no conversion.
+/// Converts scf, cf, arith and math to the LLVM dialect. Fails, with a diagnostic, on an op that
+/// has no conversion.
 mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module);
 
 } // namespace attnc::cpu

@@ -23,7 +23,8 @@ LoopNest::~LoopNest() {
 scf::ForOp LoopNest::open(StringAttr dim, ValueRange init) {
   standInside();
   Value zero = index64(builder, loc, 0), one = index64(builder, loc, 1);
-  auto loop = scf::ForOp::create(builder, loc, zero, scope.ranges.find(dim)->second.count, one, init);
+  auto loop =
+      scf::ForOp::create(builder, loc, zero, scope.ranges.find(dim)->second.count, one, init);
   loops.push_back({dim, loop});
   standInside();
   return loop;

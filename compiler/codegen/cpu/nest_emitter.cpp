@@ -296,11 +296,12 @@ static SmallVector<CellDim> cellDims(OpBuilder &b, const NestPlan &plan,
                                      const KernelArguments &args) {
   Location loc = plan.nest->getLoc();
   SmallVector<CellDim> result;
-  for (ArrayRef<StringAttr> dims : {ArrayRef<StringAttr>(plan.grid), ArrayRef<StringAttr>(plan.row)})
+  for (ArrayRef<StringAttr> dims :
+       {ArrayRef<StringAttr>(plan.grid), ArrayRef<StringAttr>(plan.row)})
     for (StringAttr dim : dims) {
       Value tile = index64(b, loc, *plan.tile(dim));
-      Value padded = arith::AddIOp::create(b, loc, args.size(b, dim),
-                                           index64(b, loc, *plan.tile(dim) - 1));
+      Value padded =
+          arith::AddIOp::create(b, loc, args.size(b, dim), index64(b, loc, *plan.tile(dim) - 1));
       result.push_back({dim, arith::DivUIOp::create(b, loc, padded, tile), tile});
     }
   return result;

@@ -14,9 +14,9 @@ namespace attnc::cpu {
 ///   i64 <name>_scratch(ptr arguments)
 ///
 /// `arguments` are the 64-bit words of schedule::KernelSignature. The work of a nest is cut into
-/// independent cells, one tile of rows of one grid index each; the first function computes the cells
-/// [first, last), with `scratch` pointing to as many bytes, aligned to 64, as the third one says.
-/// Calls with disjoint cells and their own scratch may run at the same time.
+/// independent cells, one tile of rows of one grid index each; the first function computes the
+/// cells [first, last), with `scratch` pointing to as many bytes, aligned to 64, as the third one
+/// says. Calls with disjoint cells and their own scratch may run at the same time.
 llvm::Error emitNest(mlir::ModuleOp module, red::NestOp nest, llvm::StringRef name);
 
 } // namespace attnc::cpu

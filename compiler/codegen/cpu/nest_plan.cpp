@@ -54,8 +54,8 @@ llvm::Error NestPlan::assignPhases() {
     states.insert(fold.getResult());
   for (Operation &op : nest.getBodyBlock()->without_terminator()) {
     Value value = op.getResult(0);
-    bool streamed = llvm::any_of(arrayDims(value),
-                                 [&](StringAttr d) { return llvm::is_contained(stream, d); });
+    bool streamed =
+        llvm::any_of(arrayDims(value), [&](StringAttr d) { return llvm::is_contained(stream, d); });
     bool finish = states.contains(value) || llvm::any_of(op.getOperands(), [&](Value v) {
                     return phases.lookup(v) == Phase::Finish;
                   });

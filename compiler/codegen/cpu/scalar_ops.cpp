@@ -174,22 +174,22 @@ void emitScalarOp(OpBuilder &b, Operation &op, IRMapping &mapping) {
   SmallVector<Value> in;
   for (Value operand : op.getOperands())
     in.push_back(mapping.lookup(operand));
-  Value result =
-      llvm::TypeSwitch<Operation *, Value>(&op)
-          .Case<attn::SubOp>([&](auto) { return emitSub(b, loc, in[0], in[1]); })
-          .Case<attn::ModOp>([&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).remainder; })
-          .Case<arith::FloorDivSIOp>(
-              [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).quotient; })
-          .Case<arith::DivSIOp, arith::RemSIOp>([&](auto) {
-            in[1] = safeDivisor(b, loc, in[1]);
-            OperationState state(loc, op.getName(), in, op.getResultTypes());
-            return b.create(state)->getResult(0);
-          })
-          .Case<math::ExpOp>([&](auto) { return emitExp(b, loc, in[0]); })
-          .Case<math::Exp2Op>([&](auto) { return emitExp2(b, loc, in[0]); })
-          .Case<math::ErfOp>([&](auto) { return callLibrary(b, loc, "erf", in); })
-          .Case<math::TanhOp>([&](auto) { return callLibrary(b, loc, "tanh", in); })
-          .Default([&](Operation *) { return b.clone(op, mapping)->getResult(0); });
+  Value result = llvm::TypeSwitch<Operation *, Value>(&op)
+                     .Case<attn::SubOp>([&](auto) { return emitSub(b, loc, in[0], in[1]); })
+                     .Case<attn::ModOp>(
+                         [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).remainder; })
+                     .Case<arith::FloorDivSIOp>(
+                         [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).quotient; })
+                     .Case<arith::DivSIOp, arith::RemSIOp>([&](auto) {
+                       in[1] = safeDivisor(b, loc, in[1]);
+                       OperationState state(loc, op.getName(), in, op.getResultTypes());
+                       return b.create(state)->getResult(0);
+                     })
+                     .Case<math::ExpOp>([&](auto) { return emitExp(b, loc, in[0]); })
+                     .Case<math::Exp2Op>([&](auto) { return emitExp2(b, loc, in[0]); })
+                     .Case<math::ErfOp>([&](auto) { return callLibrary(b, loc, "erf", in); })
+                     .Case<math::TanhOp>([&](auto) { return callLibrary(b, loc, "tanh", in); })
+                     .Default([&](Operation *) { return b.clone(op, mapping)->getResult(0); });
   mapping.map(op.getResult(0), result);
 }
 
@@ -223,8 +223,8 @@ Value foldIdentity(OpBuilder &b, Location loc, red::FoldKind kind, Type type) {
 Value foldCombine(OpBuilder &b, Location loc, red::FoldKind kind, Value x, Value y) {
   using red::FoldKind;
   bool isFloat = isa<FloatType>(x.getType());
-  auto reorder = arith::FastMathFlagsAttr::get(
-      b.getContext(), arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
+  auto reorder = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc |
+                                                                   arith::FastMathFlags::contract);
   switch (kind) {
   case FoldKind::Add:
     return isFloat ? arith::AddFOp::create(b, loc, x, y, reorder).getResult()

@@ -37,11 +37,10 @@ Buffer ScratchLayout::place(OpBuilder &b, const DimList &dims, Type element) {
     elements = b.createOrFold<arith::MulIOp>(loc, elements, capacity);
   }
   if (base)
-    buffer.pointer = LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
-                                         ArrayRef<LLVM::GEPArg>{total},
-                                         LLVM::GEPNoWrapFlags::inbounds);
-  Value bytes =
-      b.createOrFold<arith::MulIOp>(loc, elements, index64(b, loc, memoryBytes(element)));
+    buffer.pointer =
+        LLVM::GEPOp::create(b, loc, base.getType(), b.getI8Type(), base,
+                            ArrayRef<LLVM::GEPArg>{total}, LLVM::GEPNoWrapFlags::inbounds);
+  Value bytes = b.createOrFold<arith::MulIOp>(loc, elements, index64(b, loc, memoryBytes(element)));
   Value padded = b.createOrFold<arith::AddIOp>(loc, bytes, index64(b, loc, 63));
   Value aligned = b.createOrFold<arith::AndIOp>(loc, padded, index64(b, loc, -64));
   total = b.createOrFold<arith::AddIOp>(loc, total, aligned);

@@ -10,7 +10,8 @@ namespace attnc::cpu {
 /// a dynamic extent.
 class ScratchLayout {
 public:
-  /// Emits the addresses at the builder's insertion point. With a null `base` only bytes() is of use.
+  /// Emits the addresses at the builder's insertion point. With a null `base` only bytes() is of
+  /// use.
   ScratchLayout(mlir::OpBuilder &builder, const NestPlan &plan, const KernelArguments &args,
                 mlir::Value base);
 

@@ -24,8 +24,8 @@ Storage::Storage(MLIRContext *context)
                                                {}, {}, {}, {group})) {}
 
 static Value address(OpBuilder &b, Location loc, Type type, Value pointer, Value index) {
-  return LLVM::GEPOp::create(b, loc, pointer.getType(), type, pointer, ArrayRef<LLVM::GEPArg>{index},
-                             LLVM::GEPNoWrapFlags::inbounds);
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), type, pointer,
+                             ArrayRef<LLVM::GEPArg>{index}, LLVM::GEPNoWrapFlags::inbounds);
 }
 
 // bf16 is the upper half of an f32.

@@ -143,9 +143,9 @@ Text KernelPrinter::expression(Value value) {
   if (isa<tile::PointOp>(op))
     return {"launchPoint()"};
   if (isa<tile::BlockOp>(op))
-    return {"i32(blockIdx.x)"};
+    return {"blockIndex()"};
   if (isa<tile::WarpOp>(op))
-    return {"warp()"};
+    return {"warpIndex()"};
   SmallVector<Text> operands;
   for (Value operand : op->getOperands())
     operands.push_back(expression(operand));
@@ -222,7 +222,8 @@ void KernelPrinter::printFor(scf::ForOp loop) {
     line(typeText(arg.getType()) + " " + name + " = " + start + ";");
   }
   Value index = loop.getInductionVar();
-  std::string from = text(loop.getLowerBound()), to = expression(loop.getUpperBound()).within(Binding::Add);
+  std::string from = text(loop.getLowerBound()),
+              to = expression(loop.getUpperBound()).within(Binding::Add);
   std::string name = declare(index, "t");
   std::string step = text(loop.getStep());
   std::string advance = step == "1" ? "++" + name : name + " += " + step;
@@ -238,8 +239,10 @@ void KernelPrinter::printIf(scf::IfOp op) {
     std::string name = declare(result, "x");
     line(typeText(result.getType()) + " " + name + ";");
   }
-  bool hasElse = !op.getElseRegion().empty() && !op.getElseRegion().front().without_terminator().empty();
-  bool onlyElse = hasElse && op.getNumResults() == 0 && op.getThenRegion().front().without_terminator().empty();
+  bool hasElse =
+      !op.getElseRegion().empty() && !op.getElseRegion().front().without_terminator().empty();
+  bool onlyElse =
+      hasElse && op.getNumResults() == 0 && op.getThenRegion().front().without_terminator().empty();
   open(onlyElse ? "if (!(" + condition + "))" : "if (" + condition + ")");
   if (!onlyElse) {
     printBlock(op.getThenRegion().front());
@@ -283,8 +286,8 @@ void KernelPrinter::printYield(scf::YieldOp yield) {
   assignTogether(list);
 }
 
-// A variable that other values still read is written later; where values read each other's variables,
-// one is computed into a variable of its own first.
+// A variable that other values still read is written later; where values read each other's
+// variables, one is computed into a variable of its own first.
 void KernelPrinter::assignTogether(ArrayRef<std::pair<std::string, Value>> list) {
   struct Assignment {
     std::string variable;

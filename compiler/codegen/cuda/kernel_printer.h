@@ -9,8 +9,8 @@
 
 namespace attnc::cuda {
 
-/// Prints blocks of ops. A scalar that is used once, in the block that computes it, is written where
-/// it is used; any other one becomes a variable.
+/// Prints blocks of ops. A scalar that is used once, in the block that computes it, is written
+/// where it is used; any other one becomes a variable.
 class KernelPrinter {
 public:
   explicit KernelPrinter(tile::KernelOp kernel) : kernel(kernel) {}

@@ -9,8 +9,8 @@
 
 namespace attnc::cuda {
 
-/// Gives every variable of a kernel its own name: the spec's where there is one, made a C identifier,
-/// with a number where it is taken.
+/// Gives every variable of a kernel its own name: the spec's where there is one, made a C
+/// identifier, with a number where it is taken.
 class Names {
 public:
   /// Reserves what the language, the device headers and the kernel's own text use.

@@ -178,9 +178,8 @@ static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
       .Case<arith::DivFOp, arith::DivSIOp>([&](auto) { return infix("/", Binding::Multiply, x); })
       .Case([&](arith::RemSIOp) { return infix("%", Binding::Multiply, x); })
       .Case([&](arith::RemFOp) { return call("fmodf", x); })
-      .Case([&](arith::NegFOp) {
-        return Text{"-" + x[0].within(Binding::Primary), Binding::Unary};
-      })
+      .Case(
+          [&](arith::NegFOp) { return Text{"-" + x[0].within(Binding::Primary), Binding::Unary}; })
       .Case([&](arith::FloorDivSIOp) { return integerCall("floorDivide", op, x); })
       .Case([&](arith::MaxSIOp) { return integerCall("max", op, x); })
       .Case([&](arith::MinSIOp) { return integerCall("min", op, x); })
@@ -210,16 +209,15 @@ static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
       .Default([&](Operation *) -> FailureOr<Text> { return failure(); });
 }
 
-// `fast` functions of the device headers serve where the op allows approximation; others are CUDA's.
+// `fast` functions of the device headers serve where the op allows approximation; others are
+// CUDA's.
 static FailureOr<Text> mathText(Operation *op, ArrayRef<Text> x) {
   auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
-  bool fast = flags && flags.getFastMathFlagsAttr() &&
-              arith::bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(),
-                                        arith::FastMathFlags::afn);
+  bool fast =
+      flags && flags.getFastMathFlagsAttr() &&
+      arith::bitEnumContainsAll(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
   bool wide = op->getResult(0).getType().isF64();
-  auto exact = [&](StringRef name) {
-    return call(wide ? "::" + name.str() : name.str() + "f", x);
-  };
+  auto exact = [&](StringRef name) { return call(wide ? "::" + name.str() : name.str() + "f", x); };
   auto either = [&](StringRef name) { return fast ? call(name, x) : exact(name); };
   return TypeSwitch<Operation *, FailureOr<Text>>(op)
       .Case([&](math::ExpOp) { return either("exp"); })

@@ -16,9 +16,7 @@ struct Text {
   Binding binding = Binding::Primary;
 
   /// The expression as an operand of an operator, in parentheses if it binds more loosely.
-  std::string within(Binding outer) const {
-    return binding <= outer ? text : "(" + text + ")";
-  }
+  std::string within(Binding outer) const { return binding <= outer ? text : "(" + text + ")"; }
 };
 
 /// The C++ name of a scalar or storage type.

@@ -57,7 +57,8 @@ std::string KernelPrinter::tileText(Value tile) {
       })
       .Case([&](tile::ToOperandOp op) {
         std::string element = typeText(op.getType().getElement());
-        return (op.getType().getElement().isF32() ? "toSplitOperand" : "toOperand<" + element + ">") +
+        return (op.getType().getElement().isF32() ? "toSplitOperand"
+                                                  : "toOperand<" + element + ">") +
                "(" + tileText(op.getFragment()) + ")";
       });
 }
@@ -91,8 +92,9 @@ static std::string address(const std::string &pointer, const Text &offset) {
 
 void KernelPrinter::printCopy(tile::CopyOp copy) {
   line("copyTile<" + number(kernel.getThreads()) + ", " + number(copy.getVectorBytes()) + ">(" +
-       tileText(copy.getTile()) + ", " + address(text(copy.getPointer()), expression(copy.getOffset())) +
-       ", " + text(copy.getStride()) + ", " + text(copy.getRows()) + ");");
+       tileText(copy.getTile()) + ", " +
+       address(text(copy.getPointer()), expression(copy.getOffset())) + ", " +
+       text(copy.getStride()) + ", " + text(copy.getRows()) + ");");
 }
 
 // Opens the loop over a thread's elements of the place `of`; returns the name of its index.
@@ -120,8 +122,7 @@ void KernelPrinter::printMap(tile::MapOp map) {
     index(map.columnIndex(), map.getCols(), "column");
   for (auto [i, in] : llvm::enumerate(map.getIns())) {
     bool row = !map.isOverRows() && isa<tile::RowsType>(in.getType());
-    variables[map.element(i)] =
-        tileText(in) + "[" + (row ? out + ".rowSlot(" + n + ")" : n) + "]";
+    variables[map.element(i)] = tileText(in) + "[" + (row ? out + ".rowSlot(" + n + ")" : n) + "]";
   }
   commenting = false; // a map has the comment of the whole
   printBlock(*map.getBodyBlock());
@@ -208,8 +209,8 @@ bool KernelPrinter::printTileOp(Operation &op) {
         return true;
       })
       .Case([&](tile::StoreRowsOp store) {
-        call("storeRows(" + address(text(store.getPointer()), expression(store.getOffset())) + ", " +
-             text(store.getStride()) + ", " + tileText(store.getRows()) + ", " +
+        call("storeRows(" + address(text(store.getPointer()), expression(store.getOffset())) +
+             ", " + text(store.getStride()) + ", " + tileText(store.getRows()) + ", " +
              text(store.getFirst()) + ", " + text(store.getEnd()) + ")");
         return true;
       })

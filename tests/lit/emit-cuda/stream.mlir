@@ -96,6 +96,8 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK-NEXT:     // o[b,h,i,e] = sum(j) w * v[b,h,j,e]
 // CHECK-NEXT:     mmaAB(acc, toOperand<bf16>(s), v_ring[t % 2]);
 // CHECK-NEXT:   }
+// Where the block works is computed again: kept across the loop it would take registers.
+// CHECK-NEXT:   const i32 i_end_2 = i32(size_i);
 // CHECK:   lse_2[r] = m[r] + logf(z[r]);
-// CHECK:   storeRows(lse + b * lse_stride0 + h * lse_stride1, 1, lse_2, i_begin, i_end);
-// CHECK:   storeTile<128, 16>(o + b * o_stride0 + h * o_stride1 + i64(i0) * o_stride2, o_stride2, o_tile, i_end - i0);
+// CHECK:   storeRows(lse + b_2 * lse_stride0 + h_2 * lse_stride1, 1, lse_2, i_begin_2, i_end_2);
+// CHECK:   storeTile<128, 16>(o + b_2 * o_stride0 + h_2 * o_stride1 + i64(i0_2) * o_stride2, o_stride2, o_tile, i_end_2 - i0_2);

@@ -103,8 +103,8 @@ void bind(CpuProgram &program, const Case &c) {
 /// One row in double precision, with the bounds that f32 arithmetic may differ by.
 ///
 /// A score is a sum of d products: |error| <= (d + 2) u sum|q k| |scale|. It moves a weight by its
-/// own relative amount, and exp adds 3 ulp and the rescaling one more exponential a tile; a sum of n
-/// terms adds n u (recursive summation). All weights are positive, so z and each |v|-weighted sum
+/// own relative amount, and exp adds 3 ulp and the rescaling one more exponential a tile; a sum of
+/// n terms adds n u (recursive summation). All weights are positive, so z and each |v|-weighted sum
 /// have the same relative bound.
 struct Row {
   std::vector<double> o;
@@ -126,7 +126,8 @@ Row reference(const CpuProgram &program, const Case &c, int64_t b, int64_t h, in
       size += std::fabs(product);
     }
     s[j] = sum * static_cast<float>(c.scale);
-    scoreError = std::max(scoreError, (c.d + 2) * u * size * std::fabs(c.scale) + u * std::fabs(s[j]));
+    scoreError =
+        std::max(scoreError, (c.d + 2) * u * size * std::fabs(c.scale) + u * std::fabs(s[j]));
     m = std::max(m, s[j]);
   }
   double z = 0, spread = 0;
@@ -137,7 +138,10 @@ Row reference(const CpuProgram &program, const Case &c, int64_t b, int64_t h, in
   // The difference s - m is rounded too, relative to its size.
   double tiles = c.j / 64 + 1;
   double weightError = 2 * scoreError + u * spread + 4 * u * (1 + tiles) + (c.j + 2) * u;
-  Row row{{}, {}, m + std::log(z), weightError + scoreError + 4 * u * (std::fabs(m) + std::fabs(std::log(z)))};
+  Row row{{},
+          {},
+          m + std::log(z),
+          weightError + scoreError + 4 * u * (std::fabs(m) + std::fabs(std::log(z)))};
   for (int64_t e = 0; e < c.e; ++e) {
     double sum = 0, size = 0;
     for (int64_t j = 0; j < keys; ++j) {
@@ -147,20 +151,26 @@ Row reference(const CpuProgram &program, const Case &c, int64_t b, int64_t h, in
     }
     row.o.push_back(keys ? sum / z : 0);
     double storage = c.type == Type::BF16 ? 1 / 256.0 : c.type == Type::F16 ? 1 / 2048.0 : u;
-    row.oBound.push_back(keys ? 2 * (weightError + 2 * u) * size / z + storage * std::fabs(sum / z) : 0);
+    row.oBound.push_back(keys ? 2 * (weightError + 2 * u) * size / z + storage * std::fabs(sum / z)
+                              : 0);
   }
   return row;
 }
 
-/// One program for each text: lengths are dynamic.
-CpuProgram &programOf(const Case &c) {
-  static std::map<std::string, CpuProgram> programs;
-  std::string text = attentionText(c);
-  return programs.try_emplace(text, text).first->second;
-}
+/// One program for each text, as lengths are dynamic. They go before LLVM's own globals do.
+class CpuAttention : public testing::Test {
+protected:
+  static void TearDownTestSuite() { programs.clear(); }
+  void check(const Case &c);
 
-void check(const Case &c) {
-  CpuProgram &program = programOf(c);
+private:
+  static std::map<std::string, CpuProgram> programs;
+};
+std::map<std::string, CpuProgram> CpuAttention::programs;
+
+void CpuAttention::check(const Case &c) {
+  std::string text = attentionText(c);
+  CpuProgram &program = programs.try_emplace(text, text).first->second;
   bind(program, c);
   program.run();
   const HostTensor &o = program.tensors["o"], &lse = program.tensors["lse"];
@@ -183,49 +193,50 @@ void check(const Case &c) {
   EXPECT_TRUE(lse.paddingUntouched());
 }
 
-TEST(CpuAttention, LengthsOnAndOffTheTileSizes) {
-  for (auto [i, j] : {std::pair{1, 1}, {1, 300}, {17, 64}, {64, 65}, {65, 17}, {129, 300}, {300, 129}}) {
+TEST_F(CpuAttention, LengthsOnAndOffTheTileSizes) {
+  for (auto [i, j] :
+       {std::pair{1, 1}, {1, 300}, {17, 64}, {64, 65}, {65, 17}, {129, 300}, {300, 129}}) {
     SCOPED_TRACE(std::to_string(i) + " rows, " + std::to_string(j) + " keys");
     check({.i = i, .j = j});
   }
 }
 
-TEST(CpuAttention, EveryStorageType) {
+TEST_F(CpuAttention, EveryStorageType) {
   for (Type type : {Type::F16, Type::BF16, Type::F32})
     check({.type = type, .i = 70, .j = 90, .d = 24, .e = 40});
 }
 
-TEST(CpuAttention, StridedTensorsKeepTheirPadding) {
+TEST_F(CpuAttention, StridedTensorsKeepTheirPadding) {
   check({.i = 33, .j = 77, .d = 16, .e = 16, .padding = 3});
 }
 
-TEST(CpuAttention, ADomainEndsTheStream) {
+TEST_F(CpuAttention, ADomainEndsTheStream) {
   check({.i = 130, .j = 130, .offset = 0});
   check({.i = 100, .j = 200, .offset = 100});
 }
 
-TEST(CpuAttention, RowsWithoutKeysAreZeroWithLseOfMinusInfinity) {
+TEST_F(CpuAttention, RowsWithoutKeysAreZeroWithLseOfMinusInfinity) {
   check({.i = 150, .j = 80, .offset = -70});
   check({.i = 5, .j = 5, .offset = -5});
 }
 
-TEST(CpuAttention, LargeScoresStayInRange) {
+TEST_F(CpuAttention, LargeScoresStayInRange) {
   check({.type = Type::F32, .i = 40, .j = 200, .d = 8, .e = 8, .scale = 3e3});
 }
 
-TEST(CpuAttention, ManyTilesOnFewThreadsAndFewTilesOnManyThreads) {
+TEST_F(CpuAttention, ManyTilesOnFewThreadsAndFewTilesOnManyThreads) {
   check({.b = 3, .h = 5, .i = 9, .j = 40, .d = 8, .e = 8});
   check({.b = 1, .h = 1, .i = 1, .j = 40, .d = 8, .e = 8});
 }
 
-TEST(CpuAttention, EmptyExtents) {
+TEST_F(CpuAttention, EmptyExtents) {
   check({.i = 0, .j = 30, .d = 8, .e = 8});
   check({.b = 0, .i = 3, .j = 30, .d = 8, .e = 8});
   check({.i = 3, .j = 0, .d = 8, .e = 8}); // no keys: every row is empty
 }
 
 // Scores that grow along the stream move the maximum at every tile.
-TEST(CpuAttention, AscendingScores) {
+TEST_F(CpuAttention, AscendingScores) {
   Case c{.type = Type::F32, .b = 1, .h = 1, .i = 3, .j = 300, .d = 1, .e = 1, .scale = 1};
   CpuProgram program(attentionText(c));
   bind(program, c);
@@ -239,7 +250,7 @@ TEST(CpuAttention, AscendingScores) {
   EXPECT_NEAR(program.tensors["o"].get({0, 0, 1, 0}), expected, 299 * std::ldexp(1.0, -20));
 }
 
-TEST(CpuAttention, ANanAmongTheScoresReachesItsRowOnly) {
+TEST_F(CpuAttention, ANanAmongTheScoresReachesItsRowOnly) {
   Case c{.type = Type::F32, .b = 1, .h = 1, .i = 4, .j = 100, .d = 2, .e = 2};
   CpuProgram program(attentionText(c));
   bind(program, c);

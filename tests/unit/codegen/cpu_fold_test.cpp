@@ -15,12 +15,24 @@ std::string foldText(const std::string &kind, const std::string &folded, const s
   std::string kept = folded == "n" ? "m" : "n";
   std::string result = "!attn.array<[b, " + kept + "], " + compute + ">";
   return "attn.program @fold dims [b, m, n] {\n"
-         "  %x = attn.input \"x\" : !attn.array<[b, m, n], " + storage + ">\n"
-         "  %y = red.nest grid [b, " + kept + "] row [] stream [" + folded + "] inner [] : " + result + " {\n"
-         "    %0 = attn.read %x[b, m, n] : (!attn.array<[b, m, n], " + storage + ">) -> !attn.array<[b, m, n], " + compute + ">\n"
-         "    %1 = red.fold " + kind + " over [" + folded + "] (%0) : (!attn.array<[b, m, n], " + compute + ">) -> " + result + "\n"
-         "    red.yield %1 : " + result + "\n  }\n"
-         "  attn.output \"y\" [b, " + kept + "] %y as " + compute + " : " + result + "\n}\n";
+         "  %x = attn.input \"x\" : !attn.array<[b, m, n], " +
+         storage +
+         ">\n"
+         "  %y = red.nest grid [b, " +
+         kept + "] row [] stream [" + folded + "] inner [] : " + result +
+         " {\n"
+         "    %0 = attn.read %x[b, m, n] : (!attn.array<[b, m, n], " +
+         storage + ">) -> !attn.array<[b, m, n], " + compute +
+         ">\n"
+         "    %1 = red.fold " +
+         kind + " over [" + folded + "] (%0) : (!attn.array<[b, m, n], " + compute + ">) -> " +
+         result +
+         "\n"
+         "    red.yield %1 : " +
+         result +
+         "\n  }\n"
+         "  attn.output \"y\" [b, " +
+         kept + "] %y as " + compute + " : " + result + "\n}\n";
 }
 
 struct Fold {
@@ -57,7 +69,8 @@ void checkFold(const Fold &fold, const char *folded, Type storage, const char *s
   y.forEach([&](const auto &at) {
     double expected = fold.identity;
     for (int64_t i = 0; i < (overN ? n : m); ++i)
-      expected = fold.combine(expected, overN ? x.get({at[0], at[1], i}) : x.get({at[0], i, at[1]}));
+      expected =
+          fold.combine(expected, overN ? x.get({at[0], at[1], i}) : x.get({at[0], i, at[1]}));
     EXPECT_EQ(y.get(at), expected);
   });
 }

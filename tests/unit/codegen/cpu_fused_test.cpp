@@ -59,8 +59,12 @@ TEST(CpuFused, TwoSoftmaxesACountAndAStreamedOutput) {
   y.randomise(2);
   v.randomise(3);
   program.params["lambda"] = 0.5;
-  program.tensors = {{"x", x}, {"y", y}, {"v", v}, {"o", HostTensor(Type::F32, {i, h, e}, 1)},
-                     {"n", HostTensor(Type::I32, {h, i})}, {"t", HostTensor(Type::F32, {h, i, j})}};
+  program.tensors = {{"x", x},
+                     {"y", y},
+                     {"v", v},
+                     {"o", HostTensor(Type::F32, {i, h, e}, 1)},
+                     {"n", HostTensor(Type::I32, {h, i})},
+                     {"t", HostTensor(Type::F32, {h, i, j})}};
   program.run();
   auto softmaxSum = [&](const HostTensor &s, int64_t a, int64_t b, int64_t c) {
     double z = 0, w = 0;
@@ -200,7 +204,8 @@ attn.program @chain dims [b, m, n] {
 })");
   HostTensor x(Type::F32, {2, 19, 33});
   x.fill([](const auto &at) { return at[2] % 2 + 1.0; }); // 16 twos and 17 ones: the sum is 49
-  program.tensors = {{"x", x}, {"value", HostTensor(Type::F32, {2, 19})},
+  program.tensors = {{"x", x},
+                     {"value", HostTensor(Type::F32, {2, 19})},
                      {"y", HostTensor(Type::F32, {2, 19, 33})}};
   program.run();
   const HostTensor &y = program.tensors["y"];
@@ -221,7 +226,9 @@ attn.program @softmax dims [i, j] {
     red.yield %2 : !attn.array<[i, j], f32>
   }
   attn.output "p" [i, j] %p as f32 : !attn.array<[i, j], f32>
-})").find("second pass"), std::string::npos);
+})")
+                .find("second pass"),
+            std::string::npos);
 }
 
 } // namespace

@@ -14,13 +14,24 @@ using Type = HostTensor::Type;
 std::string elementwise(const std::string &from, const std::string &to, const std::string &f,
                         const std::string &compute = "f32") {
   return "attn.program @map dims [n] {\n"
-         "  %in = attn.input \"x\" : !attn.array<[n], " + from + ">\n"
-         "  %r = red.nest grid [n] row [] stream [] inner [] : !attn.array<[n], " + compute + "> {\n"
-         "    %0 = attn.read %in[n] : (!attn.array<[n], " + from + ">) -> !attn.array<[n], " + compute + ">\n"
-         "    %1 = attn.map (%x = %0 : !attn.array<[n], " + compute + ">) -> !attn.array<[n], " + compute + "> {\n"
-         + f + "\n      attn.yield %y : " + compute + "\n    }\n"
-         "    red.yield %1 : !attn.array<[n], " + compute + ">\n  }\n"
-         "  attn.output \"y\" [n] %r as " + to + " : !attn.array<[n], " + compute + ">\n}\n";
+         "  %in = attn.input \"x\" : !attn.array<[n], " +
+         from +
+         ">\n"
+         "  %r = red.nest grid [n] row [] stream [] inner [] : !attn.array<[n], " +
+         compute +
+         "> {\n"
+         "    %0 = attn.read %in[n] : (!attn.array<[n], " +
+         from + ">) -> !attn.array<[n], " + compute +
+         ">\n"
+         "    %1 = attn.map (%x = %0 : !attn.array<[n], " +
+         compute + ">) -> !attn.array<[n], " + compute + "> {\n" + f +
+         "\n      attn.yield %y : " + compute +
+         "\n    }\n"
+         "    red.yield %1 : !attn.array<[n], " +
+         compute +
+         ">\n  }\n"
+         "  attn.output \"y\" [n] %r as " +
+         to + " : !attn.array<[n], " + compute + ">\n}\n";
 }
 
 const char *kSame = "%zero = arith.constant -0.0 : f32\n %y = arith.addf %x, %zero : f32";
@@ -82,8 +93,10 @@ TEST(CpuStorage, FloatsAreRoundedToNearestEven) {
 TEST(CpuStorage, IntegersWidenWithTheirSign) {
   HostTensor x(Type::I8, {5});
   x.fill([](const auto &at) { return at[0] * 60.0 - 128; });
-  HostTensor y = apply(elementwise("i8", "i32", "%one = arith.constant 1 : i64\n"
-                                                "%y = arith.addi %x, %one : i64", "i64"),
+  HostTensor y = apply(elementwise("i8", "i32",
+                                   "%one = arith.constant 1 : i64\n"
+                                   "%y = arith.addi %x, %one : i64",
+                                   "i64"),
                        x, Type::I32);
   for (int64_t n = 0; n < 5; ++n)
     EXPECT_EQ(y.get({n}), n * 60 - 127);
@@ -139,10 +152,11 @@ TEST(CpuScalar, FloorDivisionAndModulusWithAnySigns) {
                               {"attn.mod", [](double x) { return x + 7 * std::floor(x / -7); }}}) {
     HostTensor x(Type::I64, {41});
     x.fill([](const auto &at) { return at[0] - 20.0; });
-    HostTensor y = apply(elementwise("i64", "i64",
-                                     std::string("%c = arith.constant -7 : i64\n %y = ") + op +
-                                         " %x, %c : i64", "i64"),
-                         x, Type::I64);
+    HostTensor y = apply(
+        elementwise("i64", "i64",
+                    std::string("%c = arith.constant -7 : i64\n %y = ") + op + " %x, %c : i64",
+                    "i64"),
+        x, Type::I64);
     x.forEach([&](const auto &at) { EXPECT_EQ(y.get(at), expected(x.get(at))) << op; });
   }
 }
@@ -150,19 +164,23 @@ TEST(CpuScalar, FloorDivisionAndModulusWithAnySigns) {
 TEST(CpuScalar, DivisionByZeroDoesNotTrap) {
   HostTensor x(Type::I64, {70});
   x.fill([](const auto &) { return 0; });
-  HostTensor y = apply(elementwise("i64", "i64", "%c = arith.constant 5 : i64\n"
-                                                 "%a = arith.floordivsi %c, %x : i64\n"
-                                                 "%b = attn.mod %a, %x : i64\n"
-                                                 "%d = arith.divsi %b, %x : i64\n"
-                                                 "%y = arith.muli %d, %x : i64", "i64"),
+  HostTensor y = apply(elementwise("i64", "i64",
+                                   "%c = arith.constant 5 : i64\n"
+                                   "%a = arith.floordivsi %c, %x : i64\n"
+                                   "%b = attn.mod %a, %x : i64\n"
+                                   "%d = arith.divsi %b, %x : i64\n"
+                                   "%y = arith.muli %d, %x : i64",
+                                   "i64"),
                        x, Type::I64);
   EXPECT_EQ(y.get({3}), 0);
 }
 
 TEST(CpuScalar, SubtractionAbsorbsMinusInfinity) {
   HostTensor x = floats({-INFINITY, INFINITY, 1});
-  HostTensor y = apply(elementwise("f32", "f32", "%c = arith.constant 0xFF800000 : f32\n"
-                                                 "%y = attn.sub %x, %c : f32"), x, Type::F32);
+  HostTensor y = apply(elementwise("f32", "f32",
+                                   "%c = arith.constant 0xFF800000 : f32\n"
+                                   "%y = attn.sub %x, %c : f32"),
+                       x, Type::F32);
   EXPECT_EQ(y.get({0}), -INFINITY);
   EXPECT_EQ(y.get({1}), INFINITY);
   EXPECT_EQ(y.get({2}), INFINITY);

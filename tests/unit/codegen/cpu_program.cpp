@@ -16,10 +16,18 @@ namespace attnc::cpu {
 static size_t width(HostTensor::Type type) {
   using T = HostTensor::Type;
   switch (type) {
-  case T::F16: case T::BF16: return 2;
-  case T::F32: case T::I32: return 4;
-  case T::F64: case T::I64: return 8;
-  case T::I8: case T::Bool: return 1;
+  case T::F16:
+  case T::BF16:
+    return 2;
+  case T::F32:
+  case T::I32:
+    return 4;
+  case T::F64:
+  case T::I64:
+    return 8;
+  case T::I8:
+  case T::Bool:
+    return 1;
   }
   return 0;
 }
@@ -50,14 +58,22 @@ template <typename T> static T read(const uint8_t *at) {
 double HostTensor::get(const Indices &indices) const {
   const uint8_t *at = bytes.data() + offset(indices);
   switch (type) {
-  case Type::F16: return static_cast<double>(read<_Float16>(at));
-  case Type::BF16: return std::bit_cast<float>(uint32_t(read<uint16_t>(at)) << 16);
-  case Type::F32: return read<float>(at);
-  case Type::F64: return read<double>(at);
-  case Type::I8: return read<int8_t>(at);
-  case Type::I32: return read<int32_t>(at);
-  case Type::I64: return static_cast<double>(read<int64_t>(at));
-  case Type::Bool: return *at;
+  case Type::F16:
+    return static_cast<double>(read<_Float16>(at));
+  case Type::BF16:
+    return std::bit_cast<float>(uint32_t(read<uint16_t>(at)) << 16);
+  case Type::F32:
+    return read<float>(at);
+  case Type::F64:
+    return read<double>(at);
+  case Type::I8:
+    return read<int8_t>(at);
+  case Type::I32:
+    return read<int32_t>(at);
+  case Type::I64:
+    return static_cast<double>(read<int64_t>(at));
+  case Type::Bool:
+    return *at;
   }
   return 0;
 }
@@ -79,14 +95,22 @@ static uint16_t nearestBf16(float value) {
 void HostTensor::set(const Indices &indices, double value) {
   uint8_t *at = bytes.data() + offset(indices);
   switch (type) {
-  case Type::F16: return write(at, static_cast<_Float16>(static_cast<float>(value)));
-  case Type::BF16: return write(at, nearestBf16(static_cast<float>(value)));
-  case Type::F32: return write(at, static_cast<float>(value));
-  case Type::F64: return write(at, value);
-  case Type::I8: return write(at, static_cast<int8_t>(value));
-  case Type::I32: return write(at, static_cast<int32_t>(value));
-  case Type::I64: return write(at, static_cast<int64_t>(value));
-  case Type::Bool: return write(at, static_cast<uint8_t>(value != 0));
+  case Type::F16:
+    return write(at, static_cast<_Float16>(static_cast<float>(value)));
+  case Type::BF16:
+    return write(at, nearestBf16(static_cast<float>(value)));
+  case Type::F32:
+    return write(at, static_cast<float>(value));
+  case Type::F64:
+    return write(at, value);
+  case Type::I8:
+    return write(at, static_cast<int8_t>(value));
+  case Type::I32:
+    return write(at, static_cast<int32_t>(value));
+  case Type::I64:
+    return write(at, static_cast<int64_t>(value));
+  case Type::Bool:
+    return write(at, static_cast<uint8_t>(value != 0));
   }
 }
 
@@ -134,8 +158,8 @@ struct CpuProgram::Parsed {
   OwningOpRef<ModuleOp> module;
 
   void parse(const std::string &text) {
-    context.loadDialect<attn::AttnDialect, red::RedDialect, arith::ArithDialect,
-                        math::MathDialect>();
+    context
+        .loadDialect<attn::AttnDialect, red::RedDialect, arith::ArithDialect, math::MathDialect>();
     module = parseSourceString<ModuleOp>(text, &context);
     if (!module)
       stop("the test's program does not parse");

@@ -1,0 +1,209 @@
+// What the commands do where all is well.
+#include "runtime/npy/npy.h"
+#include "tests/e2e/tool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attnc::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Tool, helpOfEveryCommandHasAnExample) {
+  for (const char *command : {"compile", "run", "check", "explain", "list", "doctor"}) {
+    Ended ended = attnc({command, "--help"});
+    EXPECT_EQ(ended.exit, 0);
+    EXPECT_THAT(ended.out, HasSubstr(std::string("Example: attnc ") + command));
+    EXPECT_THAT(ended.out, HasSubstr("--json"));
+  }
+}
+
+TEST(Tool, writesNoColoursToAFile) {
+  Ended ended = attnc({"check", "full", "--target", "cpu"});
+  EXPECT_THAT(ended.out + ended.err, Not(HasSubstr("\033")));
+}
+
+TEST(List, namesEverySpecWithASentence) {
+  Ended ended = attnc({"list"});
+  EXPECT_EQ(ended.exit, 0);
+  for (const char *name : {"causal", "full", "softcap", "gqa"})
+    EXPECT_THAT(ended.out, HasSubstr(std::string(name) + " "));
+  auto all = attnc({"list", "--json"}).json();
+  ASSERT_TRUE(all.is_array());
+  EXPECT_EQ(all.size(), static_cast<size_t>(std::count(ended.out.begin(), ended.out.end(), '\n')));
+  for (const auto &spec : all)
+    EXPECT_FALSE(spec.at("doc").get<std::string>().empty()) << spec.at("name");
+}
+
+TEST(Doctor, saysWhatWorks) {
+  Ended ended = attnc({"doctor"});
+  EXPECT_EQ(ended.exit, 0);
+  EXPECT_THAT(ended.out, HasSubstr("nvrtc"));
+  EXPECT_THAT(ended.out, HasSubstr("--target cpu"));
+  auto json = attnc({"doctor", "--json"}).json();
+  EXPECT_TRUE(json.contains("findings"));
+}
+
+TEST(Run, softcapIsCorrectAtOddLengths) {
+  Ended ended = attnc({"run", "softcap", "--shape", "b=1,h=2,i=257,j=513", "--check", "--target",
+                       "cpu"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("bf16[b=1, h=2, i=257, e=64]"));
+  EXPECT_THAT(ended.out, HasSubstr("ok"));
+}
+
+TEST(Run, jsonHasOutputsAndTheCheck) {
+  auto json = attnc({"run", "lse", "--check", "--time", "--target", "cpu", "--json"}).json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json.at("ok"), true);
+  EXPECT_EQ(json.at("outputs").size(), 2u);
+  EXPECT_EQ(json.at("check").at("comparisons").size(), 2u);
+  EXPECT_GT(json.at("milliseconds").get<double>(), 0);
+}
+
+TEST(Run, theSameSeedGivesTheSameOutputs) {
+  TemporaryFolder folder;
+  auto run = [&](const char *seed, const std::string &file) {
+    Ended ended = attnc({"run", "full", "--target", "cpu", "--seed", seed, "--output",
+                         "o=" + folder.file(file)});
+    EXPECT_EQ(ended.exit, 0) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("uint16"));
+    return readText(folder.file(file));
+  };
+  std::string first = run("5", "a.npy");
+  EXPECT_FALSE(first.empty());
+  EXPECT_EQ(first, run("5", "b.npy"));
+  EXPECT_NE(first, run("6", "c.npy"));
+}
+
+NpyArray ramp(std::vector<int64_t> shape, float step) {
+  NpyArray array{DType::F32, shape, {}};
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  for (int64_t i = 0; i < count; ++i) {
+    float value = step * static_cast<float>(i);
+    auto *bytes = reinterpret_cast<const std::byte *>(&value);
+    array.data.insert(array.data.end(), bytes, bytes + sizeof(value));
+  }
+  return array;
+}
+
+// With a single key, attention is its value.
+TEST(Run, readsAndWritesArrays) {
+  TemporaryFolder folder;
+  NpyArray v = ramp({2, 1, 1, 8}, 0.25);
+  ASSERT_TRUE(writeNpy(ramp({2, 1, 5, 8}, 0.5), folder.file("q.npy")).ok());
+  ASSERT_TRUE(writeNpy(v, folder.file("v.npy")).ok());
+  Ended ended = attnc({"run", "full", "--target", "cpu", "--set", "T=f32", "--set", "d=8", "--set",
+                       "e=8", "--input", "q=" + folder.file("q.npy"), "--input",
+                       "v=" + folder.file("v.npy"), "--output", "o=" + folder.file("o.npy"),
+                       "--check"});
+  ASSERT_EQ(ended.exit, 0) << ended.err;
+  auto o = readNpy(folder.file("o.npy"));
+  ASSERT_TRUE(o.ok()) << o.error().text();
+  EXPECT_EQ(o->shape, (std::vector<int64_t>{2, 1, 5, 8}));
+  EXPECT_EQ(o->dtype, DType::F32);
+  for (int64_t i = 0; i < o->elements(); ++i) {
+    int64_t source = i / 40 * 8 + i % 8;
+    EXPECT_FLOAT_EQ(loadElement(DType::F32, o->data.data() + 4 * i),
+                    loadElement(DType::F32, v.data.data() + 4 * source));
+  }
+}
+
+TEST(Run, convertsF32ToTheTypeOfTheSpec) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpy(ramp({1, 3, 5, 64}, 0.001), folder.file("q.npy")).ok());
+  Ended ended = attnc({"run", "full", "--target", "cpu", "--input", "q=" + folder.file("q.npy"),
+                       "--check"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("converted from f32 to bf16"));
+}
+
+TEST(Run, takesASpecFromStdin) {
+  std::string text = R"({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"},
+    "body": ["y = x[n] + x[n]"], "outputs": {"y": "f32"}})";
+  Ended ended = attnc({"run", "-", "--shape", "n=5", "--target", "cpu", "--check"}, text);
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("f32[n=5]"));
+}
+
+TEST(Check, showsErrorBesideTolerance) {
+  Ended ended = attnc({"check", "causal", "lse", "--target", "cpu"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("tolerance"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("FAILED")));
+  // One row an output, and the head.
+  EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 4);
+}
+
+TEST(Explain, saysWhatIsFusedAndSkipped) {
+  Ended ended = attnc({"explain", "causal", "--target", "cpu"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("one pass over j"));
+  EXPECT_THAT(ended.out, HasSubstr("skipped"));
+  EXPECT_THAT(ended.out, HasSubstr("associative"));
+  EXPECT_THAT(ended.out, HasSubstr("distributes over +"));
+  auto json = attnc({"explain", "causal", "--target", "cpu", "--json", "--ir"}).json();
+  EXPECT_EQ(json.at("kernels").size(), 1u);
+  EXPECT_FALSE(json.at("passes").empty());
+}
+
+TEST(Compile, writesEveryTextWithoutAGpu) {
+  for (const char *emit : {"attn", "red", "tile", "cuda"}) {
+    Ended ended = attnc({"compile", "causal", "--target", "sm_80", "--emit", emit});
+    EXPECT_EQ(ended.exit, 0) << emit << ": " << ended.err;
+    EXPECT_FALSE(ended.out.empty()) << emit;
+  }
+  Ended ended = attnc({"compile", "causal", "--target", "cpu", "--emit", "llvm"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("define"));
+}
+
+TEST(Compile, verifiesPasses) {
+  Ended ended = attnc({"compile", "causal", "--target", "cpu", "--emit", "red", "--verify-passes"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+}
+
+/// What needs NVRTC says so and ends with 4 where it is not there.
+bool hasNvrtc() {
+  auto doctor = attnc({"doctor", "--json"}).json();
+  for (const auto &finding : doctor.at("findings"))
+    if (finding.at("subject") == "nvrtc")
+      return finding.at("works");
+  return false;
+}
+
+TEST(Compile, writesPtxThatPtxasTakes) {
+  if (!hasNvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  TemporaryFolder folder;
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    std::string ptx = folder.file(std::string(target) + ".ptx");
+    Ended ended = attnc({"compile", "causal", "--target", target, "--emit", "ptx", "-o", ptx});
+    ASSERT_EQ(ended.exit, 0) << ended.err;
+    EXPECT_THAT(readText(ptx), HasSubstr(std::string(".target ") + target));
+    if (!std::filesystem::exists("/usr/local/cuda/bin/ptxas"))
+      GTEST_SKIP() << "no ptxas on this machine";
+    Ended assembled = runProgram("/usr/local/cuda/bin/ptxas",
+                                 {std::string("-arch=") + target, ptx, "-o", folder.file("c.cubin")});
+    EXPECT_EQ(assembled.exit, 0) << assembled.err;
+  }
+}
+
+TEST(Compile, sameSpecGivesTheSameProgram) {
+  if (!hasNvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  TemporaryFolder folder;
+  for (const char *file : {"a", "b"}) {
+    Ended ended = attnc({"compile", "alibi", "--target", "sm_80", "-o", folder.file(file)});
+    ASSERT_EQ(ended.exit, 0) << ended.err;
+  }
+  EXPECT_FALSE(readText(folder.file("a")).empty());
+  EXPECT_EQ(readText(folder.file("a")), readText(folder.file("b")));
+}
+
+} // namespace
+} // namespace attnc::e2e

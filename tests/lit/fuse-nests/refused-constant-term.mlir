@@ -1,0 +1,23 @@
+// A term that does not vary along the stream would be counted once and not once for each key:
+// another pass, and the note says so.
+//   p = softmax(j, s)
+//   o[i] = sum(j, p - 1)
+// RUN: %through-fuse-nests %s | FileCheck %s
+
+// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.notes = ["`o` needs another pass over j: `a term of the sum` does not vary along the stream"
+// CHECK-NOT:   red.nest
+
+attn.program @refused_constant_term dims [i, j] {
+  %s = attn.input "s" : <[i, j], f32> loc("s")
+  %s_0 = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32> loc("s")
+  %p = attn.softmax over [j] %s_0 : <[i, j], f32> -> <[i, j], f32> loc("p")
+  %0 = attn.map (%arg0 = %p : !attn.array<[i, j], f32>) -> !attn.array<[i, j], f32> {
+    %cst = arith.constant 1.000000e+00 : f32
+    %1 = attn.sub %arg0, %cst : f32
+    attn.yield %1 : f32
+  }
+  %o = attn.reduce add over [j] %0 : <[i, j], f32> -> <[i], f32> loc("o")
+  attn.output "o" [i] %o as f32 : <[i], f32> loc("o")
+}
