@@ -113,8 +113,8 @@ double largestSpace(attn::ProgramOp program, const std::map<std::string, int64_t
   double largest = 0;
   for (Operation &op : *program.getBodyBlock()) {
     llvm::SetVector<StringAttr> dims;
-    for (Value value : llvm::concat<Value>(llvm::to_vector(op.getOperands()),
-                                           llvm::to_vector(op.getResults())))
+    for (Value value :
+         llvm::concat<Value>(llvm::to_vector(op.getOperands()), llvm::to_vector(op.getResults())))
       dims.insert_range(dimsOf(value));
     double points = 1;
     for (StringAttr dim : dims)
@@ -147,8 +147,8 @@ std::string OutputCheck::why() const {
   std::string text = fmt::format("{} ({} inputs, seed {}): ", output, inputs, seed);
   if (compared.worst < 0)
     return text + "its shape is not the spec's";
-  text += fmt::format("[{}] is {:.9g} and should be {:.9g} +- {:.3g}; {} of {} elements fail", place,
-                      actual, expected, tolerance, compared.failures, compared.size);
+  text += fmt::format("[{}] is {:.9g} and should be {:.9g} +- {:.3g}; {} of {} elements fail",
+                      place, actual, expected, tolerance, compared.failures, compared.size);
   if (compared.mismatches)
     text += fmt::format(", {} of them NaN or infinite on one side only", compared.mismatches);
   if (unwritten)
@@ -187,10 +187,11 @@ evaluator::Array toArray(const HostTensor &tensor, const std::vector<std::string
   array.dims = dims;
   array.shape = tensor.shape;
   bool real = isFloat(tensor.dtype);
-  array.kind = real ? evaluator::ElementKind::Real
+  array.kind = real                        ? evaluator::ElementKind::Real
                : tensor.dtype == DType::U8 ? evaluator::ElementKind::Bool
                                            : evaluator::ElementKind::Whole;
   size_t size = dtypeSize(tensor.dtype);
+  (real ? array.value.reserve(tensor.elements()) : array.integer.reserve(tensor.elements()));
   for (int64_t i = 0; i < tensor.elements(); ++i) {
     double value = loadElement(tensor.dtype, tensor.data.data() + i * size);
     if (real)
@@ -282,9 +283,8 @@ Result<CheckReport> checkProgram(const Spec &spec, const Executor &executor,
       Result<RunResult> ran = executor.run(runRequest(executor.manifest(), *inputs));
       if (!ran)
         return ran.error();
-      Result<CheckReport> report =
-          checkOutputs(spec, *inputs, ran->outputs, evaluator::inputKindName(kind).str(),
-                       request.maxElements);
+      Result<CheckReport> report = checkOutputs(
+          spec, *inputs, ran->outputs, evaluator::inputKindName(kind).str(), request.maxElements);
       if (!report)
         return report.error();
       for (OutputCheck &check : report->outputs) {

@@ -24,13 +24,13 @@ struct CheckRequest {
 /// One output under one set of inputs.
 struct OutputCheck {
   std::string output;
-  std::string inputs;            ///< "random", "planted", ... or "given"
+  std::string inputs; ///< "random", "planted", ... or "given"
   uint64_t seed = 0;
   evaluator::Comparison compared;
-  double tolerance = 0;          ///< at the worst element
+  double tolerance = 0;            ///< at the worst element
   double expected = 0, actual = 0; ///< there
-  std::string place;             ///< of the worst element: "b=0, h=1, i=16, e=3"
-  int64_t unwritten = 0;         ///< elements that are still the poison that was there before
+  std::string place;               ///< of the worst element: "b=0, h=1, i=16, e=3"
+  int64_t unwritten = 0;           ///< elements that are still the poison that was there before
 
   bool ok() const { return compared.passed() && unwritten == 0; }
   /// One line: what differs, where, and how much.
@@ -59,9 +59,9 @@ Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &
                                  const std::map<std::string, HostTensor> &outputs,
                                  const std::string &label, double maxElements = 1 << 28);
 
-/// The indices of parallel dims at which the reference is evaluated; empty if it is evaluated whole.
-/// 66 of the largest dim that is never reduced, then 2 of further ones, until the largest array has
-/// no more than `maxElements` elements.
+/// The indices of parallel dims at which the reference is evaluated; empty if it is evaluated
+/// whole. 66 of the largest dim that is never reduced, then 2 of further ones, until the largest
+/// array has no more than `maxElements` elements.
 std::map<std::string, std::vector<int64_t>>
 chooseSamples(attn::ProgramOp program, const std::map<std::string, int64_t> &extents,
               double maxElements);

@@ -88,8 +88,8 @@ Result<BindRequest> CpuExecutor::allocate(const RunRequest &request, Memory &mem
     Result<std::vector<int64_t>> shape = shapeOf(output, *sizes);
     if (!shape)
       return shape.error();
-    size_t bytes = std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype),
-                                   std::multiplies<>());
+    size_t bytes =
+        std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype), std::multiplies<>());
     auto block = GuardedHostMemory::allocate(output.name, bytes);
     if (!block)
       return block.error();
@@ -152,7 +152,8 @@ Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
   result.milliseconds = median(std::move(times));
   for (const TensorDecl &output : manifest().outputs) {
     const GuardedHostMemory &block = memory.outputs.at(output.name);
-    result.outputs[output.name] = {output.dtype, bound->outputs.at(output.name).shape,
+    result.outputs[output.name] = {output.dtype,
+                                   bound->outputs.at(output.name).shape,
                                    {block.data(), block.data() + block.bytes()}};
   }
   return result;

@@ -51,8 +51,8 @@ Result<BindRequest> CudaExecutor::allocate(const RunRequest &request, Blocks &in
     Result<std::vector<int64_t>> shape = shapeOf(output, *sizes);
     if (!shape)
       return shape.error();
-    size_t bytes = std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype),
-                                   std::multiplies<>());
+    size_t bytes =
+        std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype), std::multiplies<>());
     auto block = GuardedDeviceMemory::allocate(*device, output.name, bytes);
     if (!block)
       return block.error();
@@ -135,8 +135,7 @@ Result<RunResult> CudaExecutor::run(const RunRequest &request) const {
 
 Result<std::unique_ptr<Executor>> makeCudaExecutor(const Compilation &compilation,
                                                    std::shared_ptr<const CudaDevice> device) {
-  Result<std::unique_ptr<LoadedProgram>> program =
-      LoadedProgram::load(device, compilation.program);
+  Result<std::unique_ptr<LoadedProgram>> program = LoadedProgram::load(device, compilation.program);
   if (!program)
     return program.error();
   return std::unique_ptr<Executor>(std::make_unique<CudaExecutor>(

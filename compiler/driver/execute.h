@@ -42,10 +42,10 @@ struct RunResult {
 
 /// Runs one compiled program. Safe to use from several threads.
 ///
-/// Tensors lie between guard zones, and inputs' guards, outputs and (on the processor) the workspace
-/// hold bytes 0xFF before a run, a NaN in every float type. So a read outside an input poisons the
-/// result, an element that no kernel stores stays a NaN, and a write outside an output is found and
-/// is an Internal error that names the tensor.
+/// Tensors lie between guard zones, and inputs' guards, outputs and (on the processor) the
+/// workspace hold bytes 0xFF before a run, a NaN in every float type. So a read outside an input
+/// poisons the result, an element that no kernel stores stays a NaN, and a write outside an output
+/// is found and is an Internal error that names the tensor.
 class Executor {
 public:
   virtual ~Executor() = default;

@@ -34,8 +34,8 @@ Status checkZones(const std::string &name, const std::byte *before, const std::b
 Result<GuardedHostMemory> GuardedHostMemory::allocate(const std::string &name, size_t bytes) {
   GuardedHostMemory result;
   size_t total = 2 * guardBytes + (bytes + alignment - 1) / alignment * alignment;
-  result.memory.reset(total < bytes ? nullptr
-                                    : static_cast<std::byte *>(std::aligned_alloc(alignment, total)));
+  result.memory.reset(
+      total < bytes ? nullptr : static_cast<std::byte *>(std::aligned_alloc(alignment, total)));
   if (!result.memory)
     return environmentError(fmt::format("there is no memory for '{}' ({} bytes)", name, bytes),
                             "use a smaller shape");

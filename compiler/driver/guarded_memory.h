@@ -11,7 +11,8 @@
 
 namespace attnc::driver {
 
-/// Bytes of a guard zone: more than a tile of rows of most tensors, and a multiple of any alignment.
+/// Bytes of a guard zone: more than a tile of rows of most tensors, and a multiple of any
+/// alignment.
 inline constexpr size_t guardBytes = 16384;
 /// Every byte of poisoned memory: a NaN in f16, bf16, f32 and f64, -1 in integers.
 inline constexpr unsigned char poisonByte = 0xFF;

@@ -39,8 +39,8 @@ static std::string checkShape(const StreamSchedule &s) {
     return llvm::formatv("stream_tile is {0}; it is a multiple of 16", s.streamTile);
   if (s.stages < 2 || s.stages > 8)
     return llvm::formatv("stages is {0}; it is 2 to 8", s.stages);
-  if (!(s.slack >= 0 && s.slack <= 16))
-    return llvm::formatv("slack is {0}; it is 0 to 16", s.slack);
+  if (!(s.slack >= 0 && s.slack <= kMaxSlack))
+    return llvm::formatv("slack is {0}; it is 0 to {1}", s.slack, kMaxSlack);
   if (s.minBlocks < 1 || s.minBlocks > 16)
     return llvm::formatv("min_blocks is {0}; it is 1 to 16", s.minBlocks);
   return "";

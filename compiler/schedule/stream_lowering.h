@@ -100,7 +100,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
   Value row0, warpRow, rowBegin; ///< i32: the block's, the warp's offset, their sum
   llvm::SmallVector<Value> indexValues;
-  Value firstTile, endTile;      ///< i32 numbers of the stream's tiles
+  Value firstTile, endTile;                          ///< i32 numbers of the stream's tiles
   llvm::DenseMap<mlir::Operation *, Value> resident; ///< shared tile of a row x inner read
   llvm::SmallVector<Value> rings, bases;             ///< of the streamed operands
 

@@ -1,10 +1,15 @@
 #include "compiler/schedule/stream_plan.h"
+#include "compiler/schedule/stream_schedule.h"
+#include "compiler/schedule/weight_range.h"
 #include "dialects/Attn/SpecLocation.h"
+#include <cmath>
 
 using namespace mlir;
 
 namespace attnc::schedule {
 namespace {
+
+constexpr double kLargestHalf = 65504;
 
 attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
 
@@ -164,9 +169,25 @@ private:
     for (auto [i, reference] : llvm::enumerate(result.references))
       if (fold.getReference() && reference.fold == fold.getReference().getDefiningOp())
         weight.reference = i;
+    if (state.streamed != -1 && result.streamed[state.streamed].element.isF16())
+      if (failed(checkHalfRange(fold, weight)))
+        return failure();
     state.weight = weightIndex(weight);
     result.states.push_back(state);
     return success();
+  }
+
+  // Weights are rounded to the type of what they weigh. An exponential stays below 2^slack; with
+  // other factors beside it, f16 holds the product only if they are proven to be small.
+  LogicalResult checkHalfRange(red::FoldOp fold, const Weight &weight) {
+    double bound = weight.reference == -1 ? 1 : std::exp2(kMaxSlack);
+    for (Value factor : weight.factors) {
+      std::optional<double> magnitude = magnitudeBound(factor);
+      bound = magnitude ? bound * *magnitude : kLargestHalf + 1;
+    }
+    if (bound <= kLargestHalf)
+      return success();
+    return refuse("the weights of " + nameOf(fold) + " may leave the range of f16");
   }
 
   int weightIndex(const Weight &weight) {

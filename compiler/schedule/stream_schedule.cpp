@@ -93,6 +93,9 @@ int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule
       columns += tile::paddedWidth(plan.streamed[state.streamed].cols,
                                    plan.streamed[state.streamed].element);
   columns += scoreFragments(plan) * schedule.streamTile;
+  // A split operand is twice as large as the fragment that it is made of.
+  if (llvm::any_of(plan.streamed, [](const OperandTile &o) { return o.element.isF32(); }))
+    columns += schedule.streamTile;
   return lanesRows * columns / 32;
 }
 

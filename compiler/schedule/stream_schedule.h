@@ -7,6 +7,10 @@
 
 namespace attnc::schedule {
 
+/// The most that a running maximum may lag, in powers of 2: weights stay below 2^8, which every
+/// 16-bit type holds with room for a factor beside them.
+inline constexpr double kMaxSlack = 8;
+
 /// How a stream nest is cut into tiles.
 struct StreamSchedule {
   int64_t rowTile = 64;    ///< rows of a block; a multiple of 16 * warps

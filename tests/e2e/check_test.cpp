@@ -11,7 +11,8 @@ namespace {
 using evaluator::Array;
 using evaluator::EvalInputs;
 
-/// The value, or the end of the test program: LLVM's cantFail checks in builds with assertions only.
+/// The value, or the end of the test program: LLVM's cantFail checks in builds with assertions
+/// only.
 template <typename T> T must(llvm::Expected<T> value) {
   if (!value)
     llvm::report_fatal_error(value.takeError());
@@ -27,8 +28,7 @@ struct Planted {
 Planted plant(const Spec &spec, const Extents &extents) {
   auto program = driver::programOf(spec);
   constexpr uint64_t seed = 1; // the one that the tests of the variants use
-  return {must(evaluator::makeInputs(program, extents, seed,
-                                               evaluator::InputKind::Planted)),
+  return {must(evaluator::makeInputs(program, extents, seed, evaluator::InputKind::Planted)),
           must(evaluator::plantedIndices(program, extents, seed)).at("j")};
 }
 

@@ -47,8 +47,8 @@ TEST(Doctor, saysWhatWorks) {
 }
 
 TEST(Run, softcapIsCorrectAtOddLengths) {
-  Ended ended = attnc({"run", "softcap", "--shape", "b=1,h=2,i=257,j=513", "--check", "--target",
-                       "cpu"});
+  Ended ended =
+      attnc({"run", "softcap", "--shape", "b=1,h=2,i=257,j=513", "--check", "--target", "cpu"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("bf16[b=1, h=2, i=257, e=64]"));
   EXPECT_THAT(ended.out, HasSubstr("ok"));
@@ -66,8 +66,8 @@ TEST(Run, jsonHasOutputsAndTheCheck) {
 TEST(Run, theSameSeedGivesTheSameOutputs) {
   TemporaryFolder folder;
   auto run = [&](const char *seed, const std::string &file) {
-    Ended ended = attnc({"run", "full", "--target", "cpu", "--seed", seed, "--output",
-                         "o=" + folder.file(file)});
+    Ended ended = attnc(
+        {"run", "full", "--target", "cpu", "--seed", seed, "--output", "o=" + folder.file(file)});
     EXPECT_EQ(ended.exit, 0) << ended.err;
     EXPECT_THAT(ended.err, HasSubstr("uint16"));
     return readText(folder.file(file));
@@ -97,10 +97,10 @@ TEST(Run, readsAndWritesArrays) {
   NpyArray v = ramp({2, 1, 1, 8}, 0.25);
   ASSERT_TRUE(writeNpy(ramp({2, 1, 5, 8}, 0.5), folder.file("q.npy")).ok());
   ASSERT_TRUE(writeNpy(v, folder.file("v.npy")).ok());
-  Ended ended = attnc({"run", "full", "--target", "cpu", "--set", "T=f32", "--set", "d=8", "--set",
-                       "e=8", "--input", "q=" + folder.file("q.npy"), "--input",
-                       "v=" + folder.file("v.npy"), "--output", "o=" + folder.file("o.npy"),
-                       "--check"});
+  Ended ended =
+      attnc({"run", "full", "--target", "cpu", "--set", "T=f32", "--set", "d=8", "--set", "e=8",
+             "--input", "q=" + folder.file("q.npy"), "--input", "v=" + folder.file("v.npy"),
+             "--output", "o=" + folder.file("o.npy"), "--check"});
   ASSERT_EQ(ended.exit, 0) << ended.err;
   auto o = readNpy(folder.file("o.npy"));
   ASSERT_TRUE(o.ok()) << o.error().text();
@@ -116,8 +116,8 @@ TEST(Run, readsAndWritesArrays) {
 TEST(Run, convertsF32ToTheTypeOfTheSpec) {
   TemporaryFolder folder;
   ASSERT_TRUE(writeNpy(ramp({1, 3, 5, 64}, 0.001), folder.file("q.npy")).ok());
-  Ended ended = attnc({"run", "full", "--target", "cpu", "--input", "q=" + folder.file("q.npy"),
-                       "--check"});
+  Ended ended =
+      attnc({"run", "full", "--target", "cpu", "--input", "q=" + folder.file("q.npy"), "--check"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("converted from f32 to bf16"));
 }
@@ -187,8 +187,8 @@ TEST(Compile, writesPtxThatPtxasTakes) {
     EXPECT_THAT(readText(ptx), HasSubstr(std::string(".target ") + target));
     if (!std::filesystem::exists("/usr/local/cuda/bin/ptxas"))
       GTEST_SKIP() << "no ptxas on this machine";
-    Ended assembled = runProgram("/usr/local/cuda/bin/ptxas",
-                                 {std::string("-arch=") + target, ptx, "-o", folder.file("c.cubin")});
+    Ended assembled = runProgram("/usr/local/cuda/bin/ptxas", {std::string("-arch=") + target, ptx,
+                                                               "-o", folder.file("c.cubin")});
     EXPECT_EQ(assembled.exit, 0) << assembled.err;
   }
 }

@@ -6,8 +6,8 @@
 
 namespace attnc::e2e {
 
-const std::vector<Lengths> lengthPairs = {{1, 17},   {17, 1},   {63, 64},   {64, 65},   {65, 127},
-                                          {127, 63}, {127, 129}, {129, 300}, {300, 129}, {1000, 300}};
+const std::vector<Lengths> lengthPairs = {{1, 17},    {17, 1},   {63, 64},    {64, 65},   {65, 127},
+                                          {127, 129}, {129, 63}, {300, 1000}, {1000, 300}};
 
 std::vector<std::string> specNames() {
   std::vector<std::string> names;
@@ -50,8 +50,8 @@ std::string Setting::name() const {
   return text;
 }
 
-Result<std::unique_ptr<driver::Executor>>
-makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device) {
+Result<std::unique_ptr<driver::Executor>> makeExecutor(const Spec &spec,
+                                                       std::shared_ptr<const CudaDevice> device) {
   std::unique_ptr<Nvrtc> nvrtc;
   driver::CompileOptions options;
   if (device) {

@@ -13,8 +13,8 @@ using Extents = std::map<std::string, int64_t>;
 /// The names of all specs of the library.
 std::vector<std::string> specNames();
 
-/// Numbers of queries and keys that meet every boundary of a tile of 16, 64 or 128 from both sides,
-/// each length once as either; never equal.
+/// Numbers of queries and keys on both sides of the boundaries of tiles of 16, 64 and 128: each
+/// length stands once for either, and the two are never equal.
 struct Lengths {
   int64_t queries, keys;
 };

@@ -43,8 +43,8 @@ std::map<std::string, int64_t> parseExtents(const std::string &option,
   for (const auto &[name, text] : parseAssignments(option, values)) {
     int64_t extent = 0;
     if (!parseWhole(text, extent))
-      throw Failure(Usage, fmt::format("{} {}={}: '{}' is not a 64-bit integer", option, name, text,
-                                       text));
+      throw Failure(
+          Usage, fmt::format("{} {}={}: '{}' is not a 64-bit integer", option, name, text, text));
     if (extent < 1)
       throw Failure(Usage, fmt::format("{} {}={}: an extent is at least 1", option, name, text));
     extents[name] = extent;

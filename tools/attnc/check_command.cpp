@@ -141,9 +141,10 @@ Command addCheckCommand(CLI::App &tool) {
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Also evaluate the program before and after each pass");
   app->add_flag("--json", arguments->json, "The table as JSON on stdout");
-  app->footer("Example: attnc check causal alibi my_variant.json --target cpu\n"
-              "Inputs are random, and random with one planted key that carries the weight.\n"
-              "An error is shown beside the tolerance that the evaluator derives for that element.");
+  app->footer(
+      "Example: attnc check causal alibi my_variant.json --target cpu\n"
+      "Inputs are random, and random with one planted key that carries the weight.\n"
+      "An error is shown beside the tolerance that the evaluator derives for that element.");
   return {app, [arguments] { return checkSpecs(*arguments); }};
 }
 

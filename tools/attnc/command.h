@@ -8,8 +8,8 @@
 
 namespace attnc::cli {
 
-/// A command line option set with what runs it. `run` is called once, after parsing; it returns Done
-/// or CheckFailed and throws Failure for everything else.
+/// A command line option set with what runs it. `run` is called once, after parsing; it returns
+/// Done or CheckFailed and throws Failure for everything else.
 struct Command {
   CLI::App *app;
   std::function<ExitCode()> run;

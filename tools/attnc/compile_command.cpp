@@ -35,10 +35,10 @@ struct Emit {
 };
 
 constexpr Emit emits[] = {
-    {"attn", Stage::Attn, Emit::Anywhere, false},  {"red", Stage::Red, Emit::Anywhere, false},
-    {"tile", Stage::Tile, Emit::Gpu, false},       {"cuda", Stage::Cuda, Emit::Gpu, false},
-    {"ptx", Stage::Cubin, Emit::Gpu, false},       {"cubin", Stage::Cubin, Emit::Gpu, true},
-    {"program", Stage::Cubin, Emit::Gpu, true},    {"llvm", Stage::Llvm, Emit::Cpu, false},
+    {"attn", Stage::Attn, Emit::Anywhere, false}, {"red", Stage::Red, Emit::Anywhere, false},
+    {"tile", Stage::Tile, Emit::Gpu, false},      {"cuda", Stage::Cuda, Emit::Gpu, false},
+    {"ptx", Stage::Cubin, Emit::Gpu, false},      {"cubin", Stage::Cubin, Emit::Gpu, true},
+    {"program", Stage::Cubin, Emit::Gpu, true},   {"llvm", Stage::Llvm, Emit::Cpu, false},
 };
 
 std::vector<std::string> emitNames() {
@@ -52,9 +52,9 @@ const Emit &findEmit(const std::string &name) {
   for (const Emit &emit : emits)
     if (emit.name == name)
       return emit;
-  throw Failure(Usage, fmt::format("--emit: there is no '{}'", name),
-                didYouMean(name, emitNames(),
-                           fmt::format("one of {}", fmt::join(emitNames(), ", "))));
+  throw Failure(
+      Usage, fmt::format("--emit: there is no '{}'", name),
+      didYouMean(name, emitNames(), fmt::format("one of {}", fmt::join(emitNames(), ", "))));
 }
 
 void checkEmit(const Emit &emit, const Target &target, const CompileArguments &arguments) {
@@ -65,8 +65,9 @@ void checkEmit(const Emit &emit, const Target &target, const CompileArguments &a
     throw Failure(Usage, fmt::format("the target {} has no '{}'", target.name, emit.name),
                   "add --target cpu");
   if (emit.binary && arguments.output.empty() && (arguments.json || stdoutIsTerminal()))
-    throw Failure(Usage, fmt::format("'{}' is binary and would go to {}", emit.name,
-                                     arguments.json ? "the JSON" : "the terminal"),
+    throw Failure(Usage,
+                  fmt::format("'{}' is binary and would go to {}", emit.name,
+                              arguments.json ? "the JSON" : "the terminal"),
                   fmt::format("add -o FILE{}", emit.binary && std::string(emit.name) == "program"
                                                    ? ", or choose --emit cuda, ptx, red ..."
                                                    : ""));
@@ -121,8 +122,7 @@ std::filesystem::path fileOf(const std::string &output, const Part &part, size_t
   std::filesystem::path path = output;
   if (count == 1)
     return path;
-  return path.replace_filename(path.stem().string() + "." + part.name +
-                               path.extension().string());
+  return path.replace_filename(path.stem().string() + "." + part.name + path.extension().string());
 }
 
 /// Writes the parts to files or to stdout; returns the files.
@@ -137,8 +137,8 @@ std::vector<std::string> write(const std::vector<Part> &parts, const Emit &emit,
     return files;
   }
   if (emit.binary && parts.size() > 1)
-    throw Failure(Usage, fmt::format("there are {} kernels: they do not fit in one stream",
-                                     parts.size()),
+    throw Failure(Usage,
+                  fmt::format("there are {} kernels: they do not fit in one stream", parts.size()),
                   "add -o FILE: each kernel gets a file of its own");
   if (!arguments.json)
     for (const Part &part : parts) {
@@ -219,9 +219,9 @@ Command addCompileCommand(CLI::App &tool) {
   CLI::App *app = tool.add_subcommand("compile", "Compile a spec and write one stage of it");
   app->add_option("SPEC", arguments->spec, specHelp)->required();
   app->add_option("-o,--out", arguments->output, "File to write; stdout without it");
-  app->add_option("--emit", arguments->emit,
-                  fmt::format("What to write: {}; program without it",
-                              fmt::join(emitNames(), ", ")));
+  app->add_option(
+      "--emit", arguments->emit,
+      fmt::format("What to write: {}; program without it", fmt::join(emitNames(), ", ")));
   app->add_option("--target", arguments->target, targetHelp);
   addRepeatable(*app, "--set", arguments->set, setHelp);
   app->add_option("--schedule", arguments->schedule, "JSON file with overrides of the schedule");

@@ -88,14 +88,15 @@ std::string conclusion(bool gpu, bool nvrtc) {
   if (nvrtc)
     return "compile works for all targets; run and check work with --target cpu.";
   if (gpu)
-    return "run and check work with --target cpu; for the GPU NVRTC is missing. compile works up to "
+    return "run and check work with --target cpu; for the GPU NVRTC is missing. compile works up "
+           "to "
            "--emit cuda.";
   return "run and check work with --target cpu; compile works up to --emit cuda.";
 }
 
 void printFinding(const Finding &finding) {
   bool colour = colourOnStdout();
-  std::string mark = !finding.works  ? "  "
+  std::string mark = !finding.works   ? "  "
                      : *finding.works ? styled("ok", Style::Green, colour)
                                       : styled("--", Style::Yellow, colour);
   print(fmt::format("{} {:<6} {}\n", mark, finding.subject, finding.text));

@@ -1,6 +1,6 @@
 // attnc explain: what the compiler made of a spec, and why.
-#include "tools/attnc/command.h"
 #include "tools/attnc/assignments.h"
+#include "tools/attnc/command.h"
 #include "tools/attnc/explain_text.h"
 #include "tools/attnc/schedule_file.h"
 #include "tools/attnc/shape.h"

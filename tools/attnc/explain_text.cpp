@@ -13,9 +13,7 @@ namespace {
 using driver::Compilation;
 using driver::NestReport;
 
-std::string bold(const std::string &text) {
-  return styled(text, Style::Bold, colourOnStdout());
-}
+std::string bold(const std::string &text) { return styled(text, Style::Bold, colourOnStdout()); }
 
 std::string line(const char *label, const std::string &text) {
   return fmt::format("    {:<12}{}\n", label, text);
@@ -79,10 +77,9 @@ std::string walkText(const NestReport &nest) {
 std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
   const KernelResources &used = *nest.resources;
   std::string text = fmt::format("{} registers a thread, ", used.registers);
-  text += used.spillStores || used.spillLoads
-              ? fmt::format("SPILLS {} bytes stored and {} loaded", used.spillStores,
-                            used.spillLoads)
-              : "no spills";
+  text += used.spillStores || used.spillLoads ? fmt::format("SPILLS {} bytes stored and {} loaded",
+                                                            used.spillStores, used.spillLoads)
+                                              : "no spills";
   if (const KernelDecl *kernel = manifest.findKernel(nest.kernel)) {
     Result<int64_t> dynamic = evaluateInteger(kernel->sharedBytes, Scope{});
     text += fmt::format(", {} of shared memory, {} threads a block",
@@ -172,12 +169,20 @@ std::string materialisedText(const Compilation &compilation,
 }
 
 nlohmann::ordered_json nestJson(const NestReport &nest) {
-  nlohmann::ordered_json json = {
-      {"kernel", nest.kernel},     {"form", nest.form},         {"why_generic", nest.whyGeneric},
-      {"grid", nest.grid},         {"row", nest.row},           {"stream", nest.stream},
-      {"inner", nest.inner},       {"states", nest.states},     {"notes", nest.notes},
-      {"skips_tiles", nest.skipsTiles}, {"domain", nest.domain}, {"schedule", nest.schedule},
-      {"stores", nest.stores},     {"intermediates", nest.intermediates}};
+  nlohmann::ordered_json json = {{"kernel", nest.kernel},
+                                 {"form", nest.form},
+                                 {"why_generic", nest.whyGeneric},
+                                 {"grid", nest.grid},
+                                 {"row", nest.row},
+                                 {"stream", nest.stream},
+                                 {"inner", nest.inner},
+                                 {"states", nest.states},
+                                 {"notes", nest.notes},
+                                 {"skips_tiles", nest.skipsTiles},
+                                 {"domain", nest.domain},
+                                 {"schedule", nest.schedule},
+                                 {"stores", nest.stores},
+                                 {"intermediates", nest.intermediates}};
   if (nest.resources)
     json["resources"] = {{"registers", nest.resources->registers},
                          {"spill_stores", nest.resources->spillStores},

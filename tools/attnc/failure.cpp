@@ -5,11 +5,9 @@
 
 namespace attnc::cli {
 
-namespace {
 const char *const reportLine =
     "this is a defect of attnc: please report it with the command line, the spec and the output of "
     "`attnc doctor`";
-}
 
 Failure::Failure(ExitCode code, std::string message, std::string remedy)
     : std::runtime_error(std::move(message)), exitCode(code), remedy(std::move(remedy)) {}

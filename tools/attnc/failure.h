@@ -11,7 +11,17 @@
 namespace attnc::cli {
 
 /// What scripts rely on.
-enum ExitCode { Done = 0, CheckFailed = 1, Usage = 2, SpecErrors = 3, Environment = 4, Internal = 5 };
+enum ExitCode {
+  Done = 0,
+  CheckFailed = 1,
+  Usage = 2,
+  SpecErrors = 3,
+  Environment = 4,
+  Internal = 5
+};
+
+/// How to report a defect of ours.
+extern const char *const reportLine;
 
 /// Ends a command: thrown inside this tool only, and caught by main, which prints it.
 class Failure : public std::runtime_error {

@@ -3,10 +3,13 @@
 #include "tools/attnc/command.h"
 #include "tools/attnc/terminal.h"
 
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
 #include <algorithm>
-#include <csignal>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <new>
+#include <unistd.h>
 
 using namespace attnc;
 using namespace attnc::cli;
@@ -21,8 +24,26 @@ bool wantsJson(int argc, char **argv) {
 ExitCode report(const Failure &failure, bool json) {
   failure.print(colourOnStderr());
   if (json)
-    printJson(failure.toJson());
+    try {
+      printJson(failure.toJson());
+    } catch (const Failure &) { // stdout is gone; the failure has been told on stderr
+    }
   return failure.code();
+}
+
+/// LLVM gives up: it would end with 1, which means that a check failed.
+void endInternally(void *, const char *reason, bool) {
+  Failure(Internal, fmt::format("LLVM: {}", reason)).print(colourOnStderr());
+  std::_Exit(Internal);
+}
+
+/// A crash. Only what is safe in a signal handler is done.
+void endCrashed(void *) {
+  constexpr std::string_view text = "error: attnc crashed\n  ";
+  for (std::string_view part : {text, std::string_view(reportLine), std::string_view("\n")})
+    if (write(STDERR_FILENO, part.data(), part.size()) < 0)
+      break;
+  _exit(Internal);
 }
 
 /// A first argument that is no command, with the nearest one.
@@ -33,9 +54,9 @@ void checkCommandName(int argc, char **argv, const std::vector<Command> &command
   for (const Command &command : commands)
     names.push_back(command.app->get_name());
   if (std::find(names.begin(), names.end(), argv[1]) == names.end())
-    throw Failure(Usage, fmt::format("there is no command '{}'", argv[1]),
-                  didYouMean(argv[1], names,
-                             fmt::format("the commands are {}", fmt::join(names, ", "))));
+    throw Failure(
+        Usage, fmt::format("there is no command '{}'", argv[1]),
+        didYouMean(argv[1], names, fmt::format("the commands are {}", fmt::join(names, ", "))));
 }
 
 ExitCode dispatch(CLI::App &tool, const std::vector<Command> &commands, int argc, char **argv) {
@@ -63,10 +84,12 @@ ExitCode dispatch(CLI::App &tool, const std::vector<Command> &commands, int argc
 } // namespace
 
 int main(int argc, char **argv) {
-  std::signal(SIGPIPE, SIG_IGN); // `attnc explain ... | head`: the write fails, and we end
+  llvm::install_fatal_error_handler(endInternally);
+  llvm::sys::AddSignalHandler(endCrashed, nullptr);
   bool json = wantsJson(argc, argv);
   try {
-    CLI::App tool("attnc compiles attention variants, written as mathematics, to fused kernels", "attnc");
+    CLI::App tool("attnc compiles attention variants, written as mathematics, to fused kernels",
+                  "attnc");
     tool.set_version_flag("--version", std::string("attnc ") + ATTNC_VERSION);
     tool.footer("Example: attnc check causal --target cpu\n"
                 "Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 the spec has errors,\n"

@@ -58,9 +58,9 @@ std::map<std::string, HostTensor> readInputs(const Manifest &manifest,
   std::map<std::string, HostTensor> tensors;
   for (const auto &[name, path] : files) {
     if (!llvm::is_contained(names, name))
-      throw Failure(Usage, fmt::format("--input: the spec has no input '{}'", name),
-                    didYouMean(name, names,
-                               fmt::format("its inputs are {}", fmt::join(names, ", "))));
+      throw Failure(
+          Usage, fmt::format("--input: the spec has no input '{}'", name),
+          didYouMean(name, names, fmt::format("its inputs are {}", fmt::join(names, ", "))));
     tensors[name] = readTensor(name, path, manifest.findTensor(name)->dtype);
   }
   return tensors;
@@ -72,9 +72,9 @@ void checkOutputNames(const Manifest &manifest, const std::map<std::string, std:
     names.push_back(output.name);
   for (const auto &[name, path] : files)
     if (!llvm::is_contained(names, name))
-      throw Failure(Usage, fmt::format("--output: the spec has no output '{}'", name),
-                    didYouMean(name, names,
-                               fmt::format("its outputs are {}", fmt::join(names, ", "))));
+      throw Failure(
+          Usage, fmt::format("--output: the spec has no output '{}'", name),
+          didYouMean(name, names, fmt::format("its outputs are {}", fmt::join(names, ", "))));
 }
 
 /// One run; with --time also the median of enough runs for about half a second.
@@ -84,16 +84,21 @@ driver::RunResult runTimed(const driver::Executor &executor, driver::RunRequest 
   if (!time)
     return first;
   request.warmup = 2;
-  request.repeat = static_cast<unsigned>(
-      std::clamp(500 / std::max(first.milliseconds, 1e-3), 3.0, 200.0));
+  request.repeat =
+      static_cast<unsigned>(std::clamp(500 / std::max(first.milliseconds, 1e-3), 3.0, 200.0));
   return orFail(executor.run(request));
 }
 
 nlohmann::ordered_json outputJson(const std::string &name, const HostTensor &tensor) {
   Digest digest = digestOf(tensor);
-  return {{"name", name},        {"dtype", dtypeName(tensor.dtype)}, {"shape", tensor.shape},
-          {"min", digest.min},   {"max", digest.max},                {"mean", digest.mean},
-          {"finite", digest.finite}, {"elements", digest.elements}};
+  return {{"name", name},
+          {"dtype", dtypeName(tensor.dtype)},
+          {"shape", tensor.shape},
+          {"min", digest.min},
+          {"max", digest.max},
+          {"mean", digest.mean},
+          {"finite", digest.finite},
+          {"elements", digest.elements}};
 }
 
 void printOutput(const TensorDecl &output, const HostTensor &tensor) {
@@ -104,8 +109,7 @@ void printOutput(const TensorDecl &output, const HostTensor &tensor) {
   print(fmt::format("{:<8} {}[{}]  min {:.4g}  max {:.4g}  mean {:.4g}", output.name,
                     dtypeName(output.dtype), shape, digest.min, digest.max, digest.mean));
   if (digest.finite < digest.elements)
-    print(fmt::format("  ({} of {} not finite)", digest.elements - digest.finite,
-                      digest.elements));
+    print(fmt::format("  ({} of {} not finite)", digest.elements - digest.finite, digest.elements));
   print("\n");
 }
 
@@ -118,8 +122,8 @@ struct Ran {
 
 void printRan(const Ran &ran, const Prepared &prepared, bool time) {
   const driver::Compilation &compilation = prepared.compilation;
-  print(fmt::format("{} on {}: {}\n", compilation.name, compilation.target,
-                    shapeText(ran.extents)));
+  print(
+      fmt::format("{} on {}: {}\n", compilation.name, compilation.target, shapeText(ran.extents)));
   for (const TensorDecl &output : prepared.executor->manifest().outputs)
     printOutput(output, ran.result.outputs.at(output.name));
   print(fmt::format("{:.3f} ms{}, compiled in {:.2f} s\n", ran.result.milliseconds,
@@ -128,19 +132,16 @@ void printRan(const Ran &ran, const Prepared &prepared, bool time) {
     return;
   size_t width = std::max<size_t>(compilation.name.size(), 4);
   print("\n" + checkHead(width) +
-        checkRows(compilation.name, width, compilation.target, *ran.check) +
-        whyFailed(*ran.check));
+        checkRows(compilation.name, width, compilation.target, *ran.check) + whyFailed(*ran.check));
   if (std::string sampling = samplingText(*ran.check); !sampling.empty())
     print(sampling + "\n");
 }
 
 void printRanJson(const Ran &ran, const Prepared &prepared) {
-  nlohmann::ordered_json json = {{"ok", !ran.check || ran.check->ok()},
-                                 {"spec", prepared.compilation.name},
-                                 {"target", prepared.compilation.target},
-                                 {"shape", ran.extents},
-                                 {"milliseconds", ran.result.milliseconds},
-                                 {"compile_seconds", prepared.compilation.seconds}};
+  nlohmann::ordered_json json = {
+      {"ok", !ran.check || ran.check->ok()},     {"spec", prepared.compilation.name},
+      {"target", prepared.compilation.target},   {"shape", ran.extents},
+      {"milliseconds", ran.result.milliseconds}, {"compile_seconds", prepared.compilation.seconds}};
   for (const auto &[name, tensor] : ran.result.outputs)
     json["outputs"].push_back(outputJson(name, tensor));
   if (ran.check)
@@ -181,8 +182,8 @@ ExitCode runSpec(const RunArguments &arguments) {
 
   {
     Progress progress("running " + loaded.spec->name + " on " + target.name);
-    ran.result = runTimed(*prepared.executor, driver::runRequest(manifest, *inputs),
-                          arguments.time);
+    ran.result =
+        runTimed(*prepared.executor, driver::runRequest(manifest, *inputs), arguments.time);
     if (arguments.check)
       ran.check = orFail(driver::checkOutputs(*loaded.spec, *inputs, ran.result.outputs,
                                               given.empty() ? "random" : "given"));
@@ -209,7 +210,8 @@ Command addRunCommand(CLI::App &tool) {
   addRepeatable(*app, "--param", arguments->param, "Params, e.g. --param scale=0.1");
   addRepeatable(*app, "--input", arguments->input,
                 "Inputs from .npy files, e.g. --input q=q.npy; the others are random");
-  addRepeatable(*app, "--output", arguments->output, "Outputs to .npy files, e.g. --output o=o.npy");
+  addRepeatable(*app, "--output", arguments->output,
+                "Outputs to .npy files, e.g. --output o=o.npy");
   app->add_option("--seed", arguments->seed, "Seed of random inputs; 1 without it");
   app->add_option("--schedule", arguments->schedule, "JSON file with overrides of the schedule");
   app->add_flag("--check", arguments->check, "Compare every output with the float64 evaluator");

@@ -49,8 +49,8 @@ public:
       throw Failure(Usage, fmt::format("--shape: the spec has no dim '{}'", dim),
                     didYouMean(dim, names, fmt::format("its dims are {}", fmt::join(names, ", "))));
     if (statics.contains(dim) && statics[dim] != extent)
-      throw Failure(Usage, fmt::format("--shape: dim '{}' is static, {} in the spec", dim,
-                                       statics[dim]),
+      throw Failure(Usage,
+                    fmt::format("--shape: dim '{}' is static, {} in the spec", dim, statics[dim]),
                     fmt::format("compile it for another extent with --set {}={}", dim, extent));
     add(dim, extent, "--shape");
   }
@@ -61,9 +61,10 @@ public:
         continue;
       auto found = reference.find(dim);
       if (found == reference.end())
-        throw Failure(Usage, fmt::format("dim '{}' has no extent: the spec's reference shape does "
-                                         "not give one",
-                                         dim),
+        throw Failure(Usage,
+                      fmt::format("dim '{}' has no extent: the spec's reference shape does "
+                                  "not give one",
+                                  dim),
                       fmt::format("add --shape {}=...", dim));
       extents.insert(*found);
     }
@@ -74,8 +75,9 @@ private:
   void add(const std::string &dim, int64_t extent, const std::string &who) {
     if (auto fixed = statics.find(dim); fixed != statics.end()) {
       if (fixed->second != extent)
-        throw Failure(Usage, fmt::format("{} gives dim '{}' the extent {}; the spec says {}", who,
-                                         dim, extent, fixed->second),
+        throw Failure(Usage,
+                      fmt::format("{} gives dim '{}' the extent {}; the spec says {}", who, dim,
+                                  extent, fixed->second),
                       fmt::format("compile it for another extent with --set {}={}", dim, extent));
       return;
     }
@@ -130,9 +132,9 @@ void checkParams(const Spec &spec, const std::map<std::string, double> &params) 
     if (!llvm::is_contained(names, name))
       throw Failure(Usage, fmt::format("--param: the spec has no param '{}'", name),
                     didYouMean(name, names,
-                               names.empty() ? std::string("it has none")
-                                             : fmt::format("its params are {}",
-                                                           fmt::join(names, ", "))));
+                               names.empty()
+                                   ? std::string("it has none")
+                                   : fmt::format("its params are {}", fmt::join(names, ", "))));
 }
 
 std::string shapeText(const std::map<std::string, int64_t> &extents) {

@@ -51,10 +51,10 @@ Failure noSuchSpec(const std::string &argument) {
   for (const LibrarySpec &spec : library())
     names.push_back(spec.name);
   std::string stem = fs::path(argument).stem().string();
-  return Failure(Usage,
-                 fmt::format("there is no file '{}', and no spec of that name in the library",
-                             argument),
-                 didYouMean(stem, names, "`attnc list` shows the library"));
+  return Failure(
+      Usage,
+      fmt::format("there is no file '{}', and no spec of that name in the library", argument),
+      didYouMean(stem, names, "`attnc list` shows the library"));
 }
 
 SourceText find(const std::string &argument) {
@@ -102,8 +102,8 @@ LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> 
   return loaded;
 }
 
-CLI::Option *addRepeatable(CLI::App &app, const std::string &name,
-                           std::vector<std::string> &values, const std::string &help) {
+CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,
+                           const std::string &help) {
   return app.add_option(name, values, help)->allow_extra_args(false);
 }
 

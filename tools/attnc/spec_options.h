@@ -18,13 +18,13 @@ struct LoadedSpec {
 };
 
 /// Reads and checks a spec: a .json file, a .mlir file with one attn.program, "-" for stdin, or the
-/// name of a spec of the library. `set` holds assignments of --set. Warnings go to stderr. Failures:
-/// Usage where there is no such file, Environment where it may not be read, SpecErrors.
+/// name of a spec of the library. `set` holds assignments of --set. Warnings go to stderr.
+/// Failures: Usage where there is no such file, Environment where it may not be read, SpecErrors.
 LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> &set);
 
 /// An option that may be given several times, with one value each.
-CLI::Option *addRepeatable(CLI::App &app, const std::string &name,
-                           std::vector<std::string> &values, const std::string &help);
+CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,
+                           const std::string &help);
 
 /// The help of the argument SPEC and of --set.
 extern const char *const specHelp;

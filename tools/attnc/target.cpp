@@ -51,8 +51,7 @@ std::shared_ptr<const CudaDevice> openDevice() {
 Failure noDevice(const std::string &target) {
   Result<int> count = cudaDeviceCount();
   std::string why = !count ? count.error().message : "there is none";
-  return Failure(Environment,
-                 fmt::format("the target {} needs a GPU to run: {}", target, why),
+  return Failure(Environment, fmt::format("the target {} needs a GPU to run: {}", target, why),
                  "use --target cpu, or see `attnc doctor`; `attnc compile` needs no GPU");
 }
 
@@ -74,9 +73,9 @@ Target chooseTarget(const std::string &asked) {
     return {"cpu", nullptr};
   std::vector<std::string> known = targets();
   if (!asked.empty() && std::find(known.begin(), known.end(), asked) == known.end())
-    throw Failure(Usage, fmt::format("there is no target '{}'", asked),
-                  didYouMean(asked, known,
-                             fmt::format("the targets are {}", fmt::join(known, ", "))));
+    throw Failure(
+        Usage, fmt::format("there is no target '{}'", asked),
+        didYouMean(asked, known, fmt::format("the targets are {}", fmt::join(known, ", "))));
   std::shared_ptr<const CudaDevice> device = openDevice();
   if (asked.empty() || asked == "native")
     return device ? Target{targetOf(device->properties()), device} : Target{"cpu", nullptr};

@@ -18,8 +18,8 @@ driver::HostTensor convert(const std::string &input, const NpyArray &array, DTyp
     double value = loadElement(array.dtype, array.data.data() + i * from);
     storeElement(dtype, value, tensor.data.data() + i * to);
     if (!isFloat(dtype) && loadElement(dtype, tensor.data.data() + i * to) != value)
-      throw Failure(Usage, fmt::format("--input {}: {} does not fit in {}", input, value,
-                                       dtypeName(dtype)));
+      throw Failure(
+          Usage, fmt::format("--input {}: {} does not fit in {}", input, value, dtypeName(dtype)));
   }
   return tensor;
 }

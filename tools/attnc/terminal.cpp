@@ -25,11 +25,16 @@ bool takesColour(int descriptor) {
 
 const char *codeOf(Style style) {
   switch (style) {
-  case Style::Bold: return "1";
-  case Style::Red: return "1;31";
-  case Style::Green: return "32";
-  case Style::Yellow: return "33";
-  case Style::Dim: return "2";
+  case Style::Bold:
+    return "1";
+  case Style::Red:
+    return "1;31";
+  case Style::Green:
+    return "32";
+  case Style::Yellow:
+    return "33";
+  case Style::Dim:
+    return "2";
   }
   return "0";
 }
