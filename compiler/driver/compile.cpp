@@ -158,24 +158,30 @@ private:
 
   Status scheduleNests() {
     Clock::time_point start = Clock::now();
-    Result<nlohmann::json> overrides = mergedOverrides();
-    if (!overrides)
-      return overrides.error();
-    if (Status status = schedule::chooseSchedules(program, options.target, *overrides); !status)
+    Result<nlohmann::json> merged = mergedOverrides();
+    if (!merged)
+      return merged.error();
+    overrides = std::move(*merged);
+    if (Status status = schedule::chooseSchedules(program, options.target, overrides); !status)
       return status;
     result.passes.push_back({"choose-schedule",
                              "a form and tile sizes for each nest, for " + options.target,
                              options.keepIr ? printIr(*module) : "", secondsSince(start)});
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
-      DictionaryAttr attribute = nest.getScheduleAttr();
-      report.form = attribute.getAs<StringAttr>("form").getValue().str();
-      llvm::raw_string_ostream(report.schedule) << attribute;
+      reportSchedule(nest, report);
       if (report.form == "generic" && schedule::canLowerStream(nest, report.whyGeneric))
         report.whyGeneric = "no tile of the stream form fits " + options.target +
                             ", or the schedule asks for this form";
     }
     return {};
+  }
+
+  static void reportSchedule(red::NestOp nest, NestReport &report) {
+    DictionaryAttr attribute = nest.getScheduleAttr();
+    report.form = attribute.getAs<StringAttr>("form").getValue().str();
+    report.schedule.clear();
+    llvm::raw_string_ostream(report.schedule) << attribute;
   }
 
   // What the caller says comes before what the spec hints at.
@@ -194,31 +200,62 @@ private:
   }
 
   Status compileForGpu() {
-    Clock::time_point start = Clock::now();
-    OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-    std::vector<tile::KernelOp> kernels;
-    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
-      FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nest, builder);
-      if (failed(kernel) || failed(verify(*kernel)))
-        return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
-      kernels.push_back(*kernel);
-    }
-    for (tile::KernelOp kernel : kernels)
-      result.tile += printIr(kernel) + "\n";
-    result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
-                             options.keepIr ? result.tile : "", secondsSince(start)});
+    const schedule::Machine *machine = schedule::findMachine(options.target);
     std::vector<KernelShape> shapes;
-    for (tile::KernelOp kernel : kernels) {
-      Result<KernelShape> shape = shapeOf(kernel);
-      if (!shape)
-        return shape.error();
-      shapes.push_back(*shape);
+    std::vector<red::NestOp> nests;
+    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
+      nests.push_back(nest);
+    for (auto [nest, report] : llvm::zip(nests, result.nests)) {
+      Status status = compileNest(nest, report, shapes);
+      while (status && spills(report) && !hasTileOverrides() &&
+             schedule::chooseSmallerSchedule(nest, *machine)) {
+        shapes.pop_back();
+        reportSchedule(nest, report);
+        status = compileNest(nest, report, shapes);
+      }
+      if (!status)
+        return status;
+      result.tile += report.tile + "\n";
     }
+    result.red = printIr(program);
+    result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
+                             options.keepIr ? result.tile : "", 0});
+    return finishProgram(shapes);
+  }
+
+  static bool spills(const NestReport &report) {
+    return report.resources && (report.resources->spillStores || report.resources->spillLoads);
+  }
+
+  // What somebody has chosen is not changed behind their back.
+  bool hasTileOverrides() const { return !overrides.empty(); }
+
+  Status compileNest(red::NestOp nest, NestReport &report, std::vector<KernelShape> &shapes) {
+    OwningOpRef<ModuleOp> kernels = ModuleOp::create(nest.getLoc());
+    OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
+    FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nest, builder);
+    if (failed(kernel) || failed(verify(*kernel)))
+      return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
+    report.tile = printIr(*kernel);
+    Result<KernelShape> shape = shapeOf(*kernel);
+    if (!shape)
+      return shape.error();
+    shapes.push_back(*shape);
+    return generateCode(*kernel, report);
+  }
+
+  Status finishProgram(ArrayRef<KernelShape> shapes) {
     if (Status status = makeManifest(shapes); !status)
       return status;
-    for (auto [kernel, report] : llvm::zip(kernels, result.nests))
-      if (Status status = generateCode(kernel, report); !status)
-        return status;
+    for (auto [decl, report] : llvm::zip(result.program.manifest.kernels, result.nests)) {
+      decl.resources = report.resources;
+      if (!report.source.empty())
+        result.program.sources.push_back({report.kernel + ".cu", report.source});
+      if (report.cubin.empty())
+        continue;
+      result.program.images.push_back({ImageKind::Cubin, report.kernel, std::move(report.cubin)});
+      result.program.images.push_back({ImageKind::Ptx, report.kernel, std::move(report.ptx)});
+    }
     return {};
   }
 
@@ -256,7 +293,6 @@ private:
     if (failed(source))
       return internalError("CUDA C++ cannot be written: " + errors.str(), "report this with the spec");
     report.source = *source;
-    result.program.sources.push_back({report.kernel + ".cu", *source});
     return reaches(Stage::Cubin) ? compileCuda(report) : Status{};
   }
 
@@ -270,7 +306,8 @@ private:
     for (auto [name, text] : device::files())
       request.headers["attnc/" + std::string(name)] = std::string(text);
     request.architecture = options.target;
-    request.options = {"-default-device"}; // constexpr functions of the device headers
+    // NVRTC's own cache leaves out ptxas's report, and with it the spills.
+    request.options = {"--no-cache"};
     Result<NvrtcOutput> output = options.nvrtc->compile(request);
     if (!output)
       return output.error();
@@ -279,11 +316,8 @@ private:
     for (const KernelReport &kernel : output->kernels)
       if (kernel.symbol == report.kernel)
         report.resources = kernel.resources;
-    for (KernelDecl &decl : result.program.manifest.kernels)
-      if (decl.name == report.kernel)
-        decl.resources = report.resources;
-    result.program.images.push_back({ImageKind::Cubin, report.kernel, std::move(output->cubin)});
-    result.program.images.push_back({ImageKind::Ptx, report.kernel, std::move(output->ptx)});
+    report.cubin = std::move(output->cubin);
+    report.ptx = std::move(output->ptx);
     return {};
   }
 
@@ -292,6 +326,7 @@ private:
   OwningOpRef<ModuleOp> module;
   attn::ProgramOp program;
   ReportedErrors errors;
+  nlohmann::json overrides; // of the schedule
   Compilation result;
 };
 

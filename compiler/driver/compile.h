@@ -50,7 +50,9 @@ struct NestReport {
   std::string schedule;            ///< as printed in the IR
   std::vector<std::string> stores; ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
+  std::string tile;                ///< the kernel in the tile dialect; empty on the cpu
   std::string source;              ///< CUDA C++; empty on the cpu
+  std::string ptx, cubin;          ///< moved to Compilation::program when all nests are compiled
   std::optional<KernelResources> resources;
   std::vector<std::string> ptxasNotes;
 };

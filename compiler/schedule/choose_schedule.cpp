@@ -120,6 +120,24 @@ std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
   return why;
 }
 
+bool chooseSmallerSchedule(red::NestOp nest, const Machine &machine) {
+  std::string why;
+  FailureOr<StreamPlan> plan = planStream(nest, why);
+  DictionaryAttr current = nest.getScheduleAttr();
+  if (failed(plan) || !current)
+    return false;
+  auto position = llvm::find_if(kCandidates, [&](const StreamSchedule &candidate) {
+    return candidate.toAttr(nest.getContext()) == current;
+  });
+  for (; position != std::end(kCandidates); ++position)
+    if (position->toAttr(nest.getContext()) != current &&
+        checkSchedule(nest, *plan, *position, machine).empty()) {
+      nest.setScheduleAttr(position->toAttr(nest.getContext()));
+      return true;
+    }
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // What the user says
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,10 @@ namespace attnc::schedule {
 /// generic form. Returns why it is the generic one, or "".
 std::string chooseSchedule(red::NestOp nest, const Machine &machine);
 
+/// Sets the next smaller schedule of the stream form that fits, for a kernel that turned out to
+/// spill; false if there is none, or if the nest has another form.
+bool chooseSmallerSchedule(red::NestOp nest, const Machine &machine);
+
 /// Changes the nest's schedule, which chooseSchedule has set, by the keys of a JSON object:
 /// `{"row_tile": 64, "stream_tile": 32, "warps": 4, "stages": 2, "slack": 8, "min_blocks": 1}` for
 /// the stream form, `{"form": "generic", "threads": 256}` for the generic one. Keys that it does

@@ -1,4 +1,4 @@
-// Every spec of the library on the processor, against the float64 evaluator.
+// Every spec of the library, and specs beyond it, on the processor, against the float64 evaluator.
 #include "tests/e2e/variant.h"
 
 namespace attnc::e2e {
@@ -15,7 +15,9 @@ TEST_P(CpuVariant, isCorrectAtAllLengths) {
     expectCorrect(*spec, **executor, spec.extents(lengths));
 }
 
-TEST_P(CpuVariant, isCorrectOnAdversarialInputs) {
+class CpuAdversarial : public testing::TestWithParam<std::string> {};
+
+TEST_P(CpuAdversarial, isCorrect) {
   LoadedSpec spec(GetParam());
   ASSERT_TRUE(spec);
   auto executor = makeExecutor(*spec);
@@ -24,7 +26,11 @@ TEST_P(CpuVariant, isCorrectOnAdversarialInputs) {
     expectCorrectOnAdversarialInputs(*spec, **executor, spec.extents(lengths));
 }
 
+INSTANTIATE_TEST_SUITE_P(All, CpuAdversarial, testing::ValuesIn(specNamesForLargeLogits()),
+                         [](const auto &info) { return info.param; });
 INSTANTIATE_TEST_SUITE_P(Library, CpuVariant, testing::ValuesIn(specNames()),
+                         [](const auto &info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Further, CpuVariant, testing::ValuesIn(furtherSpecNames()),
                          [](const auto &info) { return info.param; });
 
 class CpuSetting : public testing::TestWithParam<Setting> {};

@@ -13,6 +13,14 @@ using Extents = std::map<std::string, int64_t>;
 /// The names of all specs of the library.
 std::vector<std::string> specNames();
 
+/// The names of the specs in tests/e2e/specs: what the library does not have, so that the compiler
+/// is shown to follow rules and not the library.
+std::vector<std::string> furtherSpecNames();
+
+/// Those of both sets whose formula stays in f32's range where logits are large. Exponentials
+/// without a maximum under them do not: f32 overflows, as written.
+std::vector<std::string> specNamesForLargeLogits();
+
 /// Numbers of queries and keys on both sides of the boundaries of tiles of 16, 64 and 128: each
 /// length stands once for either, and the two are never equal.
 struct Lengths {
@@ -20,7 +28,8 @@ struct Lengths {
 };
 extern const std::vector<Lengths> lengthPairs;
 
-/// A checked spec. Adds a test failure and is empty if it has errors.
+/// A checked spec of the library or of tests/e2e/specs. Adds a test failure and is empty if it has
+/// errors.
 class LoadedSpec {
 public:
   explicit LoadedSpec(const std::string &name, const std::map<std::string, std::string> &set = {});

@@ -69,8 +69,7 @@ std::string walkText(const NestReport &nest) {
   if (!nest.row.empty())
     text += fmt::format(" for each tile of rows of {}", fmt::join(nest.row, ", "));
   if (!nest.grid.empty())
-    text += fmt::format("{} every ({}) in parallel", nest.row.empty() ? ", " : ",",
-                        fmt::join(nest.grid, ", "));
+    text += fmt::format(", every ({}) in parallel", fmt::join(nest.grid, ", "));
   return text;
 }
 

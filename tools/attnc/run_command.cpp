@@ -10,7 +10,9 @@
 #include "tools/attnc/spec_options.h"
 #include "tools/attnc/tensor_files.h"
 #include "tools/attnc/terminal.h"
+#include "tools/attnc/timing_turn.h"
 
+#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -80,6 +82,9 @@ void checkOutputNames(const Manifest &manifest, const std::map<std::string, std:
 /// One run; with --time also the median of enough runs for about half a second.
 driver::RunResult runTimed(const driver::Executor &executor, driver::RunRequest request,
                            bool time) {
+  std::optional<TimingTurn> turn;
+  if (time)
+    turn.emplace();
   driver::RunResult first = orFail(executor.run(request));
   if (!time)
     return first;
@@ -115,6 +120,7 @@ void printOutput(const TensorDecl &output, const HostTensor &tensor) {
 
 /// A run with everything that it was made from.
 struct Ran {
+  double readySeconds = 0; ///< from the text of the spec to loaded kernels
   std::map<std::string, int64_t> extents;
   driver::RunResult result;
   std::optional<driver::CheckReport> check;
@@ -141,7 +147,8 @@ void printRanJson(const Ran &ran, const Prepared &prepared) {
   nlohmann::ordered_json json = {
       {"ok", !ran.check || ran.check->ok()},     {"spec", prepared.compilation.name},
       {"target", prepared.compilation.target},   {"shape", ran.extents},
-      {"milliseconds", ran.result.milliseconds}, {"compile_seconds", prepared.compilation.seconds}};
+      {"milliseconds", ran.result.milliseconds}, {"compile_seconds", prepared.compilation.seconds},
+      {"ready_seconds", ran.readySeconds}};
   for (const auto &[name, tensor] : ran.result.outputs)
     json["outputs"].push_back(outputJson(name, tensor));
   if (ran.check)
@@ -156,6 +163,7 @@ ExitCode runSpec(const RunArguments &arguments) {
   auto params = parseNumbers("--param", arguments.param);
   nlohmann::json schedule = readSchedule(arguments.schedule);
   Target target = chooseRunnableTarget(arguments.target);
+  auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
   checkParams(*loaded.spec, params);
 
@@ -163,6 +171,9 @@ ExitCode runSpec(const RunArguments &arguments) {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
     return prepare(*loaded.spec, target, schedule, arguments.verifyPasses);
   }();
+  Ran ran;
+  ran.readySeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const Manifest &manifest = prepared.executor->manifest();
   checkOutputNames(manifest, outputFiles);
   auto given = readInputs(manifest, inputFiles);
@@ -170,7 +181,6 @@ ExitCode runSpec(const RunArguments &arguments) {
   for (const auto &[name, tensor] : given)
     shapes.push_back({name, tensor.shape});
 
-  Ran ran;
   ran.extents = resolveExtents(*loaded.spec, shape, shapes);
   orFail(driver::checkHostMemory(manifest, ran.extents));
   auto inputs = evaluator::makeInputs(driver::programOf(*loaded.spec), ran.extents, arguments.seed);
