@@ -70,10 +70,12 @@ Comparison compare(const Array &reference, const Array &actual, double slack) {
 
 Comparison compareEvaluations(const Array &before, const Array &after) {
   Array reference = before;
+  // The bound of an f64 output counts in float64's unit already.
+  double scale = before.storeUnit == kUnitF64 ? 1 : kUnitF64 / kUnitF32;
   reference.storeUnit = 0;
   reference.storeFloor = 0;
   reference.storeMax = kInfinite;
-  return compare(reference, after, 8 * kUnitF64 / kUnitF32);
+  return compare(reference, after, 8 * scale);
 }
 
 std::string summary(const Array &reference, const Array &actual, const Comparison &comparison) {

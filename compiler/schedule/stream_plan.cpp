@@ -10,6 +10,9 @@ namespace attnc::schedule {
 namespace {
 
 constexpr double kLargestHalf = 65504;
+// A factor that takes this many powers of 2 from the 24 between the largest weight and the smallest
+// subnormal number leaves enough.
+constexpr double kSmallestFactor = 0x1p-6;
 
 attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
 
@@ -177,15 +180,17 @@ private:
     return success();
   }
 
-  // Weights are rounded to the type of what they weigh. An exponential stays below 2^slack; with
-  // other factors beside it, f16 holds the product only if they are proven to be small.
+  // Weights are rounded to the type of what they weigh. An exponential under its maximum is at most
+  // 2^slack, and what f16 flushes to 0 is nothing beside the largest weight of its row; other
+  // factors have to be proven neither too large nor too small.
   LogicalResult checkHalfRange(red::FoldOp fold, const Weight &weight) {
-    double bound = weight.reference == -1 ? 1 : std::exp2(kMaxSlack);
+    double largest = weight.reference == -1 ? 1 : std::exp2(kMaxSlack);
     for (Value factor : weight.factors) {
-      std::optional<double> magnitude = magnitudeBound(factor);
-      bound = magnitude ? bound * *magnitude : kLargestHalf + 1;
+      std::optional<Magnitudes> magnitudes = literalMagnitudes(factor);
+      bool keepsPrecision = magnitudes && magnitudes->smallest >= kSmallestFactor;
+      largest = keepsPrecision ? largest * magnitudes->largest : kLargestHalf + 1;
     }
-    if (bound <= kLargestHalf)
+    if (largest <= kLargestHalf)
       return success();
     return refuse("the weights of " + nameOf(fold) + " may leave the range of f16");
   }

@@ -103,6 +103,16 @@ struct Sugar {
 
 } // namespace
 
+// What a softmax is taken of gets a name from the statement if the spec gives it none.
+static void nameLogits(Operation *sugar) {
+  Operation *operand = sugar->getOperand(0).getDefiningOp();
+  auto reduce = dyn_cast<ReduceOp>(sugar);
+  if (reduce && reduce.getKind() == ReduceKind::Mean)
+    return;
+  if (specName(operand->getLoc()).empty())
+    operand->setLoc(derived(sugar->getLoc(), "_logits"));
+}
+
 void desugar(ProgramOp program) {
   SmallVector<Operation *> sugar;
   program.walk([&](Operation *op) {
@@ -112,6 +122,7 @@ void desugar(ProgramOp program) {
       sugar.push_back(op);
   });
   for (Operation *op : sugar) {
+    nameLogits(op);
     Sugar rewrite{OpBuilder(op), op->getLoc(), program, op->getOperand(0), op->getAttrOfType<ArrayAttr>("dims")};
     Value plain;
     if (isa<SoftmaxOp>(op))

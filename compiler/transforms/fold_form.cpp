@@ -33,11 +33,12 @@ static Value subexpression(OpBuilder &b, MapOp map, Value scalar) {
                        });
 }
 
-// A product with the result of a reduction, a normalised output say, is a value in its own right:
-// taken apart, its factors would leave the range that the product was made for.
+// The result of a reduction times what has no further dims, a normalised output say, is a value in
+// its own right: taken apart, its factors would leave the range that the product was made for.
 static bool scalesReduction(MapOp map) {
-  return llvm::any_of(map.getOperands(), [](Value operand) {
-    return isa_and_nonnull<ReduceOp, red::FoldOp>(operand.getDefiningOp());
+  return llvm::any_of(map.getOperands(), [&](Value operand) {
+    return isa_and_nonnull<ReduceOp, red::FoldOp>(operand.getDefiningOp()) &&
+           cast<attn::ArrayType>(operand.getType()).getDims() == map.getType().getDims();
   });
 }
 

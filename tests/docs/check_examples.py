@@ -5,8 +5,8 @@ A fenced block whose info string holds `attnc-example: ARGUMENTS` shows what `at
 prints on stdout, run from the repository root. With `| from REGEX to REGEX` behind it, it shows the
 lines from the first match to the next match of the other.
 `attnc-example(3): ARGUMENTS` is a command that exits with 3, shown with what it writes to stderr.
-The text of the block has to equal the output, trailing space aside. Links to files have to lead
-somewhere.
+The text of the block has to equal the output, trailing space aside. A block
+marked `attnc-spec` is a spec that attnc accepts. Links to files have to lead somewhere.
 
 usage: check_examples.py [--update] BIN_DIR FILE.md...
 """
@@ -66,6 +66,24 @@ def examples(lines):
         raise ExampleError(f"the block in line {start + 1} is not closed")
 
 
+def specs(lines):
+    """Yields (line, text) for every block that holds a spec."""
+    start = None
+    for number, line in enumerate(lines):
+        if start is None and re.match(r"^```\w* *attnc-spec$", line):
+            start = number + 1
+        elif start is not None and line.startswith("```"):
+            yield start, "\n".join(lines[start:number])
+            start = None
+
+
+def complaint(spec, bin_dir):
+    """What attnc says against a spec, or nothing."""
+    run = subprocess.run([bin_dir / "attnc", "compile", "-", "--emit", "red"], input=spec,
+                         capture_output=True, text=True, timeout=120, check=False)
+    return run.stderr if run.returncode else None
+
+
 def links(lines):
     """Yields (line, path) for every link to a file outside of code blocks."""
     inside = False
@@ -98,6 +116,11 @@ def check(path, bin_dir, update):
         result += lines[copied : start + 1] + expected
         copied = end
     result += lines[copied:]
+    for number, spec in specs(result):
+        count += 1
+        if said := complaint(spec, bin_dir):
+            print(f"{path}:{number}: attnc refuses this spec:\n{said}", file=sys.stderr)
+            wrong += 1
     for number, target in links(result):
         if not (path.parent / target).exists():
             print(f"{path}:{number}: no file {target}", file=sys.stderr)

@@ -130,6 +130,14 @@ TEST(Run, takesASpecFromStdin) {
   EXPECT_THAT(ended.out, HasSubstr("f32[n=5]"));
 }
 
+TEST(Run, saysThatGradientsAreLeftOut) {
+  std::string text = R"({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"}, "grad": ["x"],
+    "body": ["y = x[n] + x[n]"], "outputs": {"y": "f32"}})";
+  Ended ended = attnc({"run", "-", "--shape", "n=5", "--target", "cpu"}, text);
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("those of x are left out"));
+}
+
 TEST(Check, showsErrorBesideTolerance) {
   Ended ended = attnc({"check", "causal", "lse", "--target", "cpu"});
   EXPECT_EQ(ended.exit, 0) << ended.err;

@@ -99,6 +99,9 @@ LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> 
     throw Failure(std::move(diagnostics));
   diagnostics.render(llvm::errs(), colourOnStderr());
   loaded.spec = std::make_unique<Spec>(std::move(*spec));
+  if (!loaded.spec->grad.empty())
+    note(fmt::format("gradients are not available yet: those of {} are left out",
+                     fmt::join(loaded.spec->grad, ", ")));
   return loaded;
 }
 

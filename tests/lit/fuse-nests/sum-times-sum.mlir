@@ -7,8 +7,9 @@
 // CHECK:     red.nest grid [i] row [] stream [j] inner []
 // CHECK:       %[[Z:.*]] = red.fold add over [j]
 // CHECK-NOT:   red.fold
-// CHECK:       attn.map (%[[X:.*]] = %[[Z]] :
-// CHECK:         %[[Y:.*]] = arith.addf %[[X]]
+// CHECK:       %[[FACTOR:.*]] = attn.map (%{{.*}} = %[[Z]] :
+// CHECK:         arith.addf
+// CHECK:       attn.map (%[[X:.*]] = %[[Z]] : {{.*}}, %[[Y:.*]] = %[[FACTOR]] :
 // CHECK:         arith.mulf %[[X]], %[[Y]]
 // CHECK-NOT:   red.nest
 

@@ -71,5 +71,16 @@ INSTANTIATE_TEST_SUITE_P(
         FuseCase{"weights_themselves", "[" SCORES R"j("o[b,h,i,j] = softmax(j, s)"])j", 2, 2}),
     [](const auto &info) { return info.param.name; });
 
+TEST(Fuse, IsVerifiedInTheTypeOfTheProgram) {
+  FusedProgram program(R"j({"attnc": 1, "name": "t", "dims": {"d": 8, "e": 8},
+    "inputs": {"q": "f64[i,d]", "k": "f64[j,d]", "v": "f64[j,e]"},
+    "body": ["s = sum(d, q[i,d] * k[j,d])", "o[i,e] = sum(j, softmax(j, s) * v[j,e])"],
+    "outputs": {"o": "f64"}})j");
+  auto verifier = driver::PassVerifier::create(program.original(), {{"i", 13}, {"j", 17}});
+  ASSERT_TRUE(verifier) << verifier.error().text();
+  Status status = verifier->check(program.fused(), "the passes");
+  EXPECT_TRUE(status) << status.error().text();
+}
+
 } // namespace
 } // namespace attnc
