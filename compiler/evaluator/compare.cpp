@@ -56,8 +56,11 @@ Comparison compare(const Array &reference, const Array &actual, double slack) {
     }
     double ratio = ratioOf(reference, i, actual.at(i), tolerance);
     double difference = std::fabs(reference.at(i) - actual.at(i));
-    if (std::isfinite(difference))
+    if (std::isfinite(difference)) {
       result.maxError = std::max(result.maxError, difference);
+      result.rmsError += difference * difference;
+      result.rmsReference += reference.at(i) * reference.at(i);
+    }
     if (ratio > result.maxRatio || result.worst < 0) {
       result.maxRatio = ratio;
       result.worst = i;
@@ -65,6 +68,9 @@ Comparison compare(const Array &reference, const Array &actual, double slack) {
     result.failures += !(ratio <= 1);
     result.mismatches += std::isinf(ratio) && !std::isfinite(difference);
   }
+  double count = std::max<int64_t>(result.size, 1);
+  result.rmsError = std::sqrt(result.rmsError / count);
+  result.rmsReference = std::sqrt(result.rmsReference / count);
   return result;
 }
 

@@ -21,6 +21,9 @@ struct Comparison {
   int64_t mismatches = 0;  // of those: NaN or infinity on one side only, or of the other sign
   int64_t undecided = 0;   // elements that the reference cannot bound; anything passes there
   int64_t size = 0;
+  /// Root mean squares over the elements that are finite on both sides: of the difference and of
+  /// the reference. Their ratio shows a loss of precision that a bound for each element hides.
+  double rmsError = 0, rmsReference = 0;
 
   bool passed() const { return failures == 0; }
 };

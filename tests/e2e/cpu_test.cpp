@@ -54,6 +54,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"causal", {{"d", "256"}, {"e", "256"}, {"T", "f16"}}}),
     [](const auto &info) { return info.param.name(); });
 
+TEST(CpuFloat32, losesNoMoreThanFloat32Does) {
+  for (const char *name : {"causal", "gqa", "softcap", "lse"}) {
+    LoadedSpec spec(name, {{"T", "f32"}});
+    ASSERT_TRUE(spec);
+    auto executor = makeExecutor(*spec);
+    ASSERT_TRUE(executor.ok()) << executor.error().text();
+    expectFloat32Accuracy(*spec, **executor, spec.extents({300, 1000}));
+  }
+}
+
 TEST(CpuParams, arePassed) {
   LoadedSpec spec("causal");
   ASSERT_TRUE(spec);

@@ -45,6 +45,25 @@ TEST_P(GpuLong, isCorrectAtLength16384) {
 INSTANTIATE_TEST_SUITE_P(Library, GpuLong, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 
+class GpuFloat32 : public testing::TestWithParam<Setting> {};
+
+TEST_P(GpuFloat32, losesNoMoreThanFloat32Does) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam().spec, GetParam().set);
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  expectFloat32Accuracy(*spec, **executor, spec.extents({300, 1000}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Library, GpuFloat32,
+    testing::Values(Setting{"causal", {{"T", "f32"}}},
+                    Setting{"full", {{"T", "f32"}, {"d", "128"}, {"e", "128"}}},
+                    Setting{"full", {{"T", "f32"}, {"d", "256"}, {"e", "256"}}},
+                    Setting{"softcap", {{"T", "f32"}}}, Setting{"lse", {{"T", "f32"}}}),
+    [](const auto &info) { return info.param.name(); });
+
 class GpuAdversarial : public testing::TestWithParam<std::string> {};
 
 TEST_P(GpuAdversarial, isCorrect) {

@@ -136,4 +136,15 @@ void expectCorrectOnAdversarialInputs(const Spec &spec, const driver::Executor &
   expectChecks(spec, executor, request, false);
 }
 
+void expectFloat32Accuracy(const Spec &spec, const driver::Executor &executor,
+                           const Extents &extents) {
+  driver::CheckRequest request;
+  request.extents = extents;
+  request.kinds = {evaluator::InputKind::Random};
+  Result<driver::CheckReport> report = driver::checkProgram(spec, executor, request);
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  for (const driver::OutputCheck &output : report->outputs)
+    EXPECT_LE(output.compared.rmsError, 0x1p-18 * output.compared.rmsReference) << output.output;
+}
+
 } // namespace attnc::e2e
