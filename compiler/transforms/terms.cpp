@@ -194,12 +194,14 @@ std::optional<Term> Terms::splitSum(const ScalarExpr *e) {
 std::optional<SmallVector<Term>> Terms::splitExp(const ScalarExpr *e, double base) {
   const ScalarExpr *argument = e->args[0];
   if (base != M_E) {
-    // base^x is exp(x log base); one f32 holds too little of the logarithm.
+    // base^x is exp(x log base); one f32 holds too little of the logarithm. The rest is subtracted
+    // where it is negative, so that x = -inf stays -inf.
     double whole = std::log(base), high = static_cast<float>(whole);
-    argument = binary(
-        ScalarExpr::Kind::Add,
-        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, high)),
-        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, whole - high)));
+    const ScalarExpr *main =
+        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, high));
+    const ScalarExpr *rest =
+        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, std::abs(whole - high)));
+    argument = binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add, main, rest);
   }
   std::optional<Term> term = splitSum(argument);
   if (!term)

@@ -41,6 +41,8 @@ INSTANTIATE_TEST_SUITE_P(
           "o[b,h,i,e] = sum(j, exp(s - l) * v[b,h,j,e])"])j", 1, 3},
         FuseCase{"base_two", "[" SCORES R"j("m = max(j, s)", "p = exp2(s - m)", "z = sum(j, p)",
           "o[b,h,i,e] = sum(j, p * v[b,h,j,e]) / z"])j", 1, 4},
+        FuseCase{"base_two_masked", "[" SCORES R"j("t = where(j + 3 < i, s, -inf)", "m = max(j, t)",
+          "p = exp2(t - m)", "o[b,h,i,e] = sum(j, p * v[b,h,j,e])"])j", 1, 3},
         FuseCase{"scaled_after_the_shift", "[" SCORES R"j("m = max(j, s)", "p = exp((s - m) * w)",
           "o[b,h,i,e] = sum(j, p * v[b,h,j,e]) / sum(j, p)"])j", 1, 4},
         FuseCase{"scaled_with_empty_rows", "[" SCORES R"j("t = where(j + 5 < i, s, -inf)", "m = max(j, t)",
