@@ -35,7 +35,8 @@ public:
   explicit ReportedErrors(MLIRContext *context)
       : handler(context, [this](mlir::Diagnostic &diagnostic) {
           std::string place = attn::specPlace(diagnostic.getLocation());
-          text += (text.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + diagnostic.str();
+          text +=
+              (text.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + diagnostic.str();
           return success();
         }) {}
   const std::string &str() const { return text; }
@@ -95,8 +96,8 @@ private:
       step.run(program);
       if (failed(verify(*module)))
         return bug(step.name);
-      result.passes.push_back({step.name, step.summary, options.keepIr ? printIr(*module) : "",
-                               secondsSince(start)});
+      result.passes.push_back(
+          {step.name, step.summary, options.keepIr ? printIr(*module) : "", secondsSince(start)});
       if (verifier)
         if (Status status = verifier->check(program, step.name); !status)
           return status;
@@ -235,7 +236,8 @@ private:
     OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
     FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nest, builder);
     if (failed(kernel) || failed(verify(*kernel)))
-      return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
+      return internalError("a nest cannot be lowered: " + errors.str(),
+                           "report this with the spec");
     report.tile = printIr(*kernel);
     Result<KernelShape> shape = shapeOf(*kernel);
     if (!shape)
@@ -291,7 +293,8 @@ private:
       return {};
     FailureOr<std::string> source = cuda::emitCuda(kernel);
     if (failed(source))
-      return internalError("CUDA C++ cannot be written: " + errors.str(), "report this with the spec");
+      return internalError("CUDA C++ cannot be written: " + errors.str(),
+                           "report this with the spec");
     report.source = *source;
     return reaches(Stage::Cubin) ? compileCuda(report) : Status{};
   }

@@ -39,20 +39,20 @@ struct PassRecord {
 
 /// One nest of the result, in the order in which they run.
 struct NestReport {
-  std::string kernel;              ///< name
-  std::string form;                ///< "stream" or "generic"
-  std::string whyGeneric;          ///< what the stream form lacks; empty if it was chosen
+  std::string kernel;     ///< name
+  std::string form;       ///< "stream" or "generic"
+  std::string whyGeneric; ///< what the stream form lacks; empty if it was chosen
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
-  std::vector<std::string> states; ///< in words
-  std::vector<std::string> notes;  ///< how the pass over the stream was derived
-  bool skipsTiles = false;         ///< the domain bounds the stream
+  std::vector<std::string> states;                   ///< in words
+  std::vector<std::string> notes;                    ///< how the pass over the stream was derived
+  bool skipsTiles = false;                           ///< the domain bounds the stream
   std::string domain;              ///< lo, hi and full in words or C-like text; empty if none
   std::string schedule;            ///< as printed in the IR
   std::vector<std::string> stores; ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
-  std::string tile;                ///< the kernel in the tile dialect; empty on the cpu
-  std::string source;              ///< CUDA C++; empty on the cpu
-  std::string ptx, cubin;          ///< moved to Compilation::program when all nests are compiled
+  std::string tile;                       ///< the kernel in the tile dialect; empty on the cpu
+  std::string source;                     ///< CUDA C++; empty on the cpu
+  std::string ptx, cubin; ///< moved to Compilation::program when all nests are compiled
   std::optional<KernelResources> resources;
   std::vector<std::string> ptxasNotes;
 };

@@ -36,25 +36,39 @@ std::optional<ExprOp> plainOperation(Operation *op) {
 std::optional<ExprOp> comparison(Operation *op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
     switch (compare.getPredicate()) {
-    case arith::CmpIPredicate::eq: return ExprOp::Eq;
-    case arith::CmpIPredicate::ne: return ExprOp::Ne;
-    case arith::CmpIPredicate::slt: return ExprOp::Lt;
-    case arith::CmpIPredicate::sle: return ExprOp::Le;
-    case arith::CmpIPredicate::sgt: return ExprOp::Gt;
-    case arith::CmpIPredicate::sge: return ExprOp::Ge;
-    default: return std::nullopt;
+    case arith::CmpIPredicate::eq:
+      return ExprOp::Eq;
+    case arith::CmpIPredicate::ne:
+      return ExprOp::Ne;
+    case arith::CmpIPredicate::slt:
+      return ExprOp::Lt;
+    case arith::CmpIPredicate::sle:
+      return ExprOp::Le;
+    case arith::CmpIPredicate::sgt:
+      return ExprOp::Gt;
+    case arith::CmpIPredicate::sge:
+      return ExprOp::Ge;
+    default:
+      return std::nullopt;
     }
   }
   if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
     switch (compare.getPredicate()) {
-    case arith::CmpFPredicate::OEQ: return ExprOp::Eq;
+    case arith::CmpFPredicate::OEQ:
+      return ExprOp::Eq;
     case arith::CmpFPredicate::UNE:
-    case arith::CmpFPredicate::ONE: return ExprOp::Ne;
-    case arith::CmpFPredicate::OLT: return ExprOp::Lt;
-    case arith::CmpFPredicate::OLE: return ExprOp::Le;
-    case arith::CmpFPredicate::OGT: return ExprOp::Gt;
-    case arith::CmpFPredicate::OGE: return ExprOp::Ge;
-    default: return std::nullopt;
+    case arith::CmpFPredicate::ONE:
+      return ExprOp::Ne;
+    case arith::CmpFPredicate::OLT:
+      return ExprOp::Lt;
+    case arith::CmpFPredicate::OLE:
+      return ExprOp::Le;
+    case arith::CmpFPredicate::OGT:
+      return ExprOp::Gt;
+    case arith::CmpFPredicate::OGE:
+      return ExprOp::Ge;
+    default:
+      return std::nullopt;
     }
   }
   return std::nullopt;
@@ -62,10 +76,10 @@ std::optional<ExprOp> comparison(Operation *op) {
 
 Error unsupported(Operation *op) {
   std::string place = attn::specPlace(op->getLoc());
-  return invalidArgument((place.empty() ? "" : place + ": ") + "'" +
-                             op->getName().stripDialect().str() +
-                             "' cannot be evaluated when shapes are bound",
-                         "use sizes, lets, params and arithmetic in lets, defaults and requirements");
+  return invalidArgument(
+      (place.empty() ? "" : place + ": ") + "'" + op->getName().stripDialect().str() +
+          "' cannot be evaluated when shapes are bound",
+      "use sizes, lets, params and arithmetic in lets, defaults and requirements");
 }
 
 Result<Expr> ofScalar(attn::MapOp map, Value scalar);
@@ -75,7 +89,7 @@ Result<Expr> ofConstant(arith::ConstantOp constant) {
     return Expr::constant(literal.getValueAsDouble());
   auto literal = cast<IntegerAttr>(constant.getValue());
   return Expr::constant(literal.getType().isInteger(1) ? std::int64_t(literal.getValue().isOne())
-                                                        : literal.getInt());
+                                                       : literal.getInt());
 }
 
 Result<Expr> ofScalar(attn::MapOp map, Value scalar) {

@@ -30,6 +30,16 @@ static TensorDecl declare(const schedule::Tensor &tensor) {
   return decl;
 }
 
+// Bounds of tiles add indices to integer params; within this range nothing wraps.
+static constexpr double kIntegerRange = 0x1p40;
+
+static void limitInteger(ParamDecl &decl) {
+  if (!decl.min || decl.min->value < -kIntegerRange)
+    decl.min = Limit{-kIntegerRange, false};
+  if (!decl.max || decl.max->value > kIntegerRange)
+    decl.max = Limit{kIntegerRange, false};
+}
+
 static Result<ParamDecl> declare(attn::ParamOp param) {
   ParamDecl decl;
   decl.name = param.getName().str();
@@ -44,6 +54,8 @@ static Result<ParamDecl> declare(attn::ParamOp param) {
     decl.min = Limit{param.getLower()->convertToDouble(), param.getLowerOpen()};
   if (param.getUpper())
     decl.max = Limit{param.getUpper()->convertToDouble(), param.getUpperOpen()};
+  if (decl.dtype == DType::I64)
+    limitInteger(decl);
   return decl;
 }
 

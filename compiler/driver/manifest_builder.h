@@ -13,7 +13,8 @@ struct KernelShape {
   std::array<Expr, 3> grid = {Expr::constant(1), Expr::constant(1), Expr::constant(1)};
   int threads = 1;
   std::int64_t sharedBytes = 0;
-  std::vector<std::int64_t> align; ///< of each argument: bytes to which a pointer's tensor must be aligned, or 1
+  std::vector<std::int64_t>
+      align; ///< of each argument: bytes to which a pointer's tensor must be aligned, or 1
 };
 
 /// The manifest of a program of red nests: its tensors, params and facts, and one launch for each

@@ -39,10 +39,10 @@ Status PassVerifier::check(attn::ProgramOp program, const std::string &name) con
         return internalError(name + " lost output '" + output + "'", "report this with the spec");
       evaluator::Comparison comparison = evaluator::compareEvaluations(expected, found->second);
       if (!comparison.passed())
-        return internalError(name + " changed output '" + output + "' on " +
-                                 evaluator::inputKindName(c.kind).str() + " inputs: " +
-                                 evaluator::summary(expected, found->second, comparison),
-                             "report this with the spec");
+        return internalError(
+            name + " changed output '" + output + "' on " + evaluator::inputKindName(c.kind).str() +
+                " inputs: " + evaluator::summary(expected, found->second, comparison),
+            "report this with the spec");
     }
   }
   return {};

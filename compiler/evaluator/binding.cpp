@@ -97,17 +97,17 @@ llvm::Expected<Tensor> bindInput(attn::InputOp input, const EvalInputs &inputs) 
 }
 
 llvm::Error checkRange(attn::ParamOp param, double value) {
-  bool below = param.getLower() && (param.getLowerOpen()
-                                        ? value <= param.getLower()->convertToDouble()
-                                        : value < param.getLower()->convertToDouble());
-  bool above = param.getUpper() && (param.getUpperOpen()
-                                        ? value >= param.getUpper()->convertToDouble()
-                                        : value > param.getUpper()->convertToDouble());
+  bool below =
+      param.getLower() && (param.getLowerOpen() ? value <= param.getLower()->convertToDouble()
+                                                : value < param.getLower()->convertToDouble());
+  bool above =
+      param.getUpper() && (param.getUpperOpen() ? value >= param.getUpper()->convertToDouble()
+                                                : value > param.getUpper()->convertToDouble());
   if (!below && !above && !(std::isnan(value) && (param.getLower() || param.getUpper())))
     return llvm::Error::success();
   return llvm::createStringError("%sparam '%s' is %g, outside its range",
-                                 placePrefix(param.getLoc()).c_str(),
-                                 param.getName().str().c_str(), value);
+                                 placePrefix(param.getLoc()).c_str(), param.getName().str().c_str(),
+                                 value);
 }
 
 llvm::Expected<std::optional<double>> bindParam(attn::ParamOp param, const EvalInputs &inputs) {

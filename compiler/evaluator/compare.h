@@ -14,12 +14,12 @@ inline constexpr double kSlack = 2;
 double toleranceAt(const Array &reference, int64_t i, double slack = kSlack);
 
 struct Comparison {
-  double maxError = 0;     // largest |difference| among the finite elements
-  double maxRatio = 0;     // largest |difference| / tolerance; infinity if an element mismatches
-  int64_t worst = -1;      // flat index of that element
-  int64_t failures = 0;    // elements beyond their tolerance or mismatched
-  int64_t mismatches = 0;  // of those: NaN or infinity on one side only, or of the other sign
-  int64_t undecided = 0;   // elements that the reference cannot bound; anything passes there
+  double maxError = 0;    // largest |difference| among the finite elements
+  double maxRatio = 0;    // largest |difference| / tolerance; infinity if an element mismatches
+  int64_t worst = -1;     // flat index of that element
+  int64_t failures = 0;   // elements beyond their tolerance or mismatched
+  int64_t mismatches = 0; // of those: NaN or infinity on one side only, or of the other sign
+  int64_t undecided = 0;  // elements that the reference cannot bound; anything passes there
   int64_t size = 0;
   /// Root mean squares over the elements that are finite on both sides: of the difference and of
   /// the reference. Their ratio shows a loss of precision that a bound for each element hides.

@@ -251,8 +251,7 @@ llvm::Expected<Tensor> sumOfProducts(Workplace work, std::vector<Tensor> factors
   if (factors.size() == 1)
     return reduceElements(work, ScalarProgram::identity(factors.front()), attn::ReduceKind::Add,
                           kept, reduced, unit);
-  llvm::Expected<Tensor> result =
-      makeTensor(work.memory, kept.dims, kept.shape, ElementKind::Real);
+  llvm::Expected<Tensor> result = makeTensor(work.memory, kept.dims, kept.shape, ElementKind::Real);
   if (!result)
     return result;
   Contraction(factors[0], factors[1], kept, reduced, unit, rounding).run(work, *result);

@@ -93,8 +93,8 @@ inline double high(Real x) { return unknown(x) ? kUnknown : x.value + x.error; }
 inline Real maximum(Real x, Real y) {
   if (std::isnan(x.value) || std::isnan(y.value))
     return {std::numeric_limits<double>::quiet_NaN(), 0};
-  return between(std::max(x.value, y.value), std::max(low(x), low(y)),
-                 std::max(high(x), high(y)), 0);
+  return between(std::max(x.value, y.value), std::max(low(x), low(y)), std::max(high(x), high(y)),
+                 0);
 }
 
 inline Real negate(Real x) { return {-x.value, x.error}; }
@@ -233,10 +233,10 @@ inline Whole select(Whole condition, Whole t, Whole f) {
 inline Whole truncated(Real x) {
   constexpr double limit = 0x1p63;
   double t = std::trunc(x.value);
-  int64_t v = std::isnan(t)    ? 0
-              : t >= limit     ? std::numeric_limits<int64_t>::max()
-              : t < -limit     ? std::numeric_limits<int64_t>::min()
-                               : static_cast<int64_t>(t);
+  int64_t v = std::isnan(t) ? 0
+              : t >= limit  ? std::numeric_limits<int64_t>::max()
+              : t < -limit  ? std::numeric_limits<int64_t>::min()
+                            : static_cast<int64_t>(t);
   return {v, x.error == 0 ? 0 : std::trunc(high(x)) - std::trunc(low(x))};
 }
 

@@ -50,8 +50,8 @@ Evaluation::Evaluation(attn::ProgramOp program, const EvalInputs &inputs,
                        const EvalOptions &options, std::map<std::string, int64_t> extents)
     : program(program), inputs(inputs), options(options), extents(std::move(extents)),
       memory(options.memoryLimit),
-      work{memory, options.threads ? options.threads
-                                   : std::max(1u, std::thread::hardware_concurrency())} {}
+      work{memory,
+           options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency())} {}
 
 llvm::Expected<Outputs> Evaluation::run() {
   program.getBody().walk([&](Operation *op) {
@@ -285,8 +285,8 @@ Evaluation::Result Evaluation::computeSoftmax(attn::SoftmaxOp op) {
   for (StringAttr dim : op.getType().getDims())
     if (!llvm::is_contained(reduced->dims, dim))
       rest.push_back(dim);
-  return softmax(work, tensor(op.getOperand()), spaceOf(op.getType().getDims()),
-                 spaceOf(rest), *reduced, unitOf(op.getType()));
+  return softmax(work, tensor(op.getOperand()), spaceOf(op.getType().getDims()), spaceOf(rest),
+                 *reduced, unitOf(op.getType()));
 }
 
 Evaluation::Result Evaluation::computeFold(red::FoldOp fold) {
@@ -302,8 +302,8 @@ Evaluation::Result Evaluation::computeFold(red::FoldOp fold) {
     factors.push_back(tensor(factor));
   if (fold.getExponent()) {
     Instruction rule = exponentOfDifferenceRule(unit);
-    ScalarProgram weight = ScalarProgram::apply(rule, {tensor(fold.getExponent()),
-                                                       tensor(fold.getReference())});
+    ScalarProgram weight =
+        ScalarProgram::apply(rule, {tensor(fold.getExponent()), tensor(fold.getReference())});
     SmallVector<StringAttr> dims = attn::canonicalDims(program, weight.dims());
     if (factors.empty())
       return reduceElements(work, std::move(weight), attn::ReduceKind::Add, kept, *reduced, unit);
@@ -316,7 +316,7 @@ Evaluation::Result Evaluation::computeFold(red::FoldOp fold) {
 }
 
 llvm::Expected<std::optional<std::vector<Tensor>>> Evaluation::factorsOf(attn::MapOp map,
-                                                                          const Space &space) {
+                                                                         const Space &space) {
   std::vector<Tensor> tensors;
   for (const Factor &factor : productFactors(map, *this)) {
     if (factor.array) {

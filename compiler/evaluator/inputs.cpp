@@ -93,8 +93,8 @@ struct Roles {
       if (dim.isStatic())
         extents[dim.getName().str()] = dim.getExtent();
     for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
-      for (StringAttr dim : input.getType().getDims().drop_back(
-               input.getType().getDims().empty() ? 0 : 1))
+      for (StringAttr dim :
+           input.getType().getDims().drop_back(input.getType().getDims().empty() ? 0 : 1))
         if (reduced.contains(dim))
           stream.insert(dim);
   }
@@ -125,11 +125,16 @@ public:
   double at(int64_t flat, ArrayRef<int64_t> index) const {
     double x = normal(key, flat);
     switch (kind) {
-    case InputKind::Random: return x;
-    case InputKind::Planted: return planted(x, index);
-    case InputKind::LargeLogits: return contracted ? 100 * x : x;
-    case InputKind::AscendingMaxima: return ascending(x, index);
-    case InputKind::InfiniteBias: return masked(x, flat, index.empty() ? 0 : index.back());
+    case InputKind::Random:
+      return x;
+    case InputKind::Planted:
+      return planted(x, index);
+    case InputKind::LargeLogits:
+      return contracted ? 100 * x : x;
+    case InputKind::AscendingMaxima:
+      return ascending(x, index);
+    case InputKind::InfiniteBias:
+      return masked(x, flat, index.empty() ? 0 : index.back());
     }
     return x;
   }

@@ -11,8 +11,7 @@ int64_t extentOf(const Space &space, StringAttr dim) {
 }
 
 bool isView(const Subscript &subscript, const Space &result) {
-  return subscript.dim && !subscript.sample &&
-         extentOf(result, subscript.dim) <= subscript.extent;
+  return subscript.dim && !subscript.sample && extentOf(result, subscript.dim) <= subscript.extent;
 }
 
 /// The same elements under other strides; axes that one dim subscripts twice give a diagonal.

@@ -59,15 +59,10 @@ template <Whole (*combine)(Whole, Whole), int64_t identity> struct WholeFold {
   Whole finish(int64_t, double) const { return value; }
 };
 
-Whole larger(Whole x, Whole y) {
-  return {std::max(x.value, y.value), std::max(x.error, y.error)};
-}
-Whole smaller(Whole x, Whole y) {
-  return {std::min(x.value, y.value), std::max(x.error, y.error)};
-}
+Whole larger(Whole x, Whole y) { return {std::max(x.value, y.value), std::max(x.error, y.error)}; }
+Whole smaller(Whole x, Whole y) { return {std::min(x.value, y.value), std::max(x.error, y.error)}; }
 
-template <class Fold>
-constexpr bool foldsReals = requires(Fold fold) { fold.take(Real{}); };
+template <class Fold> constexpr bool foldsReals = requires(Fold fold) { fold.take(Real{}); };
 
 template <class Fold, class Element>
 void takeElement(Fold &fold, const Element &registers, int64_t i) {
@@ -118,13 +113,20 @@ FoldAll foldOf(attn::ReduceKind kind, ElementKind element) {
   constexpr int64_t greatest = std::numeric_limits<int64_t>::max();
   bool real = element == ElementKind::Real;
   switch (kind) {
-  case K::Add: return real ? foldAll<SumFold> : foldAll<WholeFold<add, 0>>;
-  case K::Mul: return real ? foldAll<ProductFold> : foldAll<WholeFold<multiply, 1>>;
-  case K::Max: return real ? foldAll<MaxFold> : foldAll<WholeFold<larger, least>>;
-  case K::Min: return real ? foldAll<MinFold> : foldAll<WholeFold<smaller, greatest>>;
-  case K::And: return foldAll<WholeFold<conjunction, 1>>;
-  case K::Or: return foldAll<WholeFold<disjunction, 0>>;
-  default: return nullptr;
+  case K::Add:
+    return real ? foldAll<SumFold> : foldAll<WholeFold<add, 0>>;
+  case K::Mul:
+    return real ? foldAll<ProductFold> : foldAll<WholeFold<multiply, 1>>;
+  case K::Max:
+    return real ? foldAll<MaxFold> : foldAll<WholeFold<larger, least>>;
+  case K::Min:
+    return real ? foldAll<MinFold> : foldAll<WholeFold<smaller, greatest>>;
+  case K::And:
+    return foldAll<WholeFold<conjunction, 1>>;
+  case K::Or:
+    return foldAll<WholeFold<disjunction, 0>>;
+  default:
+    return nullptr;
   }
 }
 

@@ -76,22 +76,38 @@ bool orders(arith::CmpFPredicate predicate, double x, double y) {
   using P = arith::CmpFPredicate;
   bool unordered = std::isnan(x) || std::isnan(y);
   switch (predicate) {
-  case P::AlwaysFalse: return false;
-  case P::AlwaysTrue: return true;
-  case P::OEQ: return x == y;
-  case P::OGT: return x > y;
-  case P::OGE: return x >= y;
-  case P::OLT: return x < y;
-  case P::OLE: return x <= y;
-  case P::ONE: return !unordered && x != y;
-  case P::ORD: return !unordered;
-  case P::UEQ: return unordered || x == y;
-  case P::UGT: return unordered || x > y;
-  case P::UGE: return unordered || x >= y;
-  case P::ULT: return unordered || x < y;
-  case P::ULE: return unordered || x <= y;
-  case P::UNE: return x != y;
-  case P::UNO: return unordered;
+  case P::AlwaysFalse:
+    return false;
+  case P::AlwaysTrue:
+    return true;
+  case P::OEQ:
+    return x == y;
+  case P::OGT:
+    return x > y;
+  case P::OGE:
+    return x >= y;
+  case P::OLT:
+    return x < y;
+  case P::OLE:
+    return x <= y;
+  case P::ONE:
+    return !unordered && x != y;
+  case P::ORD:
+    return !unordered;
+  case P::UEQ:
+    return unordered || x == y;
+  case P::UGT:
+    return unordered || x > y;
+  case P::UGE:
+    return unordered || x >= y;
+  case P::ULT:
+    return unordered || x < y;
+  case P::ULE:
+    return unordered || x <= y;
+  case P::UNE:
+    return x != y;
+  case P::UNO:
+    return unordered;
   }
   return false;
 }
@@ -99,16 +115,26 @@ bool orders(arith::CmpFPredicate predicate, double x, double y) {
 bool orders(arith::CmpIPredicate predicate, int64_t x, int64_t y) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
-  case P::eq: return x == y;
-  case P::ne: return x != y;
-  case P::slt: return x < y;
-  case P::sle: return x <= y;
-  case P::sgt: return x > y;
-  case P::sge: return x >= y;
-  case P::ult: return uint64_t(x) < uint64_t(y);
-  case P::ule: return uint64_t(x) <= uint64_t(y);
-  case P::ugt: return uint64_t(x) > uint64_t(y);
-  case P::uge: return uint64_t(x) >= uint64_t(y);
+  case P::eq:
+    return x == y;
+  case P::ne:
+    return x != y;
+  case P::slt:
+    return x < y;
+  case P::sle:
+    return x <= y;
+  case P::sgt:
+    return x > y;
+  case P::sge:
+    return x >= y;
+  case P::ult:
+    return uint64_t(x) < uint64_t(y);
+  case P::ule:
+    return uint64_t(x) <= uint64_t(y);
+  case P::ugt:
+    return uint64_t(x) > uint64_t(y);
+  case P::uge:
+    return uint64_t(x) >= uint64_t(y);
   }
   return false;
 }
@@ -158,77 +184,54 @@ using RuleTable = std::vector<std::pair<StringRef, Instruction::Run>>;
 /// The rules of ops whose meaning does not depend on attributes or on their type.
 const RuleTable &ruleTable() {
   static const RuleTable table = {
-      {arith::AddFOp::getOperationName(), real2([](Op o, Real x, Real y) {
-         return add(x, y, o.unit);
-       })},
-      {arith::SubFOp::getOperationName(), real2([](Op o, Real x, Real y) {
-         return subtract(x, y, o.unit);
-       })},
-      {attn::SubOp::getOperationName(), real2([](Op o, Real x, Real y) {
-         return subtractAbsorbing(x, y, o.unit);
-       })},
-      {arith::MulFOp::getOperationName(), real2([](Op o, Real x, Real y) {
-         return multiply(x, y, o.unit);
-       })},
-      {arith::DivFOp::getOperationName(), real2([](Op o, Real x, Real y) {
-         return divide(x, y, o.unit);
-       })},
-      {arith::MaximumFOp::getOperationName(), real2([](Op, Real x, Real y) {
-         return maximum(x, y);
-       })},
-      {arith::MinimumFOp::getOperationName(), real2([](Op, Real x, Real y) {
-         return minimum(x, y);
-       })},
-      {math::PowFOp::getOperationName(), real2([](Op o, Real x, Real y) {
-         return power(x, y, o.unit);
-       })},
+      {arith::AddFOp::getOperationName(),
+       real2([](Op o, Real x, Real y) { return add(x, y, o.unit); })},
+      {arith::SubFOp::getOperationName(),
+       real2([](Op o, Real x, Real y) { return subtract(x, y, o.unit); })},
+      {attn::SubOp::getOperationName(),
+       real2([](Op o, Real x, Real y) { return subtractAbsorbing(x, y, o.unit); })},
+      {arith::MulFOp::getOperationName(),
+       real2([](Op o, Real x, Real y) { return multiply(x, y, o.unit); })},
+      {arith::DivFOp::getOperationName(),
+       real2([](Op o, Real x, Real y) { return divide(x, y, o.unit); })},
+      {arith::MaximumFOp::getOperationName(),
+       real2([](Op, Real x, Real y) { return maximum(x, y); })},
+      {arith::MinimumFOp::getOperationName(),
+       real2([](Op, Real x, Real y) { return minimum(x, y); })},
+      {math::PowFOp::getOperationName(),
+       real2([](Op o, Real x, Real y) { return power(x, y, o.unit); })},
       {arith::NegFOp::getOperationName(), real1([](Op, Real x) { return negate(x); })},
       {math::AbsFOp::getOperationName(), real1([](Op, Real x) { return absolute(x); })},
-      {math::ExpOp::getOperationName(), real1([](Op o, Real x) {
-         return exponential(x, o.unit);
-       })},
-      {math::Exp2Op::getOperationName(), real1([](Op o, Real x) {
-         return exponential2(x, o.unit);
-       })},
+      {math::ExpOp::getOperationName(), real1([](Op o, Real x) { return exponential(x, o.unit); })},
+      {math::Exp2Op::getOperationName(),
+       real1([](Op o, Real x) { return exponential2(x, o.unit); })},
       {math::LogOp::getOperationName(), real1([](Op o, Real x) { return logarithm(x, o.unit); })},
-      {math::Log2Op::getOperationName(), real1([](Op o, Real x) {
-         return logarithm2(x, o.unit);
-       })},
-      {math::SqrtOp::getOperationName(), real1([](Op o, Real x) {
-         return squareRoot(x, o.unit);
-       })},
-      {math::RsqrtOp::getOperationName(), real1([](Op o, Real x) {
-         return reciprocalRoot(x, o.unit);
-       })},
-      {math::TanhOp::getOperationName(), real1([](Op o, Real x) {
-         return hyperbolicTangent(x, o.unit);
-       })},
-      {math::ErfOp::getOperationName(), real1([](Op o, Real x) {
-         return errorFunction(x, o.unit);
-       })},
+      {math::Log2Op::getOperationName(), real1([](Op o, Real x) { return logarithm2(x, o.unit); })},
+      {math::SqrtOp::getOperationName(), real1([](Op o, Real x) { return squareRoot(x, o.unit); })},
+      {math::RsqrtOp::getOperationName(),
+       real1([](Op o, Real x) { return reciprocalRoot(x, o.unit); })},
+      {math::TanhOp::getOperationName(),
+       real1([](Op o, Real x) { return hyperbolicTangent(x, o.unit); })},
+      {math::ErfOp::getOperationName(),
+       real1([](Op o, Real x) { return errorFunction(x, o.unit); })},
       {math::SinOp::getOperationName(), real1([](Op o, Real x) { return sine(x, o.unit); })},
       {math::CosOp::getOperationName(), real1([](Op o, Real x) { return cosine(x, o.unit); })},
       {math::FloorOp::getOperationName(), real1([](Op, Real x) { return floorOf(x); })},
       {math::CeilOp::getOperationName(), real1([](Op, Real x) { return ceilOf(x); })},
       {arith::ExtFOp::getOperationName(), real1([](Op, Real x) { return x; })},
-      {arith::TruncFOp::getOperationName(), real1([](Op o, Real x) {
-         return narrowed(x, o.unit);
-       })},
+      {arith::TruncFOp::getOperationName(),
+       real1([](Op o, Real x) { return narrowed(x, o.unit); })},
       {arith::FPToSIOp::getOperationName(), real1([](Op, Real x) { return truncated(x); })},
-      {arith::SIToFPOp::getOperationName(), whole1([](Op o, Whole x) {
-         return converted(x, o.unit);
-       })},
-      {arith::UIToFPOp::getOperationName(), whole1([](Op o, Whole x) {
-         return converted(x, o.unit);
-       })},
+      {arith::SIToFPOp::getOperationName(),
+       whole1([](Op o, Whole x) { return converted(x, o.unit); })},
+      {arith::UIToFPOp::getOperationName(),
+       whole1([](Op o, Whole x) { return converted(x, o.unit); })},
       {arith::ExtUIOp::getOperationName(), whole1([](Op, Whole x) { return x; })},
       {arith::AddIOp::getOperationName(), whole2([](Op, Whole x, Whole y) { return add(x, y); })},
-      {arith::SubIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
-         return subtract(x, y);
-       })},
-      {arith::MulIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
-         return multiply(x, y);
-       })},
+      {arith::SubIOp::getOperationName(),
+       whole2([](Op, Whole x, Whole y) { return subtract(x, y); })},
+      {arith::MulIOp::getOperationName(),
+       whole2([](Op, Whole x, Whole y) { return multiply(x, y); })},
       {arith::FloorDivSIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
          return exactOrUnknown(floorQuotient(x.value, y.value), x, y);
        })},
@@ -261,9 +264,9 @@ Instruction::Run logicalRule(Operation &op) {
                    : whole2([](Op, Whole x, Whole y) {
                        return exactOrUnknown(x.value | y.value, x, y);
                      });
-  return boolean ? whole2(ExclusiveOr()) : whole2([](Op, Whole x, Whole y) {
-    return exactOrUnknown(x.value ^ y.value, x, y);
-  });
+  return boolean
+             ? whole2(ExclusiveOr())
+             : whole2([](Op, Whole x, Whole y) { return exactOrUnknown(x.value ^ y.value, x, y); });
 }
 
 llvm::Expected<Instruction> constantRule(arith::ConstantOp op) {

@@ -43,7 +43,7 @@ struct Tensor {
   ElementKind kind = ElementKind::Real;
   const double *value = nullptr;
   const int64_t *integer = nullptr;
-  const double *error = nullptr; // null if exact
+  const double *error = nullptr;    // null if exact
   std::shared_ptr<Storage> storage; // null if the elements are the caller's
   /// Unit roundoff and smallest subnormal of the 16-bit input that this is a read of, else 0.
   double narrowUnit = 0;

@@ -23,9 +23,9 @@ static std::string intermediateName(Value value) {
     else if (auto output = dyn_cast<attn::OutputOp>(op))
       taken.insert(output.getName());
   for (auto other : program.getBodyBlock()->getOps<red::NestOp>()) {
-    for (auto [result, yielded] : llvm::zip(
-             other.getResults(),
-             cast<red::YieldOp>(other.getBodyBlock()->getTerminator()).getValues())) {
+    for (auto [result, yielded] :
+         llvm::zip(other.getResults(),
+                   cast<red::YieldOp>(other.getBodyBlock()->getTerminator()).getValues())) {
       if (outputOf(result))
         continue;
       std::string base = attn::specName(yielded.getLoc()).str();
@@ -105,7 +105,10 @@ KernelSignature::KernelSignature(red::NestOp nest) {
 
   for (auto dim : attn::programOf(nest).getDims().getAsRange<attn::DimAttr>())
     if (!dim.isStatic() && dims.contains(dim.getName()))
-      list.push_back({KernelArg::Kind::Size, "size_" + cIdentifier(dim.getName().getValue()), {}, 0,
+      list.push_back({KernelArg::Kind::Size,
+                      "size_" + cIdentifier(dim.getName().getValue()),
+                      {},
+                      0,
                       dim.getName()});
   for (Value value : captures)
     if (auto param = value.getDefiningOp<attn::ParamOp>())

@@ -12,8 +12,8 @@ struct Tensor {
   enum class Kind { Input, Output, Intermediate };
   Kind kind;
   std::string name;
-  mlir::Type element;                        ///< storage type: f16, bf16, f32, f64, iN; i1 is a byte
-  llvm::SmallVector<mlir::StringAttr> dims;  ///< in storage order; the last one has stride 1
+  mlir::Type element;                       ///< storage type: f16, bf16, f32, f64, iN; i1 is a byte
+  llvm::SmallVector<mlir::StringAttr> dims; ///< in storage order; the last one has stride 1
 };
 
 /// The tensor that holds `value`: an attn.input's result or a nest's result. A nest's result is
@@ -30,10 +30,10 @@ struct KernelArg {
     Param,   ///< the param `name`: f32, or i64
   };
   Kind kind;
-  std::string name;        ///< a C identifier, unique in the signature: q, q_stride0, size_j, scale
-  mlir::Value array;       ///< Pointer, Stride, Param: the captured value, or the nest's result
-  unsigned axis = 0;       ///< Stride
-  mlir::StringAttr dim;    ///< Size
+  std::string name;     ///< a C identifier, unique in the signature: q, q_stride0, size_j, scale
+  mlir::Value array;    ///< Pointer, Stride, Param: the captured value, or the nest's result
+  unsigned axis = 0;    ///< Stride
+  mlir::StringAttr dim; ///< Size
 };
 
 /// The arguments of the kernel of a nest, in order: for each captured tensor and then each result

@@ -63,15 +63,15 @@ struct Sugar {
   Value softmax() {
     Value weight = weights(max());
     Value total = sum(weight);
-    Value inverse = map(derived(loc, "_inv"), {total},
-                        [](OpBuilder &b, Location at, ValueRange x) -> Value {
-                          Type type = x[0].getType();
-                          Value zero = floatConstant(b, at, type, 0.0);
-                          Value one = floatConstant(b, at, type, 1.0);
-                          Value empty = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, x[0], zero);
-                          Value inverse = arith::DivFOp::create(b, at, one, x[0]);
-                          return arith::SelectOp::create(b, at, empty, zero, inverse);
-                        });
+    Value inverse =
+        map(derived(loc, "_inv"), {total}, [](OpBuilder &b, Location at, ValueRange x) -> Value {
+          Type type = x[0].getType();
+          Value zero = floatConstant(b, at, type, 0.0);
+          Value one = floatConstant(b, at, type, 1.0);
+          Value empty = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, x[0], zero);
+          Value inverse = arith::DivFOp::create(b, at, one, x[0]);
+          return arith::SelectOp::create(b, at, empty, zero, inverse);
+        });
     return map(loc, {weight, inverse}, [](OpBuilder &b, Location at, ValueRange x) -> Value {
       return arith::MulFOp::create(b, at, x[0], x[1]);
     });
@@ -123,12 +123,14 @@ void desugar(ProgramOp program) {
   });
   for (Operation *op : sugar) {
     nameLogits(op);
-    Sugar rewrite{OpBuilder(op), op->getLoc(), program, op->getOperand(0), op->getAttrOfType<ArrayAttr>("dims")};
+    Sugar rewrite{OpBuilder(op), op->getLoc(), program, op->getOperand(0),
+                  op->getAttrOfType<ArrayAttr>("dims")};
     Value plain;
     if (isa<SoftmaxOp>(op))
       plain = rewrite.softmax();
     else
-      plain = cast<ReduceOp>(op).getKind() == ReduceKind::Mean ? rewrite.mean() : rewrite.logSumExp();
+      plain =
+          cast<ReduceOp>(op).getKind() == ReduceKind::Mean ? rewrite.mean() : rewrite.logSumExp();
     op->getResult(0).replaceAllUsesWith(plain);
     op->erase();
   }

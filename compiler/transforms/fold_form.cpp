@@ -22,7 +22,8 @@ static Value subexpression(OpBuilder &b, MapOp map, Value scalar) {
       arguments.push_back(argument);
       arrays.push_back(map.getOperand(argument.getArgNumber()));
     }
-  auto type = attn::ArrayType::get(b.getContext(), unionDims(programOf(map), arrays), scalar.getType());
+  auto type =
+      attn::ArrayType::get(b.getContext(), unionDims(programOf(map), arrays), scalar.getType());
   return MapOp::create(b, map.getLoc(), type, arrays,
                        [&](OpBuilder &inner, Location, ValueRange scalars) -> Value {
                          IRMapping mapping;
@@ -73,9 +74,8 @@ static bool hasAnyDim(Value array, ArrayAttr dims) {
 
 static bool coversDims(ArrayRef<Value> arrays, ArrayAttr dims) {
   return llvm::all_of(dims.getAsRange<StringAttr>(), [&](StringAttr dim) {
-    return llvm::any_of(arrays, [&](Value array) {
-      return cast<attn::ArrayType>(array.getType()).hasDim(dim);
-    });
+    return llvm::any_of(
+        arrays, [&](Value array) { return cast<attn::ArrayType>(array.getType()).hasDim(dim); });
   });
 }
 

@@ -34,8 +34,8 @@ public:
   Partition run() {
     SmallVector<FoldOp> folds(program.getBodyBlock()->getOps<FoldOp>());
     findNormalisedDims(folds);
-    for (FoldOp fold : folds)
-      if (isPassOfItsOwn(fold, folds))
+    for (auto [position, fold] : llvm::enumerate(folds))
+      if (isPassOfItsOwn(fold, ArrayRef(folds).drop_front(position + 1)))
         start(fold, "");
       else if (isStreamFold(fold))
         place(fold);
@@ -61,13 +61,13 @@ private:
 
   // A fold that stays in tiles is recomputed for each; where that would nest one contraction in
   // another, or would wait for a state only to be stored, its result is a pass's.
-  bool isPassOfItsOwn(FoldOp fold, ArrayRef<FoldOp> folds) {
+  // `later` are the folds behind it; those before it may have been erased.
+  bool isPassOfItsOwn(FoldOp fold, ArrayRef<FoldOp> later) {
     if (isStreamFold(fold))
       return false;
-    bool feedsInner = llvm::any_of(folds, [&](FoldOp other) {
-      return other != fold && !isStreamFold(other) && computesFrom(other, fold);
-    });
-    bool streamedLater = llvm::any_of(folds, [&](FoldOp other) {
+    bool feedsInner = llvm::any_of(
+        later, [&](FoldOp other) { return !isStreamFold(other) && computesFrom(other, fold); });
+    bool streamedLater = llvm::any_of(later, [&](FoldOp other) {
       return isStreamFold(other) && computesFrom(other, fold) &&
              llvm::any_of(dimNames(other.getDims()),
                           [&](StringAttr dim) { return fold.getType().hasDim(dim); });
@@ -101,7 +101,9 @@ private:
     return -1;
   }
 
-  static SmallVector<Value> operandsOf(FoldOp fold) { return SmallVector<Value>(fold->getOperands()); }
+  static SmallVector<Value> operandsOf(FoldOp fold) {
+    return SmallVector<Value>(fold->getOperands());
+  }
 
   // Dims known only at run time that the pass is parallel over.
   llvm::SmallDenseSet<StringAttr> parallelDims(FoldOp fold) {
@@ -141,13 +143,13 @@ private:
       pass.states.push_back(fold);
       return true;
     }
-    Terms terms(program, pass.stream,
-                [&](Value value) { return dependsOn(value, pass.states); });
+    Terms terms(program, pass.stream, [&](Value value) { return dependsOn(value, pass.states); });
     bool joined = fold.getKind() == FoldKind::Add ? joinSum(fold, pass, terms)
                                                   : joinExtremum(fold, pass, terms);
     if (!joined)
-      obstacle = "`" + nameOf(fold, "a fold") + "` needs another pass over " + listDims(pass.stream) +
-                 ": `" + terms.refusal().operation + "` " + terms.refusal().reason;
+      obstacle = "`" + nameOf(fold, "a fold") + "` needs another pass over " +
+                 listDims(pass.stream) + ": `" + terms.refusal().operation + "` " +
+                 terms.refusal().reason;
     return joined;
   }
 
@@ -163,12 +165,15 @@ private:
     OpBuilder b(fold);
     Value along = terms.build(b, fold.getLoc(), term->exponent);
     Value state = makeState(b, pass, fold.getKind(), {along}, Value(), Value(), fold.getLoc());
-    SmallVector<const ScalarExpr *> total = {terms.leaf(state)};
-    llvm::append_range(total, term->shift);
+    // As a subtraction, so that over a row without keys (max = -inf) it stays -inf.
+    const ScalarExpr *total = terms.leaf(state);
+    if (!term->shift.empty())
+      total = terms.binary(ScalarExpr::Kind::Sub, total, terms.neg(terms.sum(term->shift)));
     pass.notes.push_back("`" + nameOf(fold, "a fold") + "`: what does not vary along " +
-                         listDims(pass.stream) + " is added after the stream (max and min commute "
-                                                 "with adding a constant)");
-    replace(fold, terms.build(b, fold.getLoc(), terms.sum(total)));
+                         listDims(pass.stream) +
+                         " is added after the stream (max and min commute "
+                         "with adding a constant)");
+    replace(fold, terms.build(b, fold.getLoc(), total));
     return true;
   }
 
@@ -210,13 +215,15 @@ private:
   }
 
   // The state of a term, and what it contributes to the fold's value after the stream.
-  const ScalarExpr *finishTerm(OpBuilder &b, FoldOp fold, Pass &pass, Terms &terms, const Term &term) {
+  const ScalarExpr *finishTerm(OpBuilder &b, FoldOp fold, Pass &pass, Terms &terms,
+                               const Term &term) {
     SmallVector<Value> factors;
     for (const ScalarExpr *factor : term.factors)
       llvm::append_range(factors, productFactors(b, terms.build(b, fold.getLoc(), factor)));
     Value exponent, reference;
     if (term.exponent) {
-      exponent = terms.build(b, renamed(fold.getLoc(), nameOf(fold, "term") + "_exponent"), term.exponent);
+      exponent =
+          terms.build(b, renamed(fold.getLoc(), nameOf(fold, "term") + "_exponent"), term.exponent);
       reference = runningMax(b, pass, exponent);
     }
     Value sum = makeState(b, pass, FoldKind::Add, factors, exponent, reference, fold.getLoc());
@@ -229,9 +236,11 @@ private:
     return value;
   }
 
-  static const ScalarExpr *applyOuter(Terms &terms, const ScalarExpr *value, const ScalarExpr *factor) {
+  static const ScalarExpr *applyOuter(Terms &terms, const ScalarExpr *value,
+                                      const ScalarExpr *factor) {
     bool inverse = factor->kind == ScalarExpr::Kind::Div &&
-                   factor->args[0]->kind == ScalarExpr::Kind::Constant && factor->args[0]->constant == 1;
+                   factor->args[0]->kind == ScalarExpr::Kind::Constant &&
+                   factor->args[0]->constant == 1;
     return inverse ? terms.binary(ScalarExpr::Kind::Div, value, factor->args[1])
                    : terms.binary(ScalarExpr::Kind::Mul, value, factor);
   }
@@ -275,12 +284,14 @@ private:
     for (StringAttr dim : unionDims(program, arrays))
       if (!llvm::is_contained(pass.stream, dim))
         dims.push_back(dim);
-    auto type = attn::ArrayType::get(b.getContext(), dims, arrayType(arrays.front()).getElementType());
-    auto state = FoldOp::create(b, loc, type, kind,
-                                b.getArrayAttr({pass.stream.begin(), pass.stream.end()}), factors,
-                                exponent, reference);
+    auto type =
+        attn::ArrayType::get(b.getContext(), dims, arrayType(arrays.front()).getElementType());
+    auto state =
+        FoldOp::create(b, loc, type, kind, b.getArrayAttr({pass.stream.begin(), pass.stream.end()}),
+                       factors, exponent, reference);
     for (FoldOp known : pass.states)
-      if (OperationEquivalence::isEquivalentTo(known, state, OperationEquivalence::IgnoreLocations)) {
+      if (OperationEquivalence::isEquivalentTo(known, state,
+                                               OperationEquivalence::IgnoreLocations)) {
         state.erase();
         return known;
       }
@@ -296,21 +307,25 @@ private:
   //===--- notes -----------------------------------------------------------------------------===//
 
   void noteState(Pass &pass, FoldOp fold) {
-    pass.notes.push_back("`" + nameOf(fold, "a fold") + "`: " + red::stringifyFoldKind(fold.getKind()).str() +
-                         " over " + listDims(dimNames(fold.getDims())) +
+    pass.notes.push_back("`" + nameOf(fold, "a fold") +
+                         "`: " + red::stringifyFoldKind(fold.getKind()).str() + " over " +
+                         listDims(dimNames(fold.getDims())) +
                          ", kept as a running value (the fold is associative)");
   }
 
   void noteTerm(Pass &pass, FoldOp fold, const Term &term, Value exponent, Value reference) {
     std::string name = nameOf(fold, "a fold");
     if (reference)
-      pass.notes.push_back("`" + name + "`: sums weights exp(" + nameOf(exponent, "x") + " - " +
-                           nameOf(reference, "max") + "), rescaled by exp(old - new) when the maximum " +
-                           "moves (exp turns the sum into a product, and the product distributes over +)");
+      pass.notes.push_back(
+          "`" + name + "`: sums weights exp(" + nameOf(exponent, "x") + " - " +
+          nameOf(reference, "max") + "), rescaled by exp(old - new) when the maximum " +
+          "moves (exp turns the sum into a product, and the product distributes over +)");
     else
-      pass.notes.push_back("`" + name + "`: its sum over " + listDims(pass.stream) + " is a running value");
+      pass.notes.push_back("`" + name + "`: its sum over " + listDims(pass.stream) +
+                           " is a running value");
     if (!term.outer.empty())
-      pass.notes.push_back("`" + name + "`: factors that do not vary along " + listDims(pass.stream) +
+      pass.notes.push_back("`" + name + "`: factors that do not vary along " +
+                           listDims(pass.stream) +
                            " are applied once, after the stream (* distributes over +)");
   }
 

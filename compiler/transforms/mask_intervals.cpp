@@ -31,8 +31,7 @@ class DomainBuilder {
 public:
   explicit DomainBuilder(NestOp nest)
       : nest(nest), program(programOf(nest)), b(nest.getContext()),
-        loc(renamed(nest.getLoc(), "bound")),
-        stream(cast<StringAttr>(nest.getStream()[0])) {
+        loc(renamed(nest.getLoc(), "bound")), stream(cast<StringAttr>(nest.getStream()[0])) {
     region = std::make_unique<Region>();
     Block &block = region->emplaceBlock();
     auto argument = [&](const Twine &name) {
@@ -90,7 +89,8 @@ private:
     if (!map)
       return maskConstant(true);
     // States that share an array share its mask, and the arithmetic that the mask leads to.
-    MaskRef &known = rule == &DomainBuilder::isFiniteScalar ? finite[array.getAsOpaquePointer()] : nonZero[array.getAsOpaquePointer()];
+    MaskRef &known = rule == &DomainBuilder::isFiniteScalar ? finite[array.getAsOpaquePointer()]
+                                                            : nonZero[array.getAsOpaquePointer()];
     if (!known)
       known = (this->*rule)({map, map.getYielded()});
     return known;
@@ -204,13 +204,20 @@ private:
     auto below = [&](int64_t gap) { return maskNonNegative(difference(*r, *l, gap)); };
     auto above = [&](int64_t gap) { return maskNonNegative(difference(*l, *r, gap)); };
     switch (predicate) {
-    case arith::CmpIPredicate::sle: return below(0);
-    case arith::CmpIPredicate::slt: return below(1);
-    case arith::CmpIPredicate::sge: return above(0);
-    case arith::CmpIPredicate::sgt: return above(1);
-    case arith::CmpIPredicate::eq: return maskAnd(below(0), above(0));
-    case arith::CmpIPredicate::ne: return maskOr(below(1), above(1));
-    default: return maskUnknown();
+    case arith::CmpIPredicate::sle:
+      return below(0);
+    case arith::CmpIPredicate::slt:
+      return below(1);
+    case arith::CmpIPredicate::sge:
+      return above(0);
+    case arith::CmpIPredicate::sgt:
+      return above(1);
+    case arith::CmpIPredicate::eq:
+      return maskAnd(below(0), above(0));
+    case arith::CmpIPredicate::ne:
+      return maskOr(below(1), above(1));
+    default:
+      return maskUnknown();
     }
   }
 
@@ -232,10 +239,12 @@ private:
     llvm::erase_if(sum.terms, [](auto &term) { return term.second == 0; });
     if (minus) {
       sum.lo = b.createOrFold<arith::SubIOp>(loc, x.lo, y.hi);
-      sum.hi = x.lo == x.hi && y.lo == y.hi ? sum.lo : b.createOrFold<arith::SubIOp>(loc, x.hi, y.lo);
+      sum.hi =
+          x.lo == x.hi && y.lo == y.hi ? sum.lo : b.createOrFold<arith::SubIOp>(loc, x.hi, y.lo);
     } else {
       sum.lo = b.createOrFold<arith::AddIOp>(loc, x.lo, y.lo);
-      sum.hi = x.lo == x.hi && y.lo == y.hi ? sum.lo : b.createOrFold<arith::AddIOp>(loc, x.hi, y.hi);
+      sum.hi =
+          x.lo == x.hi && y.lo == y.hi ? sum.lo : b.createOrFold<arith::AddIOp>(loc, x.hi, y.hi);
     }
     return sum;
   }
@@ -287,7 +296,7 @@ private:
     if (l->terms.empty() && r->terms.empty() && l->lo == l->hi && r->lo == r->hi)
       return exactOp(op, l->lo, r->lo);
     if (isa<arith::MulIOp>(op))
-      return literalOf(op->getOperand(0)) ? scaled(*r, *literalOf(op->getOperand(0)))
+      return literalOf(op->getOperand(0))   ? scaled(*r, *literalOf(op->getOperand(0)))
              : literalOf(op->getOperand(1)) ? scaled(*l, *literalOf(op->getOperand(1)))
                                             : std::nullopt;
     if (isa<arith::FloorDivSIOp>(op) && literalOf(op->getOperand(1)))
@@ -341,7 +350,9 @@ private:
       hi = b.createOrFold<arith::AddIOp>(loc, hi, last);
     }
     Value d = constant(divisor);
-    return Linear{{}, b.createOrFold<arith::FloorDivSIOp>(loc, lo, d), b.createOrFold<arith::FloorDivSIOp>(loc, hi, d)};
+    return Linear{{},
+                  b.createOrFold<arith::FloorDivSIOp>(loc, lo, d),
+                  b.createOrFold<arith::FloorDivSIOp>(loc, hi, d)};
   }
 
   Value sizeOf(StringAttr dim) {

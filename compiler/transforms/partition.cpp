@@ -17,9 +17,7 @@ namespace {
 attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getType()); }
 
 // Where an array comes from that a nest reads and does not compute.
-bool isExternal(Value value) {
-  return isa_and_nonnull<InputOp, ParamOp>(value.getDefiningOp());
-}
+bool isExternal(Value value) { return isa_and_nonnull<InputOp, ParamOp>(value.getDefiningOp()); }
 
 /// A nest to be: a pass, or an array by itself.
 struct Plan {
@@ -28,7 +26,7 @@ struct Plan {
   llvm::SetVector<Value> intermediate; // stored for other nests
   SmallVector<OutputOp> outputs;
   llvm::SetVector<Operation *> body;
-  llvm::SetVector<Value> reads;        // stored values of other nests
+  llvm::SetVector<Value> reads; // stored values of other nests
   bool emitted = false;
 };
 
@@ -89,7 +87,8 @@ private:
     llvm::SmallDenseSet<StringAttr> dims;
     for (FoldOp state : p.states)
       dims.insert(arrayType(state).getDims().begin(), arrayType(state).getDims().end());
-    return llvm::all_of(arrayType(value).getDims(), [&](StringAttr d) { return dims.contains(d); }) &&
+    return llvm::all_of(arrayType(value).getDims(),
+                        [&](StringAttr d) { return dims.contains(d); }) &&
            finishes(value, pass);
   }
 
@@ -142,7 +141,8 @@ private:
       return;
     bool here = plan.pass && ownedByPass(op, plan);
     bool elsewhere = owner.contains(op) && !here;
-    bool stored = lastPass(value) >= 0 && isFinishable(value) && plans[lastPass(value)].get() != &plan;
+    bool stored =
+        lastPass(value) >= 0 && isFinishable(value) && plans[lastPass(value)].get() != &plan;
     if (elsewhere || stored)
       return store(plan, value);
     plan.body.insert(op);
@@ -179,14 +179,15 @@ private:
       results.push_back(output.getValue());
     llvm::append_range(results, plan.intermediate);
     SmallVector<Operation *> ops = ordered(plan);
-    Roles roles = chooseRoles(program, plan.pass ? ArrayRef(plan.pass->stream) : ArrayRef<StringAttr>(),
-                              ops, plan.pass ? ArrayRef(plan.pass->states) : ArrayRef<FoldOp>(), results);
+    Roles roles =
+        chooseRoles(program, plan.pass ? ArrayRef(plan.pass->stream) : ArrayRef<StringAttr>(), ops,
+                    plan.pass ? ArrayRef(plan.pass->states) : ArrayRef<FoldOp>(), results);
     OpBuilder b = OpBuilder::atBlockEnd(program.getBodyBlock());
     SmallVector<Type> types;
     for (Value result : results)
       types.push_back(result.getType());
-    auto nest = NestOp::create(b, results.front().getLoc(), types, roles.grid, roles.row, roles.stream,
-                               roles.inner);
+    auto nest = NestOp::create(b, results.front().getLoc(), types, roles.grid, roles.row,
+                               roles.stream, roles.inner);
     if (plan.pass && !plan.pass->notes.empty()) {
       SmallVector<StringRef> notes(plan.pass->notes.begin(), plan.pass->notes.end());
       nest->setAttr(kNotesAttr, b.getStrArrayAttr(notes));

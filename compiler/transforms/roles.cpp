@@ -49,8 +49,8 @@ void addWeightedSum(red::FoldOp fold, attn::ProgramOp program, Scores &scores) {
         return program.lookupDim(dim).isStatic() && !rows.contains(dim);
       });
       llvm::set_subtract(rows, columns);
-      bool hasRows = llvm::any_of(
-          rows, [&](StringAttr dim) { return !program.lookupDim(dim).isStatic(); });
+      bool hasRows =
+          llvm::any_of(rows, [&](StringAttr dim) { return !program.lookupDim(dim).isStatic(); });
       if (!isValue || !hasRows)
         continue;
       llvm::set_union(scores.candidates, rows);

@@ -15,7 +15,8 @@ static constexpr size_t kMaxTerms = 4;
 // Building expressions
 //===----------------------------------------------------------------------===//
 
-const ScalarExpr *Terms::make(ScalarExpr::Kind kind, Type type, ArrayRef<const ScalarExpr *> args, Operation *op) {
+const ScalarExpr *Terms::make(ScalarExpr::Kind kind, Type type, ArrayRef<const ScalarExpr *> args,
+                              Operation *op) {
   ScalarExpr &e = pool.emplace_back();
   e.kind = kind;
   e.type = type;
@@ -57,17 +58,20 @@ const ScalarExpr *Terms::binary(ScalarExpr::Kind kind, const ScalarExpr *x, cons
   return make(kind, x->type, {x, y});
 }
 
-const ScalarExpr *Terms::exp(const ScalarExpr *x) { return make(ScalarExpr::Kind::Exp, x->type, {x}); }
+const ScalarExpr *Terms::exp(const ScalarExpr *x) {
+  return make(ScalarExpr::Kind::Exp, x->type, {x});
+}
 
 const ScalarExpr *Terms::sum(ArrayRef<const ScalarExpr *> summands) {
   const ScalarExpr *total = summands.front();
   for (const ScalarExpr *x : summands.drop_front())
     total = x->kind == ScalarExpr::Kind::Neg ? binary(ScalarExpr::Kind::Sub, total, x->args[0])
-                                       : binary(ScalarExpr::Kind::Add, total, x);
+                                             : binary(ScalarExpr::Kind::Add, total, x);
   return total;
 }
 
-const ScalarExpr *Terms::select(const ScalarExpr *condition, const ScalarExpr *x, const ScalarExpr *y) {
+const ScalarExpr *Terms::select(const ScalarExpr *condition, const ScalarExpr *x,
+                                const ScalarExpr *y) {
   return make(ScalarExpr::Kind::Select, x->type, {condition, x, y});
 }
 
@@ -113,16 +117,24 @@ const ScalarExpr *Terms::open(MapOp map, Value scalar) {
 
 static StringRef operationName(const ScalarExpr *e) {
   switch (e->kind) {
-  case ScalarExpr::Kind::Op: return e->op->getName().stripDialect();
-  case ScalarExpr::Kind::Div: return "/";
-  case ScalarExpr::Kind::Mul: return "*";
-  case ScalarExpr::Kind::Add: return "+";
+  case ScalarExpr::Kind::Op:
+    return e->op->getName().stripDialect();
+  case ScalarExpr::Kind::Div:
+    return "/";
+  case ScalarExpr::Kind::Mul:
+    return "*";
+  case ScalarExpr::Kind::Add:
+    return "+";
   case ScalarExpr::Kind::Sub:
-  case ScalarExpr::Kind::Neg: return "-";
-  case ScalarExpr::Kind::Exp: return "exp";
-  case ScalarExpr::Kind::Select: return "where";
+  case ScalarExpr::Kind::Neg:
+    return "-";
+  case ScalarExpr::Kind::Exp:
+    return "exp";
+  case ScalarExpr::Kind::Select:
+    return "where";
   case ScalarExpr::Kind::Leaf:
-  case ScalarExpr::Kind::Constant: return "a value";
+  case ScalarExpr::Kind::Constant:
+    return "a value";
   }
   return "a value";
 }
@@ -350,15 +362,24 @@ public:
 
   Value emitOp(const ScalarExpr *e, ArrayRef<Value> x) {
     switch (e->kind) {
-    case ScalarExpr::Kind::Constant: return constant(e->type, e->constant);
-    case ScalarExpr::Kind::Neg: return arith::NegFOp::create(b, loc, x[0]);
-    case ScalarExpr::Kind::Add: return arith::AddFOp::create(b, loc, x[0], x[1]);
-    case ScalarExpr::Kind::Sub: return SubOp::create(b, loc, x[0], x[1]);
-    case ScalarExpr::Kind::Mul: return arith::MulFOp::create(b, loc, x[0], x[1]);
-    case ScalarExpr::Kind::Div: return arith::DivFOp::create(b, loc, x[0], x[1]);
-    case ScalarExpr::Kind::Exp: return math::ExpOp::create(b, loc, x[0]);
-    case ScalarExpr::Kind::Select: return arith::SelectOp::create(b, loc, x[0], x[1], x[2]);
-    default: break;
+    case ScalarExpr::Kind::Constant:
+      return constant(e->type, e->constant);
+    case ScalarExpr::Kind::Neg:
+      return arith::NegFOp::create(b, loc, x[0]);
+    case ScalarExpr::Kind::Add:
+      return arith::AddFOp::create(b, loc, x[0], x[1]);
+    case ScalarExpr::Kind::Sub:
+      return SubOp::create(b, loc, x[0], x[1]);
+    case ScalarExpr::Kind::Mul:
+      return arith::MulFOp::create(b, loc, x[0], x[1]);
+    case ScalarExpr::Kind::Div:
+      return arith::DivFOp::create(b, loc, x[0], x[1]);
+    case ScalarExpr::Kind::Exp:
+      return math::ExpOp::create(b, loc, x[0]);
+    case ScalarExpr::Kind::Select:
+      return arith::SelectOp::create(b, loc, x[0], x[1], x[2]);
+    default:
+      break;
     }
     IRMapping mapping;
     mapping.map(e->op->getOperands(), x);
@@ -383,7 +404,8 @@ Value Terms::build(OpBuilder &b, Location loc, const ScalarExpr *e) {
     return e->leaf;
   llvm::SetVector<Value> leaves;
   collectLeaves(e, leaves);
-  auto type = attn::ArrayType::get(b.getContext(), unionDims(program, leaves.getArrayRef()), e->type);
+  auto type =
+      attn::ArrayType::get(b.getContext(), unionDims(program, leaves.getArrayRef()), e->type);
   auto map = MapOp::create(b, loc, type, leaves.getArrayRef(),
                            [&](OpBuilder &inner, Location at, ValueRange scalars) {
                              Emitter emitter(inner, at);

@@ -15,13 +15,13 @@ namespace attnc {
 struct ScalarExpr {
   enum class Kind { Leaf, Op, Constant, Neg, Add, Sub, Mul, Div, Exp, Select };
   Kind kind;
-  mlir::Type type;                          ///< scalar type
-  mlir::Value leaf;                         ///< Leaf: the array
-  mlir::Operation *op = nullptr;            ///< Op: the scalar operation, to be cloned
-  double constant = 0;                      ///< Constant
+  mlir::Type type;               ///< scalar type
+  mlir::Value leaf;              ///< Leaf: the array
+  mlir::Operation *op = nullptr; ///< Op: the scalar operation, to be cloned
+  double constant = 0;           ///< Constant
   llvm::SmallVector<const ScalarExpr *, 3> args;
-  bool stream = false;                      ///< varies along the stream
-  bool state = false;                       ///< depends on a state of the pass
+  bool stream = false; ///< varies along the stream
+  bool state = false;  ///< depends on a state of the pass
   bool neutral() const { return !stream && !state; }
 };
 
@@ -77,8 +77,8 @@ public:
 
 private:
   const ScalarExpr *open(attn::MapOp map, mlir::Value scalar);
-  const ScalarExpr *make(ScalarExpr::Kind kind, mlir::Type type, llvm::ArrayRef<const ScalarExpr *> args,
-                   mlir::Operation *op = nullptr);
+  const ScalarExpr *make(ScalarExpr::Kind kind, mlir::Type type,
+                         llvm::ArrayRef<const ScalarExpr *> args, mlir::Operation *op = nullptr);
   const ScalarExpr *select(const ScalarExpr *condition, const ScalarExpr *x, const ScalarExpr *y);
   bool summands(const ScalarExpr *e, llvm::SmallVectorImpl<const ScalarExpr *> &out);
   std::optional<llvm::SmallVector<Term>> splitProduct(const ScalarExpr *x, const ScalarExpr *y);

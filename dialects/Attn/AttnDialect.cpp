@@ -190,8 +190,7 @@ static ParseResult parseProgramDims(OpAsmParser &parser, ArrayAttr &dims) {
 void ProgramOp::build(OpBuilder &builder, OperationState &state, StringRef name,
                       ArrayRef<DimAttr> dims) {
   state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
-  state.addAttribute(getDimsAttrName(state.name),
-                     builder.getArrayAttr({dims.begin(), dims.end()}));
+  state.addAttribute(getDimsAttrName(state.name), builder.getArrayAttr({dims.begin(), dims.end()}));
   state.addRegion()->emplaceBlock();
 }
 
@@ -215,8 +214,8 @@ LogicalResult ProgramOp::verify() {
     if (!seen.insert(dim.getName()).second)
       return emitOpError("lists dim '") << dim.getName().getValue() << "' twice";
     if (dim.isStatic() && dim.getExtent() < 1)
-      return emitOpError("dim '") << dim.getName().getValue() << "' has extent "
-                                  << dim.getExtent() << ", which is not positive";
+      return emitOpError("dim '") << dim.getName().getValue() << "' has extent " << dim.getExtent()
+                                  << ", which is not positive";
   }
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes()) {
@@ -225,7 +224,8 @@ LogicalResult ProgramOp::verify() {
         continue;
       for (StringAttr dim : array.getDims())
         if (!seen.contains(dim))
-          return op->emitOpError("has dim '") << dim.getValue() << "', which the program does not list";
+          return op->emitOpError("has dim '")
+                 << dim.getValue() << "', which the program does not list";
       if (!isa<InputOp>(op) && canonicalDims(*this, array.getDims()) != array.getDims())
         return op->emitOpError("lists dims of its result out of the program's order");
     }
@@ -238,7 +238,8 @@ LogicalResult ProgramOp::verify() {
 // Verification of the array ops
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyScalarOfDim(Operation *op, ArrayType type, StringAttr dim, bool overDim) {
+static LogicalResult verifyScalarOfDim(Operation *op, ArrayType type, StringAttr dim,
+                                       bool overDim) {
   if (!type.getElementType().isInteger(64))
     return op->emitOpError("yields i64");
   ArrayRef<StringAttr> dims = type.getDims();
@@ -344,10 +345,11 @@ LogicalResult MapOp::verify() {
 
 void MapOp::print(OpAsmPrinter &p) {
   p << " (";
-  llvm::interleaveComma(llvm::zip(getBodyBlock()->getArguments(), getOperands()), p, [&](auto pair) {
-    auto [scalar, operand] = pair;
-    p << scalar << " = " << operand << " : " << operand.getType();
-  });
+  llvm::interleaveComma(llvm::zip(getBodyBlock()->getArguments(), getOperands()), p,
+                        [&](auto pair) {
+                          auto [scalar, operand] = pair;
+                          p << scalar << " = " << operand << " : " << operand.getType();
+                        });
   p << ") -> " << getType();
   p.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   p << " ";
@@ -386,7 +388,8 @@ static LogicalResult verifyReduction(Operation *op, ArrayAttr dims, ArrayType op
     return op->emitOpError("reduces over no dim");
   for (StringAttr dim : dims.getAsRange<StringAttr>()) {
     if (!operand.hasDim(dim))
-      return op->emitOpError("reduces over dim '") << dim.getValue() << "', which its operand has not";
+      return op->emitOpError("reduces over dim '")
+             << dim.getValue() << "', which its operand has not";
     if (!seen.insert(dim).second)
       return op->emitOpError("reduces twice over dim '") << dim.getValue() << "'";
   }
@@ -418,7 +421,8 @@ LogicalResult OutputOp::verify() {
   SmallVector<StringAttr> dims = dimNames(getDims());
   if (getType() != getValue().getType().getElementType() &&
       computeType(getType()) != getValue().getType().getElementType())
-    return emitOpError("stores a ") << getValue().getType().getElementType() << " array as " << getType();
+    return emitOpError("stores a ")
+           << getValue().getType().getElementType() << " array as " << getType();
   return verifyUnion(*this, dims, getValue().getType());
 }
 

@@ -30,9 +30,8 @@ static ParseResult parseDimNames(OpAsmParser &parser, ArrayAttr &dims) {
 //===----------------------------------------------------------------------===//
 
 void NestOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
-                   ArrayRef<StringAttr> grid, ArrayRef<StringAttr> row,
-                   ArrayRef<StringAttr> stream, ArrayRef<StringAttr> inner,
-                   std::unique_ptr<Region> domain) {
+                   ArrayRef<StringAttr> grid, ArrayRef<StringAttr> row, ArrayRef<StringAttr> stream,
+                   ArrayRef<StringAttr> inner, std::unique_ptr<Region> domain) {
   auto list = [&](ArrayRef<StringAttr> dims) {
     return builder.getArrayAttr({dims.begin(), dims.end()});
   };
@@ -105,8 +104,8 @@ static LogicalResult verifyDomain(NestOp nest) {
   unsigned expected =
       nest.getGrid().size() + 2 * nest.getRow().size() + 2 * nest.getStream().size();
   if (block->getNumArguments() != expected)
-    return nest.emitOpError("has a domain of ") << block->getNumArguments()
-                                                << " arguments; its roles make it " << expected;
+    return nest.emitOpError("has a domain of ")
+           << block->getNumArguments() << " arguments; its roles make it " << expected;
   if (!isa<BoundsOp>(block->getTerminator()))
     return nest.emitOpError("has a domain that does not end with red.bounds");
   return success();

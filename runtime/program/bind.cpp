@@ -94,6 +94,9 @@ Status checkExtents(const Manifest &manifest, const Sizes &sizes) {
       return invalidArgument(
           fmt::format("the extent of dim {} is unknown: no input carries it", dim.name),
           fmt::format("say it, as in --shape {}=...", dim.name));
+    if (found->second > maxExtent)
+      return invalidArgument(
+          fmt::format("dim {} is {}, but can be at most {}", dim.name, found->second, maxExtent));
     if (found->second < dim.min)
       return invalidArgument(
           fmt::format("dim {} is {}, but must be at least {}", dim.name, found->second, dim.min));

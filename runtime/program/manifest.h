@@ -19,6 +19,9 @@ namespace attnc {
 
 inline constexpr int manifestVersion = 1;
 
+/// The largest extent of a dim, checked when shapes are bound: kernels count tiles in 32 bits.
+inline constexpr std::int64_t maxExtent = std::int64_t(1) << 30;
+
 /// A named dim. Without `extent` it is dynamic: an input that carries it, or the caller, says it.
 struct DimDecl {
   std::string name;

@@ -47,6 +47,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"command", {"chekc"}, 2, {"no command 'chekc'", "did you mean 'check'?"}},
         Wrong{"option", {"run", "full", "--shap", "b=1"}, 2, {"--shap", "attnc run --help"}},
+        Wrong{"integer_param_that_would_wrap",
+              {"run", "prefix_lm", "--target", "cpu", "--param", "prefix=4611686018427387904"},
+              2,
+              {"param prefix", "<= 1099511627776"}},
         Wrong{"missing_spec", {"compile"}, 2, {"SPEC", "attnc compile --help"}},
         Wrong{"file", {"run", "nothing/here.json"}, 2, {"no file 'nothing/here.json'"}},
         Wrong{"library_name", {"run", "causl"}, 2, {"no file 'causl'", "did you mean 'causal'?"}},

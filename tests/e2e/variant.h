@@ -71,9 +71,9 @@ void expectCorrect(const Spec &spec, const driver::Executor &executor, const Ext
 void expectCorrectOnAdversarialInputs(const Spec &spec, const driver::Executor &executor,
                                       const Extents &extents);
 
-/// Expects that a program of f32 throughout loses no more than f32 does: on random inputs, the error
-/// of every output, as root mean square, is at most 2^-18 of the output's. f32's own comes to a few
-/// units of 2^-24; one product of operands rounded to tf32 (2^-12 each) to more than 2^-14.
+/// Expects that a program of f32 throughout loses no more than f32 does: on random inputs, the
+/// error of every output, as root mean square, is at most 2^-18 of the output's. f32's own comes to
+/// a few units of 2^-24; one product of operands rounded to tf32 (2^-12 each) to more than 2^-14.
 void expectFloat32Accuracy(const Spec &spec, const driver::Executor &executor,
                            const Extents &extents);
 

@@ -21,6 +21,5 @@ int main(int argc, char **argv) {
   attnc::schedule::registerSchedulePasses();
   attnc::cpu::registerLowerCpuPass();
   attnc::cuda::registerEmitCudaPass();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "attnc pass driver\n", registry));
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "attnc pass driver\n", registry));
 }

@@ -140,7 +140,8 @@ attn.program @p dims [i, d, j] {
   // The sum of a maximum is no product, so this is walked element by element.
   Array slow = sumOf(R"(
     %p = arith.mulf %a, %b : f32
-    %z = arith.maximumf %p, %p : f32)", inputs)["s"];
+    %z = arith.maximumf %p, %p : f32)",
+                     inputs)["s"];
   for (int64_t i = 0; i < fast.size(); ++i) {
     ASSERT_NEAR(fast.value[i], slow.value[i], 1e-12) << i;
     // The walk counts the rounding of each product once more.
@@ -161,7 +162,8 @@ attn.program @p dims [i, d, j] {
     %e = math.exp %b : f32
     %t = arith.addf %b, %e : f32
     %p = arith.mulf %a, %e : f32
-    %z = arith.divf %p, %t : f32)", inputs)["s"];
+    %z = arith.divf %p, %t : f32)",
+                  inputs)["s"];
   for (int64_t i = 0; i < 9; ++i)
     for (int64_t j = 0; j < 13; ++j) {
       double expected = 0;
@@ -181,9 +183,10 @@ attn.program @p dims [n] {
 )";
   constexpr int length = 3000;
   for (int k = 0; k < length; ++k)
-    text += "%v" + std::to_string(k + 1) + " = attn.map (%a = %v" + std::to_string(k) +
-            " : !attn.array<[n], f32>) -> !attn.array<[n], f32> {\n"
-            "%one = arith.constant 1.0 : f32\n%z = arith.addf %a, %one : f32\nattn.yield %z : f32\n}\n";
+    text +=
+        "%v" + std::to_string(k + 1) + " = attn.map (%a = %v" + std::to_string(k) +
+        " : !attn.array<[n], f32>) -> !attn.array<[n], f32> {\n"
+        "%one = arith.constant 1.0 : f32\n%z = arith.addf %a, %one : f32\nattn.yield %z : f32\n}\n";
   text += "%r = attn.reduce add over [n] %v" + std::to_string(length) +
           " : !attn.array<[n], f32> -> !attn.array<[], f32>\n"
           "attn.output \"r\" [] %r as f32 : !attn.array<[], f32>\n}";

@@ -21,11 +21,11 @@ float toF16(float x) { return halfToFloat(floatToHalf(x)); }
 /// How an emulated implementation computes.
 struct Style {
   const char *name;
-  int64_t tile;       // keys folded at a time, with a running maximum
-  bool backwards;     // order of the keys
-  bool exp2;          // exp as 2^(x log2 e) with a folded scale
-  int64_t dropped;    // a key that is left out, or -1
-  int64_t doubled;    // a key that counts twice, or -1
+  int64_t tile;    // keys folded at a time, with a running maximum
+  bool backwards;  // order of the keys
+  bool exp2;       // exp as 2^(x log2 e) with a folded scale
+  int64_t dropped; // a key that is left out, or -1
+  int64_t doubled; // a key that counts twice, or -1
 };
 
 /// What differs between the storage types.
@@ -121,9 +121,9 @@ TEST(Bounds, HoldForEveryOrderOfAnF32Computation) {
     for (InputKind kind : {InputKind::Random, InputKind::Planted, InputKind::LargeLogits,
                            InputKind::AscendingMaxima}) {
       Program program(attentionText(format.name, kCausal));
-      EvalInputs inputs = llvm::cantFail(makeInputs(
-          program.op(), {{"b", 1}, {"h", 2}, {"i", 150}, {"j", 170}, {"d", 64}, {"e", 16}}, 3,
-          kind));
+      EvalInputs inputs = llvm::cantFail(
+          makeInputs(program.op(),
+                     {{"b", 1}, {"h", 2}, {"i", 150}, {"j", 170}, {"d", 64}, {"e", 16}}, 3, kind));
       Outputs reference = program.run(inputs);
       for (Style style : kStyles) {
         SCOPED_TRACE(std::string(format.name) + ", " + inputKindName(kind).str() + ", " +
@@ -143,8 +143,8 @@ TEST(Bounds, HoldForEveryOrderOfAnF32Computation) {
 }
 
 TEST(Bounds, APlantedKeyThatIsDroppedOrDoubledFails) {
-  std::map<std::string, int64_t> extents{{"b", 1}, {"h", 2}, {"i", 100}, {"j", 130},
-                                         {"d", 32}, {"e", 16}};
+  std::map<std::string, int64_t> extents{{"b", 1},   {"h", 2},  {"i", 100},
+                                         {"j", 130}, {"d", 32}, {"e", 16}};
   for (Format format : kFormats)
     for (uint64_t seed : {1, 2, 3}) {
       Program program(attentionText(format.name));
@@ -167,8 +167,8 @@ TEST(Bounds, APlantedKeyThatIsDroppedOrDoubledFails) {
 TEST(Bounds, RoundingOfTheWeightsIsAllowedOnlyBesideA16BitOperand) {
   // With f32 inputs, weights that are rounded to bf16 break the tolerance.
   Program program(attentionText("f32"));
-  EvalInputs inputs = randomInputs(
-      program, {{"b", 1}, {"h", 1}, {"i", 50}, {"j", 60}, {"d", 16}, {"e", 16}});
+  EvalInputs inputs =
+      randomInputs(program, {{"b", 1}, {"h", 1}, {"i", 50}, {"j", 60}, {"d", 16}, {"e", 16}});
   Array o = Emulation(inputs, {"", toBF16}, kStyles[0]).run(false).first;
   EXPECT_GT(compare(program.run(inputs)["o"], o).failures, 700);
 }

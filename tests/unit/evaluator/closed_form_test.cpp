@@ -108,7 +108,8 @@ TEST(ClosedForm, SamplingARowDimGivesThoseRows) {
     for (int64_t n = 0; n < 3; ++n) {
       int64_t i = options.sample["i"][n];
       EXPECT_DOUBLE_EQ(some["lse"].value[h * 3 + n], all["lse"].value[h * 40 + i]);
-      EXPECT_NEAR(some["o"].value[(h * 3 + n) * 8 + 5], all["o"].value[(h * 40 + i) * 8 + 5], 1e-14);
+      EXPECT_NEAR(some["o"].value[(h * 3 + n) * 8 + 5], all["o"].value[(h * 40 + i) * 8 + 5],
+                  1e-14);
     }
 }
 

@@ -10,7 +10,7 @@
 namespace attnc::evaluator {
 namespace {
 
-const std::map<std::string, int64_t> kExtents{{"b", 2}, {"h", 3}, {"i", 50},
+const std::map<std::string, int64_t> kExtents{{"b", 2},   {"h", 3},  {"i", 50},
                                               {"j", 300}, {"d", 64}, {"e", 8}};
 
 EvalInputs make(const Program &program, uint64_t seed, InputKind kind) {
@@ -104,8 +104,8 @@ attn.program @p dims [i, j] {
   %r = attn.softmax over [j] %s : !attn.array<[i, j], f32> -> !attn.array<[i, j], f32>
   attn.output "r" [i, j] %r as f32 : !attn.array<[i, j], f32>
 })");
-  EvalInputs inputs = llvm::cantFail(
-      makeInputs(program.op(), {{"i", 200}, {"j", 10}}, 5, InputKind::InfiniteBias));
+  EvalInputs inputs =
+      llvm::cantFail(makeInputs(program.op(), {{"i", 200}, {"j", 10}}, 5, InputKind::InfiniteBias));
   auto infinite = [&](const char *name) {
     return llvm::count(inputs.tensors[name].value, -std::numeric_limits<double>::infinity());
   };

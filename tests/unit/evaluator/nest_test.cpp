@@ -115,8 +115,8 @@ attn.program @p dims [i, d, j] {
   attn.output "m" [j] %m as f32 : !attn.array<[j], f32>
   attn.output "any" [j] %any as i1 : !attn.array<[j], i1>
 })");
-  Outputs out = program.run(given(
-      {{"x", reals({2, 2}, {1, 2, 3, -1})}, {"y", reals({3, 2}, {1, 1, 2, 0, 0, 1})}}));
+  Outputs out = program.run(
+      given({{"x", reals({2, 2}, {1, 2, 3, -1})}, {"y", reals({3, 2}, {1, 1, 2, 0, 0, 1})}}));
   EXPECT_EQ(out["m"].value, (std::vector<double>{3, 6, 2}));
   EXPECT_EQ(out["any"].integer, (std::vector<int64_t>{0, 1, 0}));
 }

@@ -39,8 +39,8 @@ EvalInputs given(std::map<std::string, Array> tensors);
 EvalInputs randomInputs(const Program &program, const std::map<std::string, int64_t> &extents,
                         uint64_t seed = 1);
 
-/// bf16 attention with weights as softmax; outputs o (bf16) and lse (f32). `mask` is spliced into the
-/// map that makes the scores: it sees %x (the score), %i and %j, and defines %y.
+/// bf16 attention with weights as softmax; outputs o (bf16) and lse (f32). `mask` is spliced into
+/// the map that makes the scores: it sees %x (the score), %i and %j, and defines %y.
 std::string attentionText(const std::string &type = "bf16",
                           const std::string &mask = "%y = arith.addf %x, %zero : f32");
 

@@ -41,18 +41,20 @@ TEST(Refusal, SamplesOfAReducedDim) {
 
 TEST(Refusal, MoreMemoryThanTheLimit) {
   Program program(attentionText());
-  EvalInputs inputs = randomInputs(
-      program, {{"b", 1}, {"h", 1}, {"i", 300}, {"j", 300}, {"d", 8}, {"e", 8}});
+  EvalInputs inputs =
+      randomInputs(program, {{"b", 1}, {"h", 1}, {"i", 300}, {"j", 300}, {"d", 8}, {"e", 8}});
   EvalOptions options;
   options.memoryLimit = 1 << 20; // the scores alone take 1.4 MB
   EXPECT_NE(program.refusal(inputs, options).find("its limit is 1 MiB"), std::string::npos);
   options.memoryLimit = 8 << 20;
   EXPECT_EQ(program.refusal(inputs, options), "evaluated")
-      << "the product over d (11 MB) is never stored, and the scores are freed after their last use";
+      << "the product over d (11 MB) is never stored, and the scores are freed after their last "
+         "use";
 }
 
 std::string scalarProgram(const std::string &body) {
-  return "attn.program @p dims [n] {\n  %x = attn.input \"x\" : !attn.array<[n], f32>\n" + body + "\n}";
+  return "attn.program @p dims [n] {\n  %x = attn.input \"x\" : !attn.array<[n], f32>\n" + body +
+         "\n}";
 }
 
 EvalInputs threeNumbers() { return given({{"x", reals({3}, {1, 2, 3})}}); }
@@ -117,9 +119,11 @@ attn.program @p dims [n] {
   attn.output "r" [] %0 as i64 : !attn.array<[], i64>
 })");
   EvalInputs inputs;
-  EXPECT_EQ(program.refusal(inputs), "dim 'n' has no extent: no input carries it and none is given");
+  EXPECT_EQ(program.refusal(inputs),
+            "dim 'n' has no extent: no input carries it and none is given");
   inputs.extents["n"] = 0;
-  EXPECT_EQ(program.refusal(inputs), "the caller gives dim 'n' the extent 0, which is not positive");
+  EXPECT_EQ(program.refusal(inputs),
+            "the caller gives dim 'n' the extent 0, which is not positive");
   inputs.extents["n"] = 5;
   EXPECT_EQ(program.run(inputs)["r"].integer[0], 10);
 }

@@ -109,6 +109,11 @@ TEST(Bind, DimsMustAgree) {
               e.request.inputs["q"] = TensorRef::contiguous(e.q, DType::F32, {2, 4, 0, 4});
             }),
             "dim i is 0, but must be at least 1");
+  EXPECT_EQ(errorAfter([](Example &e) {
+              e.request.inputs["q"] =
+                  TensorRef::contiguous(e.q, DType::F32, {2, 4, (std::int64_t(1) << 30) + 1, 4});
+            }),
+            "dim i is 1073741825, but can be at most 1073741824");
   EXPECT_EQ(errorAfter([](Example &e) { e.manifest.dims.push_back({"w", {}, 1}); }),
             "the extent of dim w is unknown: no input carries it");
   EXPECT_EQ(errorAfter([](Example &e) {

@@ -33,7 +33,8 @@ RandomInteger randomInteger(std::mt19937_64 &random) {
   std::string text = std::to_string(a) + " * " + rows + " + " + std::to_string(b) + " * j + " +
                      std::to_string(c) + (sizes ? " + size(j) - size(i)" : "");
   return {"(" + text + ")", [=](int64_t i, int64_t j) {
-            return a * (divide ? floorDiv(i, divisor) : i) + b * j + c + (sizes ? kStream - kRows : 0);
+            return a * (divide ? floorDiv(i, divisor) : i) + b * j + c +
+                   (sizes ? kStream - kRows : 0);
           }};
 }
 
@@ -57,7 +58,7 @@ RandomMask randomMask(std::mt19937_64 &random, int depth) {
   int sign = pick(0, 5);
   return {"(" + x.text + " " + signs[sign] + " " + y.text + ")", [=](int64_t i, int64_t j) {
             int64_t l = x.value(i, j), r = y.value(i, j);
-            bool results[] = {l <= r, l < r, l >= r, l > r, l == r, l != r};
+            bool results[] = {l <= r, l<r, l >= r, l> r, l == r, l != r};
             return results[sign];
           }};
 }
@@ -95,7 +96,8 @@ private:
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       auto literal = cast<IntegerAttr>(constant.getValue());
-      values[constant] = literal.getType().isInteger(1) ? literal.getValue().isOne() : literal.getInt();
+      values[constant] =
+          literal.getType().isInteger(1) ? literal.getValue().isOne() : literal.getInt();
       return;
     }
     std::vector<int64_t> x;
@@ -109,16 +111,26 @@ private:
       EXPECT_EQ(compare.getPredicate(), arith::CmpIPredicate::sge);
       return x[0] >= x[1];
     }
-    if (isa<arith::AddIOp>(op)) return x[0] + x[1];
-    if (isa<arith::SubIOp>(op)) return x[0] - x[1];
-    if (isa<arith::MulIOp>(op)) return x[0] * x[1];
-    if (isa<arith::MaxSIOp>(op)) return std::max(x[0], x[1]);
-    if (isa<arith::MinSIOp>(op)) return std::min(x[0], x[1]);
-    if (isa<arith::AndIOp>(op)) return x[0] & x[1];
-    if (isa<arith::OrIOp>(op)) return x[0] | x[1];
-    if (isa<arith::FloorDivSIOp>(op)) return floorDiv(x[0], x[1]);
-    if (isa<arith::CeilDivSIOp>(op)) return -floorDiv(-x[0], x[1]);
-    if (isa<arith::SelectOp>(op)) return x[0] ? x[1] : x[2];
+    if (isa<arith::AddIOp>(op))
+      return x[0] + x[1];
+    if (isa<arith::SubIOp>(op))
+      return x[0] - x[1];
+    if (isa<arith::MulIOp>(op))
+      return x[0] * x[1];
+    if (isa<arith::MaxSIOp>(op))
+      return std::max(x[0], x[1]);
+    if (isa<arith::MinSIOp>(op))
+      return std::min(x[0], x[1]);
+    if (isa<arith::AndIOp>(op))
+      return x[0] & x[1];
+    if (isa<arith::OrIOp>(op))
+      return x[0] | x[1];
+    if (isa<arith::FloorDivSIOp>(op))
+      return floorDiv(x[0], x[1]);
+    if (isa<arith::CeilDivSIOp>(op))
+      return -floorDiv(-x[0], x[1]);
+    if (isa<arith::SelectOp>(op))
+      return x[0] ? x[1] : x[2];
     ADD_FAILURE() << "no rule for " << op.getName().getStringRef().str();
     return 0;
   }
@@ -147,7 +159,8 @@ std::pair<int, int> compareTiles(red::NestOp nest, const RandomMask &mask, int r
       for (int y = i; y <= iLast; ++y)
         for (int x = j; x <= jLast; ++x) {
           bool holds = mask.holds(y, x);
-          EXPECT_FALSE(holds && (x < result.lo || x >= result.hi)) << mask.text << " at " << y << "," << x;
+          EXPECT_FALSE(holds && (x < result.lo || x >= result.hi))
+              << mask.text << " at " << y << "," << x;
           EXPECT_FALSE(!holds && result.full) << mask.text << " at " << y << "," << x;
         }
       skipped += jLast < result.lo || j >= result.hi;
@@ -180,7 +193,8 @@ TEST(Domain, IsSoundForRandomMasks) {
 
 /// Masks whose classes the analysis knows exactly: loops run over no tile that is all masked at
 /// either end, and every tile without a masked element is full.
-class ExactDomain : public testing::TestWithParam<std::pair<const char *, bool (*)(int64_t, int64_t)>> {};
+class ExactDomain
+    : public testing::TestWithParam<std::pair<const char *, bool (*)(int64_t, int64_t)>> {};
 
 TEST_P(ExactDomain, SkipsAndFillsAllItCan) {
   RandomMask mask{GetParam().first, GetParam().second};
@@ -215,19 +229,22 @@ TEST_P(ExactDomain, SkipsAndFillsAllItCan) {
 
 INSTANTIATE_TEST_SUITE_P(
     Masks, ExactDomain,
-    testing::Values(
-        std::pair{"j <= i", +[](int64_t i, int64_t j) { return j <= i; }},
-        std::pair{"j <= i + size(j) - size(i)", +[](int64_t i, int64_t j) { return j <= i + kStream - kRows; }},
-        std::pair{"j <= i and i - j < 5", +[](int64_t i, int64_t j) { return j <= i && i - j < 5; }},
-        std::pair{"j < 7 or j <= i", +[](int64_t i, int64_t j) { return j < 7 || j <= i; }},
-        std::pair{"2 * j > i", +[](int64_t i, int64_t j) { return 2 * j > i; }},
-        std::pair{"i >= 12", +[](int64_t i, int64_t) { return i >= 12; }},
-        std::pair{"not (j > i)", +[](int64_t i, int64_t j) { return j <= i; }}));
+    testing::Values(std::pair{"j <= i", +[](int64_t i, int64_t j) { return j <= i; }},
+                    std::pair{"j <= i + size(j) - size(i)",
+                              +[](int64_t i, int64_t j) { return j <= i + kStream - kRows; }},
+                    std::pair{"j <= i and i - j < 5",
+                              +[](int64_t i, int64_t j) { return j <= i && i - j < 5; }},
+                    std::pair{"j < 7 or j <= i",
+                              +[](int64_t i, int64_t j) { return j < 7 || j <= i; }},
+                    std::pair{"2 * j > i", +[](int64_t i, int64_t j) { return 2 * j > i; }},
+                    std::pair{"i >= 12", +[](int64_t i, int64_t) { return i >= 12; }},
+                    std::pair{"not (j > i)", +[](int64_t i, int64_t j) { return j <= i; }}));
 
 TEST(Domain, CoversEveryStateOfTheNest) {
   // The weights of z are masked after the exponent: only o stays at its identity there.
   FusedProgram program(R"j(["s = sum(d, q[b,h,i,d] * k[b,h,j,d])", "p = softmax(j, s)",
-    "o[b,h,i,e] = sum(j, where(j <= i, p, 0) * v[b,h,j,e])"])j", R"j({"o": "f32"})j");
+    "o[b,h,i,e] = sum(j, where(j <= i, p, 0) * v[b,h,j,e])"])j",
+                       R"j({"o": "f32"})j");
   ASSERT_EQ(program.nests().size(), 1u);
   DomainInterpreter domain(program.nests()[0]);
   EXPECT_EQ(domain.run(0, 3, 0, 3).hi, kStream);

@@ -15,7 +15,8 @@ FusedProgram::FusedProgram(const std::string &body, const std::string &outputs) 
     "params": {"w": "f32 > 0 = 1"},
     "inputs": {"q": "f32[b,h,i,d]", "k": "f32[b,h,j,d]", "v": "f32[b,h,j,e]",
                "r": "f32[i]", "c": "f32[j]"},
-    "body": )j" + body + R"j(, "outputs": )j" + outputs + "}");
+    "body": )j" +
+        body + R"j(, "outputs": )j" + outputs + "}");
 }
 
 void FusedProgram::parse(const std::string &text) {

@@ -9,9 +9,11 @@ namespace {
 // Whether attention with these weights has the stream form, and if not, why.
 std::string obstacle(const std::string &type, const std::string &weights) {
   FusedProgram program(R"j({"attnc": 1, "name": "t", "dims": {"d": 16, "e": 16},
-    "inputs": {"q": ")j" + type + R"j([i,d]", "k": ")j" + type + R"j([j,d]", "v": ")j" + type +
+    "inputs": {"q": ")j" +
+                       type + R"j([i,d]", "k": ")j" + type + R"j([j,d]", "v": ")j" + type +
                        R"j([j,e]"},
-    "body": ["s = sum(d, q[i,d] * k[j,d])", "o[i,e] = sum(j, )j" + weights + R"j( * v[j,e])"],
+    "body": ["s = sum(d, q[i,d] * k[j,d])", "o[i,e] = sum(j, )j" +
+                       weights + R"j( * v[j,e])"],
     "outputs": {"o": "f32"}})j");
   std::string why;
   (void)schedule::canLowerStream(program.nests().front(), why);
