@@ -197,20 +197,45 @@ Value StreamLowering::scores(Value array, red::FoldKind kind) {
   fragment = ins.size() == 1 && consumers(ins.front().array) <= 1 ? ins.front().place
                                                                   : registers(loc, scoreType());
   bool isContraction = ins.size() == 1 && ins.front().array == array;
-  Value into = fragment;
+  bool isWritten = isContraction && fragment == ins.front().place;
+  Value into = fragment, identity = real(identityOf(kind));
+  bool differs = differsInPartialTiles(array);
+  if (!differs && !isWritten)
+    writeScores(loc, array, ins, into, {}, /*full=*/false);
   auto branch = scf::IfOp::create(b, loc, isFull(), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&branch.getThenRegion().front());
-  if (!isContraction || into != ins.front().place)
-    writeScores(loc, array, into, {}, /*full=*/nest.getDomainBlock() != nullptr);
+  if (differs && !isWritten) {
+    b.setInsertionPointToStart(&branch.getThenRegion().front());
+    writeScores(loc, array, ins, into, {}, /*full=*/true);
+  }
+  // Otherwise only what lies beyond the extent changes.
   b.setInsertionPointToStart(&branch.getElseRegion().front());
-  writeScores(loc, array, into, real(identityOf(kind)), /*full=*/false);
+  if (!differs)
+    ins = {{into, array}};
+  writeScores(loc, array, ins, into, identity, /*full=*/false);
   return into;
 }
 
+// True if the code for a partial tile is not that of a full one and a guard of the result: the
+// array is computed through a mask, which full tiles leave out, or from elements of a tensor along
+// the stream, which do not exist beyond the extent.
+bool StreamLowering::differsInPartialTiles(Value array) {
+  Operation *op = array.getDefiningOp();
+  if (!op || op->getBlock() != nest.getBodyBlock() || isa<red::FoldOp>(op))
+    return false;
+  if (isa<attn::ReadOp>(op) && cast<attn::ArrayType>(array.getType()).hasDim(plan.stream))
+    return true;
+  auto isMask = [](arith::SelectOp select) { return select->hasAttr(red::kFullAttr); };
+  if (auto mapOp = dyn_cast<attn::MapOp>(op))
+    if (llvm::any_of(mapOp.getBodyBlock()->getOps<arith::SelectOp>(), isMask))
+      return true;
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return differsInPartialTiles(operand); });
+}
+
 // Writes the elements of `array`; those beyond the extent become `identity`, if there is one.
-void StreamLowering::writeScores(Location loc, Value array, Value into, Value identity, bool full) {
-  SmallVector<Input> ins = contractionInputs(array);
+void StreamLowering::writeScores(Location loc, Value array, ArrayRef<Input> ins, Value into,
+                                 Value identity, bool full) {
   Value scale;
   for (auto [r, param] : llvm::zip(plan.references, scaleParam))
     if (r.fold.getFactors().front() == array)

@@ -47,7 +47,9 @@ private:
   Value multiply(const Contraction &contraction);
   Value isFull();
   Value scores(Value array, red::FoldKind kind);
-  void writeScores(mlir::Location loc, Value array, Value into, Value identity, bool full);
+  void writeScores(mlir::Location loc, mlir::Value array, llvm::ArrayRef<Input> ins,
+                   mlir::Value into, mlir::Value identity, bool full);
+  bool differsInPartialTiles(mlir::Value array);
   void findScales();
   void moveReference(unsigned number, Value scoreFragment);
   void rescale(unsigned number, Value factor);
