@@ -88,8 +88,8 @@ Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef n
 // Where the block works
 //===----------------------------------------------------------------------===//
 
-// Blocks of one cell follow each other, the last rows first: under a causal mask these take
-// longest.
+// Blocks of one cell follow each other, the last rows first: where a mask lets rows see more of the
+// stream the later they come, these take longest.
 void StreamLowering::locateBlock() {
   Location loc = nest.getLoc();
   std::string row = plan.row.getValue().str();

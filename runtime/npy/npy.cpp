@@ -22,7 +22,7 @@ struct DescrRow {
 
 constexpr DescrRow descrs[] = {{"<f2", DType::F16}, {"<u2", DType::BF16}, {"<f4", DType::F32},
                                {"<f8", DType::F64}, {"|i1", DType::I8},   {"<i4", DType::I32},
-                               {"<i8", DType::I64}, {"|u1", DType::U8}};
+                               {"<i8", DType::I64}, {"|u1", DType::U8},   {"|b1", DType::U8}};
 
 Error malformed(std::string_view what) {
   return invalidArgument(fmt::format("malformed .npy file: {}", what));
@@ -235,6 +235,11 @@ std::string formatNpy(const NpyArray &array) {
 }
 
 Result<NpyArray> readNpy(const std::filesystem::path &path) {
+  std::error_code ignored;
+  // A device may never end, and a directory cannot be read.
+  if (std::filesystem::is_character_file(path, ignored) ||
+      std::filesystem::is_directory(path, ignored))
+    return invalidArgument(fmt::format("{} is not a file", path.string()), "name a .npy file");
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return fileError("read", path);

@@ -26,9 +26,9 @@ struct NpyArray {
   }
 };
 
-/// Reads a file. Little-endian f2 f4 f8 i1 i4 i8 u1 u2. Errors: another dtype or byte order,
-/// Fortran order, a malformed header, fewer or more bytes than the shape says (checked before
-/// allocation).
+/// Reads a file. Little-endian f2 f4 f8 i1 i4 i8 u1 u2, b1 as u1. Errors: another dtype or byte
+/// order, Fortran order, a malformed header, fewer or more bytes than the shape says (checked
+/// before allocation).
 Result<NpyArray> readNpy(const std::filesystem::path &path);
 Status writeNpy(const NpyArray &array, const std::filesystem::path &path);
 

@@ -64,6 +64,21 @@ TEST(Npy, ReadsWhatNumpyWrites) {
             "no error");
 }
 
+TEST(Npy, BooleansAreBytes) {
+  Result<NpyArray> array =
+      parseNpy(file("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", 3));
+  ASSERT_TRUE(array) << array.error().text();
+  EXPECT_EQ(array->dtype, DType::U8);
+}
+
+TEST(Npy, WhatIsNoFileIsRefused) {
+  for (const char *path : {"/dev/zero", "/tmp"}) {
+    Result<NpyArray> array = readNpy(path);
+    ASSERT_FALSE(array);
+    EXPECT_EQ(array.error().message, std::string(path) + " is not a file");
+  }
+}
+
 TEST(Npy, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(errorOf("PK\x03\x04"), "not a .npy file: it does not begin with \\x93NUMPY");
   EXPECT_EQ(errorOf(file("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", 4)),
