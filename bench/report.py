@@ -157,7 +157,7 @@ def text(x, y, content, **attributes):
 
 
 def picture(report):
-    left, width, bar, gap, top = 250, 520, 11, 9, 48
+    left, width, bar, gap, top = 310, 520, 11, 9, 48
     groups = list(bars(report))
     longest = max(value for _, group in groups for _, value in group)
     waited = "" if report.get("peer_timing") == "queued" else "; peers with PyTorch's host time"
