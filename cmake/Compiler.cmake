@@ -1,6 +1,9 @@
 # Warnings, linker, compiler cache, sanitizers: one place for every target of the project.
 add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -fno-semantic-interposition)
 add_link_options(-fuse-ld=lld)
+# The same objects make the binaries and libattnc.so. A flag and not CMake's property, which gives
+# programs -fPIE, and then they could not share the libraries' precompiled header.
+add_compile_options(-fPIC)
 
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -18,7 +21,7 @@ if(ATTNC_SANITIZE)
   add_link_options(-fsanitize=address,undefined -fno-sanitize=vptr,function)
 else()
   add_compile_options(-ffunction-sections -fdata-sections)
-  add_link_options(-static-libstdc++ -static-libgcc LINKER:--gc-sections LINKER:--icf=all LINKER:-O2
+  add_link_options($<$<LINK_LANGUAGE:CXX>:-static-libstdc++> -static-libgcc LINKER:--gc-sections LINKER:--icf=all LINKER:-O2
                    LINKER:--strip-debug)
 endif()
 if(ATTNC_FUZZ)

@@ -39,4 +39,13 @@ template <> ATTNC_DEVICE u32 packPair<bf16>(f32 first, f32 second) {
   return y;
 }
 
+/// Element 0 or 1 of a packed pair.
+template <class T> ATTNC_DEVICE f32 unpack(u32 pair, int index) {
+  return toF32(T{static_cast<u16>(index == 0 ? pair : pair >> 16)});
+}
+/// Both elements of a packed pair times `factor`.
+template <class T> ATTNC_DEVICE u32 scalePair(u32 pair, f32 factor) {
+  return packPair<T>(unpack<T>(pair, 0) * factor, unpack<T>(pair, 1) * factor);
+}
+
 } // namespace attnc

@@ -87,6 +87,22 @@ ATTNC_DEVICE void scaleRows(Accumulator<kRows, kCols> &x, const RowVector<kRows>
     x[e] *= factor[x.rowSlot(e)];
 }
 
+/// The lanes of a quad exchange their words: word i of lane l becomes word l of lane i.
+ATTNC_DEVICE void transposeQuad(u32 (&w)[4]) {
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2) {
+    const bool upper = lane() & distance;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (i & distance)
+        continue;
+      u32 &low = w[i], &high = w[i + distance];
+      const u32 received = __shfl_xor_sync(~0u, upper ? low : high, distance);
+      (upper ? low : high) = received;
+    }
+  }
+}
+
 /// True in every lane of the warp if it is true in one.
 ATTNC_DEVICE bool anyLane(bool x) { return __any_sync(~0u, x); }
 
@@ -104,6 +120,56 @@ ATTNC_DEVICE void storeFragment(SharedTile<T, kRows, kTileCols> tile,
       storeShared8(to, __float_as_uint(x[e]), __float_as_uint(x[e + 1]));
     else
       storeShared(to, packPair<T>(x[e], x[e + 1]));
+  }
+}
+
+/// The 16 bytes that lane place of a quad stores of a row of four 8-column blocks that start at
+/// `block`, and the column of the first of them. The lanes exchange what they hold: 16-bit elements
+/// of four blocks, f32 of two. Blocks from kBlocks on are left out.
+template <class T, int kCols>
+ATTNC_DEVICE int gatherRow(u32 (&w)[4], const Accumulator<16, kCols> &x, int half, int block) {
+  constexpr int kBlocks = kCols / 8;
+  const int place = lane() % 4;
+  if constexpr (sizeof(T) == 2) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const f32(&pair)[4] = x.block[0][min(block + i, kBlocks - 1)];
+      w[i] = packPair<T>(pair[2 * half], pair[2 * half + 1]);
+    }
+    transposeQuad(w);
+    return 8 * (block + place);
+  } else {
+    // Lanes 2n and 2n+1 hold halves of the same 16 bytes of both blocks: each takes one block's.
+    const bool odd = place % 2;
+    const f32(&low)[4] = x.block[0][block];
+    const f32(&high)[4] = x.block[0][min(block + 1, kBlocks - 1)];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const u32 mine = __float_as_uint(odd ? high[2 * half + i] : low[2 * half + i]);
+      const u32 sent = __float_as_uint(odd ? low[2 * half + i] : high[2 * half + i]);
+      const u32 received = __shfl_xor_sync(~0u, sent, 1);
+      w[i] = odd ? received : mine;
+      w[2 + i] = odd ? mine : received;
+    }
+    return 8 * (block + place % 2) + 4 * (place / 2);
+  }
+}
+
+/// Writes the rows of an accumulator whose number, counted from `first`, is < end to global memory:
+/// row r to `to + r * stride`, which is aligned to 16 bytes. Every lane stores 16 bytes at a time.
+template <class T, int kCols>
+ATTNC_DEVICE void storeFragmentRows(T *to, i64 stride, const Accumulator<16, kCols> &x, i32 first,
+                                    i32 end) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const i32 row = first + lane() / 4 + 8 * half;
+#pragma unroll
+    for (int block = 0; block < kCols / 8; block += 8 / static_cast<int>(sizeof(T))) {
+      u32 w[4];
+      const int column = gatherRow<T>(w, x, half, block);
+      if (row < end && column < kCols)
+        *reinterpret_cast<uint4 *>(to + row * stride + column) = uint4{w[0], w[1], w[2], w[3]};
+    }
   }
 }
 

@@ -22,19 +22,8 @@ ATTNC_DEVICE f32 log2(f32 x) {
 ATTNC_DEVICE f32 exp(f32 x) { return exp2(x * 1.44269504089f); }
 ATTNC_DEVICE f32 log(f32 x) { return log2(x) * 0.69314718056f; }
 
-/// tanh(x) = 1 - 2 / (1 + e^2x), which saturates correctly at both ends. Below 0.25 the difference
-/// would cancel, so an odd polynomial (Taylor, remainder below 2^-24 relative there) takes over.
-ATTNC_DEVICE f32 tanh(f32 x) {
-  const f32 far = 1.0f - __fdividef(2.0f, 1.0f + exp2(x * 2.88539008178f));
-  const f32 s = x * x;
-  const f32 series =
-      fmaf(s, fmaf(s, fmaf(s, fmaf(s, 62.0f / 2835, -17.0f / 315), 2.0f / 15), -1.0f / 3), 1.0f);
-  const f32 bounded = x > 40.0f ? 1.0f : far; // e^2x = inf divides to 0 or NaN in __fdividef
-  return fabsf(x) < 0.25f ? x * series : bounded;
-}
-
 /// tanh with 2^-11 relative error in one instruction. PTX tanh.approx.
-ATTNC_DEVICE f32 tanhFast(f32 x) {
+ATTNC_DEVICE f32 tanh(f32 x) {
   f32 y;
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;

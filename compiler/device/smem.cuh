@@ -107,6 +107,11 @@ ATTNC_DEVICE void storeShared(u32 address, u32 x) {
 ATTNC_DEVICE void storeShared8(u32 address, u32 x, u32 y) {
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(x), "r"(y) : "memory");
 }
+ATTNC_DEVICE void storeShared16(u32 address, uint4 x) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y),
+               "r"(x.z), "r"(x.w)
+               : "memory");
+}
 ATTNC_DEVICE void storeShared2(u32 address, u16 x) {
   asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(x) : "memory");
 }

@@ -21,6 +21,9 @@ struct bf16 {
   u16 bits;
 };
 
+template <class A, class B> constexpr bool sameType = false;
+template <class A> constexpr bool sameType<A, A> = true;
+
 constexpr f32 kInfinity = __builtin_bit_cast(f32, 0x7f800000u);
 
 constexpr int kWarp = 32;
@@ -39,6 +42,13 @@ ATTNC_DEVICE int blockIndex() {
   int x;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));
   return x;
+}
+ATTNC_DEVICE int gridSize() { return gridDim.x; }
+
+/// One of several places of a type.
+template <class T> ATTNC_DEVICE T choose(int, T last) { return last; }
+template <class T, class... Rest> ATTNC_DEVICE T choose(int n, T first, Rest... rest) {
+  return n == 0 ? first : choose(n - 1, rest...);
 }
 
 ATTNC_DEVICE constexpr int roundUp(int x, int multiple) {

@@ -1,6 +1,6 @@
 #include "compiler/driver/compile.h"
 #include "compiler/codegen/cuda/emit.h"
-#include "compiler/device/device_headers.h"
+#include "compiler/device/wgmma_header.h"
 #include "compiler/driver/manifest_builder.h"
 #include "compiler/driver/nest_report.h"
 #include "compiler/driver/pipeline.h"
@@ -163,7 +163,8 @@ private:
     if (!merged)
       return merged.error();
     overrides = std::move(*merged);
-    if (Status status = schedule::chooseSchedules(program, options.target, overrides); !status)
+    if (Status status = schedule::chooseSchedules(program, options.target, overrides, options.tuned);
+        !status)
       return status;
     result.passes.push_back({"choose-schedule",
                              "a form and tile sizes for each nest, for " + options.target,
@@ -178,11 +179,12 @@ private:
     return {};
   }
 
-  static void reportSchedule(red::NestOp nest, NestReport &report) {
+  void reportSchedule(red::NestOp nest, NestReport &report) const {
     DictionaryAttr attribute = nest.getScheduleAttr();
     report.form = attribute.getAs<StringAttr>("form").getValue().str();
     report.schedule.clear();
     llvm::raw_string_ostream(report.schedule) << attribute;
+    report.scheduled = driver::reportSchedule(nest, options.target);
   }
 
   // What the caller says comes before what the spec hints at.
@@ -276,6 +278,7 @@ private:
     KernelShape shape;
     shape.name = kernel.getSymName().str();
     shape.threads = kernel.getThreads();
+    shape.cluster = kernel.getCluster().value_or(1);
     shape.sharedBytes = kernel.getSmem();
     for (unsigned i = 0; i < kernel.getBodyBlock()->getNumArguments(); ++i)
       shape.align.push_back(schedule::requiredAlignment(kernel, i));
@@ -306,8 +309,7 @@ private:
     NvrtcRequest request;
     request.source = report.source;
     request.name = report.kernel + ".cu";
-    for (auto [name, text] : device::files())
-      request.headers["attnc/" + std::string(name)] = std::string(text);
+    request.headers = device::headersFor(report.source);
     request.architecture = options.target;
     // NVRTC's own cache leaves out ptxas's report, and with it the spills.
     request.options = {"--no-cache"};

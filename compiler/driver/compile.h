@@ -4,7 +4,9 @@
 
 #include "attnc/result.h"
 #include "compiler/codegen/cpu/cpu_target.h"
+#include "compiler/driver/schedule_report.h"
 #include "compiler/frontend/frontend.h"
+#include "compiler/schedule/tuning_database.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/program/program.h"
 #include <memory>
@@ -24,6 +26,8 @@ struct CompileOptions {
   Stage upTo = Stage::Cubin;
   /// Overrides of the schedule, as in a schedule file; null for none.
   nlohmann::json schedule;
+  /// Measured schedules, which come before predicted ones; null for none.
+  const schedule::TuningDatabase *tuned = nullptr;
   bool keepIr = false;       ///< keep the IR after each pass, for explain
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
   const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
@@ -40,7 +44,7 @@ struct PassRecord {
 /// One nest of the result, in the order in which they run.
 struct NestReport {
   std::string kernel;     ///< name
-  std::string form;       ///< "stream" or "generic"
+  std::string form;       ///< "warpgroups", "stream", "generic" or "cpu"
   std::string whyGeneric; ///< what the stream form lacks; empty if it was chosen
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
   std::vector<std::string> states;                   ///< in words
@@ -48,6 +52,7 @@ struct NestReport {
   bool skipsTiles = false;                           ///< the domain bounds the stream
   std::string domain;              ///< lo, hi and full in words or C-like text; empty if none
   std::string schedule;            ///< as printed in the IR
+  ScheduleReport scheduled;        ///< what that means
   std::vector<std::string> stores; ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
   std::string tile;                       ///< the kernel in the tile dialect; empty on the cpu

@@ -1,12 +1,11 @@
 #include "compiler/driver/cpu_executor.h"
-#include "compiler/driver/guarded_memory.h"
+#include "compiler/driver/host_memory.h"
 #include "compiler/driver/run_times.h"
 #include "runtime/program/launch.h"
 
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
-#include <numeric>
 
 namespace attnc::driver {
 
@@ -16,9 +15,11 @@ namespace {
 uint64_t wordOf(const ArgValue &value) {
   uint64_t word = 0;
   std::visit(
-      [&](auto v) {
-        static_assert(sizeof(v) <= sizeof(word));
-        std::memcpy(&word, &v, sizeof(v));
+      [&](const auto &v) { // no manifest for the cpu has tensor maps
+        if constexpr (!std::is_same_v<decltype(v), const TensorMapArg &>) {
+          static_assert(sizeof(v) <= sizeof(word));
+          std::memcpy(&word, &v, sizeof(v));
+        }
       },
       value);
   return word;
@@ -30,25 +31,6 @@ struct Call {
   std::vector<uint64_t> args;
 };
 
-/// The memory of one run.
-struct Memory {
-  std::map<std::string, GuardedHostMemory> inputs, outputs;
-  GuardedHostMemory workspace;
-
-  void poison() const {
-    for (const auto &[name, memory] : outputs)
-      memory.poison();
-    workspace.poison();
-  }
-  Status checkGuards() const {
-    for (const auto *group : {&inputs, &outputs})
-      for (const auto &[name, memory] : *group)
-        if (Status intact = memory.checkGuards(); !intact)
-          return intact;
-    return workspace.checkGuards();
-  }
-};
-
 class CpuExecutor : public Executor {
 public:
   explicit CpuExecutor(const Compilation &compilation)
@@ -57,8 +39,7 @@ public:
   Result<RunResult> run(const RunRequest &request) const override;
 
 private:
-  Result<BindRequest> allocate(const RunRequest &request, Memory &memory) const;
-  Result<std::vector<Call>> plan(const Binding &binding, Memory &memory) const;
+  Result<std::vector<Call>> plan(const Binding &binding, HostMemory &memory) const;
   unsigned nestOf(const std::string &kernel) const;
 
   std::shared_ptr<const cpu::CpuExecutable> executable;
@@ -69,49 +50,18 @@ unsigned CpuExecutor::nestOf(const std::string &kernel) const {
   return manifest().findKernel(kernel) - manifest().kernels.data();
 }
 
-Result<BindRequest> CpuExecutor::allocate(const RunRequest &request, Memory &memory) const {
-  Result<Scope> sizes = sizesOf(manifest(), request);
-  if (!sizes)
-    return sizes.error();
-  BindRequest bound;
-  bound.params = request.params;
-  bound.extraSizes = extraSizes(manifest(), request);
-  for (const auto &[name, tensor] : request.inputs) {
-    auto block = GuardedHostMemory::allocate(name, tensor.data.size());
-    if (!block)
-      return block.error();
-    std::memcpy(block->data(), tensor.data.data(), tensor.data.size());
-    bound.inputs[name] = TensorRef::contiguous(block->data(), tensor.dtype, tensor.shape);
-    memory.inputs.emplace(name, std::move(*block));
-  }
-  for (const TensorDecl &output : manifest().outputs) {
-    Result<std::vector<int64_t>> shape = shapeOf(output, *sizes);
-    if (!shape)
-      return shape.error();
-    size_t bytes =
-        std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype), std::multiplies<>());
-    auto block = GuardedHostMemory::allocate(output.name, bytes);
-    if (!block)
-      return block.error();
-    bound.outputs[output.name] = TensorRef::contiguous(block->data(), output.dtype, *shape);
-    memory.outputs.emplace(output.name, std::move(*block));
-  }
-  return bound;
-}
-
-Result<std::vector<Call>> CpuExecutor::plan(const Binding &binding, Memory &memory) const {
+Result<std::vector<Call>> CpuExecutor::plan(const Binding &binding, HostMemory &memory) const {
   Result<const VariantDecl *> variant = chooseVariant(manifest(), binding);
   if (!variant)
     return variant.error();
   Result<Workspace> workspace = planWorkspace(manifest(), **variant, binding);
   if (!workspace)
     return workspace.error();
-  auto block = GuardedHostMemory::allocate("workspace", workspace->bytes);
-  if (!block)
-    return block.error();
-  memory.workspace = std::move(*block);
+  Result<void *> base = memory.allocateWorkspace(workspace->bytes);
+  if (!base)
+    return base.error();
   Result<std::vector<KernelCall>> calls =
-      attnc::evaluate(manifest(), **variant, binding, *workspace, memory.workspace.data());
+      attnc::evaluate(manifest(), **variant, binding, *workspace, *base);
   if (!calls)
     return calls.error();
   std::vector<Call> list;
@@ -124,8 +74,8 @@ Result<std::vector<Call>> CpuExecutor::plan(const Binding &binding, Memory &memo
 }
 
 Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
-  Memory memory;
-  Result<BindRequest> bound = allocate(request, memory);
+  HostMemory memory;
+  Result<BindRequest> bound = memory.allocate(manifest(), request);
   if (!bound)
     return bound.error();
   Result<Binding> binding = bind(manifest(), *bound);
@@ -150,12 +100,7 @@ Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
 
   RunResult result;
   result.milliseconds = median(std::move(times));
-  for (const TensorDecl &output : manifest().outputs) {
-    const GuardedHostMemory &block = memory.outputs.at(output.name);
-    result.outputs[output.name] = {output.dtype,
-                                   bound->outputs.at(output.name).shape,
-                                   {block.data(), block.data() + block.bytes()}};
-  }
+  result.outputs = memory.readOutputs(*bound);
   return result;
 }
 

@@ -69,6 +69,9 @@ static ArgDecl argument(const schedule::KernelArg &arg) {
     return ArgDecl::size(arg.dim.getValue().str());
   case schedule::KernelArg::Kind::Param:
     return ArgDecl::param(arg.array.getDefiningOp<attn::ParamOp>().getName().str());
+  case schedule::KernelArg::Kind::TensorMap:
+    return ArgDecl::tensorMap(schedule::tensorOf(arg.array).name,
+                              {arg.box.begin(), arg.box.end()});
   }
   return {};
 }
@@ -133,6 +136,7 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
     KernelDecl decl;
     decl.name = decl.image = decl.symbol = kernel.name;
     decl.threads = kernel.threads;
+    decl.cluster = kernel.cluster;
     decl.sharedBytes = Expr::constant(kernel.sharedBytes);
     manifest.kernels.push_back(decl);
     LaunchDecl launch;

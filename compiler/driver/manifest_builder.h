@@ -12,6 +12,7 @@ struct KernelShape {
   std::string name;
   std::array<Expr, 3> grid = {Expr::constant(1), Expr::constant(1), Expr::constant(1)};
   int threads = 1;
+  int cluster = 1;
   std::int64_t sharedBytes = 0;
   std::vector<std::int64_t>
       align; ///< of each argument: bytes to which a pointer's tensor must be aligned, or 1

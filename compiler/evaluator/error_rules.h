@@ -15,6 +15,8 @@ inline constexpr double kUnitF64 = 0x1p-53;
 inline constexpr double kUnitF32 = 0x1p-24;
 inline constexpr double kUnitF16 = 0x1p-11;
 inline constexpr double kUnitBF16 = 0x1p-8;
+/// Of tanh where approximation is allowed: its rule has 8 u, tanh.approx is off by 2^-11 (PTX ISA).
+inline constexpr double kUnitApproximate = 0x1p-14;
 /// The smallest normal f32: results below it may be flushed to zero.
 inline constexpr double kFlushF32 = 0x1p-126;
 /// exp(x) is zero in f32 for every x below this.

@@ -318,6 +318,9 @@ llvm::Expected<Instruction> scalarRule(Operation &op) {
   Instruction rule;
   if (op.getNumResults() == 1)
     rule.unit = unitOf(op.getResult(0).getType());
+  if (auto tanh = dyn_cast<math::TanhOp>(op);
+      tanh && bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))
+    rule.unit = kUnitApproximate;
   if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
     rule.run = real2(CompareReals());
     rule.integer = static_cast<int64_t>(compare.getPredicate());

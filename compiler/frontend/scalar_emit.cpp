@@ -9,8 +9,9 @@ namespace {
 
 class Emitter {
 public:
-  Emitter(OpBuilder &builder, const llvm::DenseMap<Value, Value> &elements)
-      : builder(builder), elements(elements) {}
+  Emitter(OpBuilder &builder, const llvm::DenseMap<Value, Value> &elements,
+          arith::FastMathFlags tanhFlags)
+      : builder(builder), elements(elements), tanhFlags(tanhFlags) {}
 
   Value emit(const Scalar *s) {
     auto it = done.find(s);
@@ -151,7 +152,7 @@ private:
     case ScalarOp::Rsqrt:
       return make<math::RsqrtOp>(loc, args);
     case ScalarOp::Tanh:
-      return make<math::TanhOp>(loc, args);
+      return math::TanhOp::create(builder, loc, args[0], tanhFlags);
     case ScalarOp::Erf:
       return make<math::ErfOp>(loc, args);
     case ScalarOp::Floor:
@@ -168,10 +169,20 @@ private:
 
   OpBuilder &builder;
   const llvm::DenseMap<Value, Value> &elements;
+  arith::FastMathFlags tanhFlags;
   llvm::DenseMap<const Scalar *, Value> done;
 };
 
 } // namespace
+
+// Programs that read 16-bit floats round to 2^-9 or 2^-12 anyway: they may have tanh off by 2^-11.
+static arith::FastMathFlags tanhFlags(attn::ProgramOp program) {
+  bool narrow = llvm::any_of(program.getBodyBlock()->getOps<attn::InputOp>(), [](auto input) {
+    Type element = input.getType().getElementType();
+    return element.isF16() || element.isBF16();
+  });
+  return narrow ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
+}
 
 Value emitMap(OpBuilder &builder, attn::ProgramOp program, Location loc, const Scalar *root) {
   if (root->kind == Scalar::Array)
@@ -183,7 +194,7 @@ Value emitMap(OpBuilder &builder, attn::ProgramOp program, Location loc, const S
     llvm::DenseMap<Value, Value> elementOf;
     for (auto [array, element] : llvm::zip_equal(arrays, elements))
       elementOf[array] = element;
-    return Emitter(inner, elementOf).emit(root);
+    return Emitter(inner, elementOf, tanhFlags(program)).emit(root);
   };
   return attn::MapOp::create(builder, loc, type, arrays, emit);
 }

@@ -1,4 +1,7 @@
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/nest_key.h"
+#include "compiler/schedule/schedule_override.h"
+#include "compiler/schedule/schedule_ranking.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -9,6 +12,9 @@ namespace attnc::schedule {
 // Registers of a thread that are not fragments: addresses, row vectors, an operand of the product
 // that is under way.
 static constexpr int64_t kOtherRegisters = 64;
+
+// Whether a nest that can use warpgroups does so unless somebody asks for another form.
+static constexpr bool kWarpgroupsByDefault = true;
 
 // In order of preference. Rows of a warp reuse each operand that it loads from shared memory; a
 // large stream tile makes barriers and row maxima rare; two blocks hide each other's latencies.
@@ -97,146 +103,116 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
   return text;
 }
 
-static void setGeneric(red::NestOp nest, int64_t threads) {
+void setGenericSchedule(red::NestOp nest, int64_t threads) {
   Builder b(nest.getContext());
   nest.setScheduleAttr(
       b.getDictionaryAttr({b.getNamedAttr("form", b.getStringAttr("generic")),
                            b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
 }
 
+// The first portable schedule that fits, or why there is none.
+static std::string choosePortable(red::NestOp nest, const StreamPlan &plan,
+                                  const Machine &machine) {
+  std::string why;
+  for (const StreamSchedule &candidate : kCandidates) {
+    why = checkSchedule(nest, plan, candidate, machine);
+    if (why.empty()) {
+      nest.setScheduleAttr(candidate.toAttr(nest.getContext()));
+      break;
+    }
+  }
+  return why;
+}
+
 std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
   std::string why;
   FailureOr<StreamPlan> plan = planStream(nest, why);
   if (succeeded(plan)) {
-    for (const StreamSchedule &candidate : kCandidates) {
-      why = checkSchedule(nest, *plan, candidate, machine);
-      if (why.empty()) {
-        nest.setScheduleAttr(candidate.toAttr(nest.getContext()));
+    if (kWarpgroupsByDefault)
+      if (auto ranking = rankSchedules(nest, *plan, machine); !ranking.empty()) {
+        nest.setScheduleAttr(ranking.front().schedule.toAttr(nest.getContext()));
         return "";
       }
-    }
+    why = choosePortable(nest, *plan, machine);
+    if (why.empty())
+      return "";
   }
-  setGeneric(nest, 128);
+  setGenericSchedule(nest, 128);
   return why;
 }
 
-bool chooseSmallerSchedule(red::NestOp nest, const Machine &machine) {
-  std::string why;
-  FailureOr<StreamPlan> plan = planStream(nest, why);
+static bool chooseSmallerPortable(red::NestOp nest, const StreamPlan &plan,
+                                  const Machine &machine) {
   DictionaryAttr current = nest.getScheduleAttr();
-  if (failed(plan) || !current)
-    return false;
   auto position = llvm::find_if(kCandidates, [&](const StreamSchedule &candidate) {
     return candidate.toAttr(nest.getContext()) == current;
   });
   for (; position != std::end(kCandidates); ++position)
     if (position->toAttr(nest.getContext()) != current &&
-        checkSchedule(nest, *plan, *position, machine).empty()) {
+        checkSchedule(nest, plan, *position, machine).empty()) {
       nest.setScheduleAttr(position->toAttr(nest.getContext()));
       return true;
     }
   return false;
 }
 
-//===----------------------------------------------------------------------===//
-// What the user says
-//===----------------------------------------------------------------------===//
+// The next of the ranking whose groups have more registers to spare, else the portable form.
+static bool chooseSmallerWarpgroups(red::NestOp nest, const StreamPlan &plan,
+                                    const Machine &machine) {
+  auto spare = [&](const WarpgroupSchedule &schedule) {
+    return schedule.groupRegisters - groupRegisters(nest, plan, schedule);
+  };
+  DictionaryAttr current = nest.getScheduleAttr();
+  int64_t spareNow = spare(WarpgroupSchedule::from(current));
+  std::vector<RankedSchedule> ranking = rankSchedules(nest, plan, machine);
+  auto position = llvm::find_if(ranking, [&](const RankedSchedule &ranked) {
+    return ranked.schedule.toAttr(nest.getContext()) == current;
+  });
+  if (position == ranking.end())
+    position = ranking.begin();
+  for (; position != ranking.end(); ++position)
+    if (spare(position->schedule) > spareNow) {
+      nest.setScheduleAttr(position->schedule.toAttr(nest.getContext()));
+      return true;
+    }
+  return choosePortable(nest, plan, machine).empty();
+}
 
-static Status refuse(const std::string &text) { return invalidArgument("schedule: " + text); }
+bool chooseSmallerSchedule(red::NestOp nest, const Machine &machine) {
+  std::string why;
+  FailureOr<StreamPlan> plan = planStream(nest, why);
+  if (failed(plan) || !nest.getScheduleAttr())
+    return false;
+  nest->removeAttr(kScheduleSourceAttr);
+  return scheduleForm(nest) == "warpgroups" ? chooseSmallerWarpgroups(nest, *plan, machine)
+                                            : chooseSmallerPortable(nest, *plan, machine);
+}
 
-static StringRef formOf(red::NestOp nest) {
+StringRef scheduleForm(red::NestOp nest) {
   DictionaryAttr attr = nest.getScheduleAttr();
   auto form = attr ? attr.getAs<StringAttr>("form") : StringAttr();
   return form ? form.getValue() : "generic";
 }
 
-static Status overrideGeneric(red::NestOp nest, const nlohmann::json &keys) {
-  int64_t threads = 128;
-  if (formOf(nest) == "generic")
-    if (auto set = nest.getScheduleAttr().getAs<IntegerAttr>("threads"))
-      threads = set.getInt();
-  for (const auto &[key, value] : keys.items()) {
-    if (key == "form")
-      continue;
-    if (key != "threads")
-      return refuse("the generic form has no key '" + key + "'; it has threads");
-    threads = value.is_number_integer() ? value.get<int64_t>() : 0;
-    if (threads < 32 || threads > 1024 || threads % 32)
-      return refuse("threads is a multiple of 32 up to 1024");
+// What was measured comes before what is predicted, if it still fits.
+static void applyTuned(red::NestOp nest, const Machine &machine, const TuningDatabase &tuned) {
+  std::string origin;
+  const TunedSchedule *found = tuned.find(nestKey(nest), machine.name, origin);
+  if (!found)
+    return;
+  Builder b(nest.getContext());
+  DictionaryAttr predicted = nest.getScheduleAttr();
+  if (Status status = overrideSchedule(nest, machine, found->schedule); !status) {
+    nest.setScheduleAttr(predicted);
+    origin = "model: what " + origin + " holds is refused: " + status.error().message;
+  } else {
+    origin = "tuning database: " + origin;
   }
-  setGeneric(nest, threads);
-  return {};
+  nest->setAttr(kScheduleSourceAttr, b.getStringAttr(origin));
 }
 
-static Status overrideStream(red::NestOp nest, const Machine &machine, const nlohmann::json &keys) {
-  std::string why;
-  FailureOr<StreamPlan> plan = planStream(nest, why);
-  if (failed(plan))
-    return refuse(kernelName(nest) + " has no stream form: " + why);
-  StreamSchedule schedule;
-  if (formOf(nest) == "stream")
-    schedule = StreamSchedule::from(nest.getScheduleAttr());
-  const std::pair<StringRef, int64_t *> integers[] = {{"row_tile", &schedule.rowTile},
-                                                      {"stream_tile", &schedule.streamTile},
-                                                      {"warps", &schedule.warps},
-                                                      {"stages", &schedule.stages},
-                                                      {"min_blocks", &schedule.minBlocks}};
-  for (const auto &item : keys.items()) {
-    const std::string &key = item.key();
-    if (key == "form")
-      continue;
-    if (key == "slack") {
-      if (!item.value().is_number())
-        return refuse("slack is a number");
-      schedule.slack = item.value().get<double>();
-      continue;
-    }
-    auto known = llvm::find_if(integers, [&](auto &k) { return k.first == key; });
-    if (known == std::end(integers))
-      return refuse(
-          "unknown key '" + key +
-          "'; the stream form has row_tile, stream_tile, warps, stages, slack, min_blocks");
-    if (!item.value().is_number_integer())
-      return refuse(key + " is an integer");
-    *known->second = item.value().get<int64_t>();
-  }
-  why = checkSchedule(nest, *plan, schedule, machine);
-  if (!why.empty())
-    return refuse(why);
-  nest.setScheduleAttr(schedule.toAttr(nest.getContext()));
-  return {};
-}
-
-Status overrideSchedule(red::NestOp nest, const Machine &machine, const nlohmann::json &keys) {
-  if (!keys.is_object())
-    return refuse("not a JSON object");
-  std::string form = formOf(nest).str();
-  if (auto named = keys.find("form"); named != keys.end())
-    form = named->is_string() ? named->get<std::string>() : "";
-  if (form == "generic")
-    return overrideGeneric(nest, keys);
-  if (form == "stream")
-    return overrideStream(nest, machine, keys);
-  return refuse("form is \"stream\" or \"generic\"");
-}
-
-// An override without a kernel's name: what asks for tiles is meant for the nests that have them.
-static Status overrideAll(ArrayRef<red::NestOp> nests, const Machine &machine,
-                          const nlohmann::json &keys) {
-  bool applied = false;
-  for (red::NestOp nest : nests) {
-    if (!keys.contains("form") && formOf(nest) != (keys.contains("threads") ? "generic" : "stream"))
-      continue;
-    applied = true;
-    if (Status status = overrideSchedule(nest, machine, keys); !status)
-      return status;
-  }
-  if (!applied)
-    return refuse("no nest has the form that the keys are for");
-  return {};
-}
-
-Status chooseSchedules(attn::ProgramOp program, StringRef target, const nlohmann::json &overrides) {
+Status chooseSchedules(attn::ProgramOp program, StringRef target, const nlohmann::json &overrides,
+                       const TuningDatabase *tuned) {
   const Machine *machine = findMachine(target);
   if (!machine) {
     std::string known;
@@ -245,29 +221,12 @@ Status chooseSchedules(attn::ProgramOp program, StringRef target, const nlohmann
     return invalidArgument("unknown target '" + target.str() + "'", "known are " + known);
   }
   SmallVector<red::NestOp> nests(program.getBodyBlock()->getOps<red::NestOp>());
-  for (red::NestOp nest : nests)
+  for (red::NestOp nest : nests) {
     (void)chooseSchedule(nest, *machine);
-  if (overrides.is_null())
-    return {};
-  if (!overrides.is_object())
-    return refuse("not a JSON object");
-  nlohmann::json common = nlohmann::json::object();
-  for (const auto &item : overrides.items())
-    if (!item.value().is_object())
-      common[item.key()] = item.value();
-  if (!common.empty())
-    if (Status status = overrideAll(nests, *machine, common); !status)
-      return status;
-  for (const auto &item : overrides.items()) {
-    if (!item.value().is_object())
-      continue;
-    auto nest = llvm::find_if(nests, [&](red::NestOp n) { return kernelName(n) == item.key(); });
-    if (nest == nests.end())
-      return refuse("there is no kernel '" + item.key() + "'");
-    if (Status status = overrideSchedule(*nest, *machine, item.value()); !status)
-      return status;
+    if (tuned)
+      applyTuned(nest, *machine, *tuned);
   }
-  return {};
+  return applyOverrides(nests, *machine, overrides);
 }
 
 } // namespace attnc::schedule

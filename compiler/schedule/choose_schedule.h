@@ -1,33 +1,39 @@
-// Choice of a schedule for each nest: by rule, or as the user says.
+// Choice of a schedule for each nest: by the cost model, as was measured, or as the user says.
 #ifndef ATTNC_COMPILER_SCHEDULE_CHOOSE_SCHEDULE_H
 #define ATTNC_COMPILER_SCHEDULE_CHOOSE_SCHEDULE_H
 
 #include "attnc/result.h"
 #include "compiler/schedule/machine.h"
 #include "compiler/schedule/stream_schedule.h"
+#include "compiler/schedule/tuning_database.h"
 #include <nlohmann/json.hpp>
 
 namespace attnc::schedule {
 
-/// Sets the nest's `schedule`: the stream form with the largest tiles that fit the machine, or the
-/// generic form. Returns why it is the generic one, or "".
+/// The discardable attribute of a nest that says where its schedule is from: the tuning database
+/// or the user. Without it the schedule is the compiler's own choice.
+inline constexpr llvm::StringLiteral kScheduleSourceAttr = "red.schedule_from";
+
+/// Sets the nest's `schedule`: for a machine with warpgroups the best of rankSchedules, else the
+/// portable stream form with the largest tiles that fit, else the generic form. Returns why it is
+/// the generic one, or "".
 std::string chooseSchedule(red::NestOp nest, const Machine &machine);
 
-/// Sets the next smaller schedule of the stream form that fits, for a kernel that turned out to
-/// spill; false if there is none, or if the nest has another form.
+/// Sets the next schedule that needs fewer registers, for a kernel that turned out to spill: of the
+/// form that the nest has, and after the last one with warpgroups, of the portable form. False if
+/// there is none.
 bool chooseSmallerSchedule(red::NestOp nest, const Machine &machine);
 
-/// Changes the nest's schedule, which chooseSchedule has set, by the keys of a JSON object:
-/// `{"row_tile": 64, "stream_tile": 32, "warps": 4, "stages": 2, "slack": 8, "min_blocks": 1}` for
-/// the stream form, `{"form": "generic", "threads": 256}` for the generic one. Keys that it does
-/// not name stay. The error (InvalidArgument) names the key, or what does not fit and what would.
-Status overrideSchedule(red::NestOp nest, const Machine &machine, const nlohmann::json &keys);
-
-/// Chooses a schedule for every nest of the program, then applies `overrides`: null, or an object
-/// whose keys are those of overrideSchedule (for every nest that has a stream form, or for every
-/// nest if they name the generic form) or names of kernels, with an object of such keys each.
+/// Chooses a schedule for every nest of the program: by chooseSchedule, or the entry of `tuned`
+/// (may be null) if there is one that fits. Then applies `overrides` (schedule_override.h).
 Status chooseSchedules(attn::ProgramOp program, llvm::StringRef target,
-                       const nlohmann::json &overrides);
+                       const nlohmann::json &overrides, const TuningDatabase *tuned = nullptr);
+
+/// The form of the nest's schedule: "warpgroups", "stream" or "generic".
+llvm::StringRef scheduleForm(red::NestOp nest);
+
+/// Sets the generic form.
+void setGenericSchedule(red::NestOp nest, int64_t threads);
 
 /// Why the nest cannot run by this schedule on the machine, or "".
 std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule,

@@ -17,6 +17,8 @@ Type argumentType(const KernelArg &arg) {
     return IntegerType::get(arg.array.getContext(), 64);
   case KernelArg::Kind::Size:
     return IntegerType::get(arg.dim.getContext(), 64);
+  case KernelArg::Kind::TensorMap:
+    return tile::TensorMapType::get(arg.array.getContext(), arg.box, tensorOf(arg.array).element);
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -41,6 +43,10 @@ Value KernelMemory::stride(Value array, unsigned axis) const {
 }
 
 Value KernelMemory::param(Value array) const { return args->getArgument(signature.param(array)); }
+
+Value KernelMemory::tensorMap(attn::ReadOp read) const {
+  return args->getArgument(signature.tensorMap(read));
+}
 
 Value KernelMemory::extent(OpBuilder &builder, Location loc, StringAttr dim) const {
   attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);
@@ -75,11 +81,12 @@ Attribute gridApply(StringRef op, Attribute lhs, Attribute rhs) {
   Builder builder(lhs.getContext());
   auto x = dyn_cast<IntegerAttr>(lhs), y = dyn_cast<IntegerAttr>(rhs);
   if (x && y)
-    return builder.getI64IntegerAttr(op == "mul" ? x.getInt() * y.getInt()
-                                                 : llvm::divideCeil(x.getInt(), y.getInt()));
+    return builder.getI64IntegerAttr(op == "mul"   ? x.getInt() * y.getInt()
+                                     : op == "min" ? std::min(x.getInt(), y.getInt())
+                                                   : llvm::divideCeil(x.getInt(), y.getInt()));
   if (op == "mul" && x && x.getInt() == 1)
     return rhs;
-  if (y && y.getInt() == 1)
+  if (op != "min" && y && y.getInt() == 1)
     return lhs;
   return builder.getArrayAttr({builder.getStringAttr(op), lhs, rhs});
 }

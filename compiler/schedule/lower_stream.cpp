@@ -1,24 +1,52 @@
 #include "compiler/schedule/lower_stream.h"
-#include "compiler/schedule/narrow_indices.h"
 #include "compiler/schedule/stream_lowering.h"
+#include "compiler/schedule/stream_schedule.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <numeric>
 
 using namespace mlir;
 
 namespace attnc::schedule {
+namespace {
 
-StreamLowering::StreamLowering(red::NestOp nest, StreamPlan plan, StreamSchedule schedule,
-                               const KernelSignature &signature, tile::KernelOp kernel,
-                               OpBuilder &builder)
-    : nest(nest), plan(std::move(plan)), schedule(schedule), memory(nest, signature, kernel),
-      kernel(kernel), b(builder), uniform(nest, memory, builder),
-      warpRows(schedule.rowTile / schedule.warps) {}
+/// The portable kernel: every warp copies, multiplies and folds its own rows.
+class WarpLowering : public StreamLowering {
+public:
+  WarpLowering(red::NestOp nest, StreamPlan plan, StreamSchedule schedule,
+               const KernelSignature &signature, tile::KernelOp kernel, OpBuilder &builder)
+      : StreamLowering(nest, std::move(plan),
+                       {schedule.rowTile, schedule.streamTile, schedule.rowTile / schedule.warps,
+                        schedule.slack, /*padded=*/true},
+                       signature, kernel, builder),
+        schedule(schedule) {}
 
-void StreamLowering::build() {
+  void build();
+
+private:
+  void locateBlock();
+  void placeTiles();
+  void boundStream();
+  Value operandBase(const OperandTile &operand);
+  void copyOperand(const OperandTile &operand, Value base, Value first, Value end, Value into);
+  void startCopies(Value index);
+  void loopOverStream();
+  void step(Value index);
+  Value multiply(const Contraction &contraction);
+  void followMaximum(unsigned number);
+  void foldWeights();
+  void storeFragment(Value array, Value result, bool last);
+
+  StreamSchedule schedule;
+  Value warpRow; ///< i32: the warp's first row in the block
+  llvm::DenseMap<Operation *, Value> resident; ///< shared tile of a row x inner read
+  SmallVector<Value> rings, bases;             ///< of the streamed operands
+  Value tileIndex;
+  SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
+};
+
+void WarpLowering::build() {
   locateBlock();
   boundStream();
   placeTiles();
@@ -36,52 +64,11 @@ void StreamLowering::build() {
     startCopies(index);
   }
   hoistUniform();
-  createStates();
+  createStates(/*keepTops=*/true);
   loopOverStream();
   locateBlock(); // again: kept across the loop it would take registers
   completeStates();
-  storeResults();
-}
-
-//===----------------------------------------------------------------------===//
-// Scalars
-//===----------------------------------------------------------------------===//
-
-Value StreamLowering::constant(int64_t value) {
-  return arith::ConstantOp::create(b, nest.getLoc(), b.getI32IntegerAttr(value));
-}
-
-Value StreamLowering::real(double value) {
-  return arith::ConstantOp::create(b, nest.getLoc(), b.getF32FloatAttr(value));
-}
-
-Value StreamLowering::widen(Value index, StringRef name) {
-  return arith::ExtSIOp::create(b, named(name), b.getI64Type(), index);
-}
-
-Value StreamLowering::narrow(Value index, StringRef name) {
-  return arith::TruncIOp::create(b, named(name), b.getI32Type(), index);
-}
-
-Value StreamLowering::registers(Location loc, Type type, std::optional<double> value) {
-  return tile::RegistersOp::create(b, loc, type, value ? b.getF32FloatAttr(*value) : FloatAttr());
-}
-
-tile::FragmentType StreamLowering::scoreType() {
-  return tile::FragmentType::get(b.getContext(), warpRows, schedule.streamTile);
-}
-
-tile::RowsType StreamLowering::rowsType() { return tile::RowsType::get(b.getContext(), warpRows); }
-
-// index / tile for a non-negative i64 index, rounded up or down, as i32.
-Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef name) {
-  Location loc = nest.getLoc();
-  auto wide = [&](int64_t v) {
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(v)).getResult();
-  };
-  if (up)
-    index = arith::AddIOp::create(b, loc, index, wide(tile - 1));
-  return narrow(arith::DivSIOp::create(b, named(name), index, wide(tile)), name);
+  storeResults([&](Value array, Value result, bool last) { storeFragment(array, result, last); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,62 +77,29 @@ Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef n
 
 // Blocks of one cell follow each other, the last rows first: where a mask lets rows see more of the
 // stream the later they come, these take longest.
-void StreamLowering::locateBlock() {
+void WarpLowering::locateBlock() {
   Location loc = nest.getLoc();
   std::string row = plan.row.getValue().str();
-  for (StringAttr dim : {plan.row, plan.stream})
-    extents[dim] = narrow(memory.extent(b, loc, dim), (dim.getValue() + "_end").str());
-  Value tiles = tileNumber(memory.extent(b, loc, plan.row), schedule.rowTile, true, row + "_tiles");
+  Value count = rowTiles();
   Value block = tile::BlockOp::create(b, named("block"));
-  Value fromEnd = arith::RemSIOp::create(b, loc, block, tiles);
-  Value last = arith::SubIOp::create(b, loc, tiles, constant(1));
+  Value fromEnd = arith::RemSIOp::create(b, loc, block, count);
+  Value last = arith::SubIOp::create(b, loc, count, constant(1));
   Value number = arith::SubIOp::create(b, loc, last, fromEnd);
-  row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(schedule.rowTile));
-  bindCells(arith::DivSIOp::create(b, named("cell"), block, tiles));
+  row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
+  bindCells(arith::DivSIOp::create(b, named("cell"), block, count));
   Value warp = tile::WarpOp::create(b, named("warp_number"));
-  warpRow = arith::MulIOp::create(b, named("warp_row"), warp, constant(warpRows));
+  warpRow = arith::MulIOp::create(b, named("warp_row"), warp, constant(tiles.warpRows));
   rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, warpRow);
+  branchRow0 = row0;
+  branchRows = tiles.rows;
   indexValues.append({row0, rowBegin});
 }
 
-// The grid dims' indices, the last one fastest.
-void StreamLowering::bindCells(Value cell) {
-  Location loc = nest.getLoc();
-  SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
-  Value rest = cell;
-  for (size_t i = dims.size(); i-- > 0;) {
-    Value index = rest;
-    if (i > 0) {
-      Value extent = narrow(memory.extent(b, loc, dims[i]), "extent");
-      index = arith::RemSIOp::create(b, loc, rest, extent);
-      rest = arith::DivSIOp::create(b, named("rest"), rest, extent);
-    }
-    uniform.bind(dims[i], widen(index, dims[i].getValue()));
-  }
-}
-
 // The tiles of the stream that matter to the block's rows.
-void StreamLowering::boundStream() {
-  Location loc = nest.getLoc();
-  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
-  Value lo = zero, hi = memory.extent(b, loc, plan.stream);
-  if (nest.getDomainBlock()) {
-    Value last = arith::AddIOp::create(b, loc, row0, constant(schedule.rowTile));
-    last = arith::MinSIOp::create(b, loc, last, extent32(plan.row));
-    last = arith::SubIOp::create(b, loc, last, constant(1));
-    SmallVector<Value> args;
-    for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
-      args.push_back(uniform.index(dim));
-    args.push_back(widen(row0, "first"));
-    args.push_back(widen(last, "last"));
-    args.append({zero, zero});
-    PointEvaluator::Domain domain = uniform.domain(args);
-    lo = b.createOrFold<arith::MaxSIOp>(loc, domain.lo.front(), zero);
-    hi = b.createOrFold<arith::MinSIOp>(loc, domain.hi.front(), hi);
-    hi = b.createOrFold<arith::MaxSIOp>(loc, hi, zero);
-  }
-  firstTile = tileNumber(lo, schedule.streamTile, false, "first_tile");
-  endTile = tileNumber(hi, schedule.streamTile, true, "end_tile");
+void WarpLowering::boundStream() {
+  auto [lo, hi] = streamRange(row0, tiles.rows);
+  firstTile = tileNumber(lo, tiles.columns, false, "first_tile");
+  endTile = tileNumber(hi, tiles.columns, true, "end_tile");
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +110,7 @@ static std::string sourceName(attn::ReadOp read) {
   return cIdentifier(tensorOf(read.getSource()).name);
 }
 
-void StreamLowering::placeTiles() {
+void WarpLowering::placeTiles() {
   int64_t offset = 0;
   auto place = [&](Type type, int64_t bytes, const std::string &name) -> Value {
     Value at = tile::SharedOp::create(b, named(name), type, b.getI64IntegerAttr(offset));
@@ -178,20 +132,13 @@ void StreamLowering::placeTiles() {
 }
 
 // The offset of the operand's row 0 for this cell.
-Value StreamLowering::operandBase(const OperandTile &operand) {
+Value WarpLowering::operandBase(const OperandTile &operand) {
   attn::ReadOp read = operand.read;
-  unsigned rank = tensorOf(read.getSource()).dims.size();
-  SmallVector<Value> indices(rank);
-  for (unsigned axis = 0; axis + 1 < rank; ++axis) {
-    if (axis == operand.rowAxis)
-      continue;
-    StringAttr dim = read.subscriptDim(axis);
-    indices[axis] = dim ? uniform.index(dim) : uniform.evaluate(read.subscriptValue(axis));
-  }
-  return memory.offset(b, named(sourceName(read) + "_base"), read.getSource(), indices);
+  return memory.offset(b, named(sourceName(read) + "_base"), read.getSource(),
+                       operandIndices(read, operand.rowAxis));
 }
 
-void StreamLowering::copyOperand(const OperandTile &operand, Value base, Value first, Value end,
+void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value first, Value end,
                                  Value into) {
   attn::ReadOp read = operand.read;
   Location loc = read.getLoc();
@@ -208,7 +155,7 @@ void StreamLowering::copyOperand(const OperandTile &operand, Value base, Value f
 
 // Starts the copies of tile `index` of every streamed operand, if the stream has it, and closes the
 // group in any case, so that groups count tiles.
-void StreamLowering::startCopies(Value index) {
+void WarpLowering::startCopies(Value index) {
   Location loc = nest.getLoc();
   Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, endTile);
   auto guarded = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
@@ -226,7 +173,7 @@ void StreamLowering::startCopies(Value index) {
   tile::CommitOp::create(b, loc);
 }
 
-void StreamLowering::loopOverStream() {
+void WarpLowering::loopOverStream() {
   Location loc = nest.getLoc();
   auto loop = scf::ForOp::create(b, loc, firstTile, endTile, constant(1));
   loop.getInductionVar().setLoc(named("t"));
@@ -239,100 +186,102 @@ void StreamLowering::loopOverStream() {
   step(tileIndex);
 }
 
-// Everything that depends on grid dims only is computed once, before the loop.
-void StreamLowering::hoistUniform() {
-  SmallVector<StringAttr> varying = {plan.row, plan.stream};
-  llvm::append_range(varying, nest.getInner().getAsRange<StringAttr>());
-  for (Operation &op : nest.getBodyBlock()->without_terminator())
-    if (!isa<red::FoldOp>(op))
-      uniform.hoist(op.getResult(0), varying);
-}
-
 //===----------------------------------------------------------------------===//
-// Maps
+// One tile
 //===----------------------------------------------------------------------===//
 
-// True if computing one of the arrays reads a tensor at an index that depends on `dim`.
-bool StreamLowering::readsAlong(ArrayRef<Value> arrays, StringAttr dim, ArrayRef<Input> known) {
-  llvm::SetVector<Value> reached;
-  reached.insert(arrays.begin(), arrays.end());
-  for (size_t i = 0; i < reached.size(); ++i) {
-    Value value = reached[i];
-    if (!cast<attn::ArrayType>(value.getType()).hasDim(dim) ||
-        llvm::any_of(known, [&](const Input &input) { return input.array == value; }))
-      continue;
-    Operation *op = value.getDefiningOp();
-    if (op->getBlock() != nest.getBodyBlock() || isa<attn::ReadOp>(op))
-      return true;
-    reached.insert(op->operand_begin(), op->operand_end());
+void WarpLowering::step(Value index) {
+  beginTile(index);
+  stageTiles.clear();
+  for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
+    std::string name = sourceName(operand.read) + "_tile";
+    auto type = cast<tile::RingType>(ring.getType()).getTile();
+    stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, index));
   }
-  return false;
+  for (const Contraction &contraction : plan.contractions)
+    contractionFragments[red::FoldOp(contraction.fold)] = multiply(contraction);
+  for (unsigned number = 0; number < plan.references.size(); ++number)
+    followMaximum(number);
+  foldScores();
+  foldWeights();
 }
 
-void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayRef<Input> ins,
-                         ValueRange outs, MapBody body) {
-  SmallVector<Value> places;
-  for (const Input &input : ins)
-    places.push_back(input.place);
-  auto op = tile::MapOp::create(b, loc, rowBegin, over.columnBegin, places, outs);
-  Block &block = op.getBody().emplaceBlock();
+Value WarpLowering::multiply(const Contraction &contraction) {
+  red::FoldOp fold = contraction.fold;
+  Value fragment = contractionPlace(contraction, 0);
+  Value whole = resident[OperandTile(contraction.resident).read];
+  auto type = cast<tile::SharedType>(whole.getType());
+  auto stripType =
+      tile::SharedType::get(b.getContext(), tiles.warpRows, type.getCols(), type.getElement());
+  Value strip = tile::StripOp::create(b, fold.getLoc(), stripType, whole, warpRow);
+  tile::MmaOp::create(b, fold.getLoc(), fragment, strip, stageTiles[contraction.streamed],
+                      /*transposed=*/true);
+  return fragment;
+}
+
+// Follows the maximum of the scores: the reference moves when some row of the warp exceeds it by
+// more than the slack, and what was summed against it is rescaled. Weights stay below 2^slack.
+void WarpLowering::followMaximum(unsigned number) {
+  red::FoldOp fold = plan.references[number].fold;
+  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
+  tile::ReduceRowsOp::create(b, fold.getLoc(), tile::Combine::Max, score, top[number]);
+  Value exceeds = exceedsReference(number);
+  auto branch = scf::IfOp::create(b, fold.getLoc(), exceeds, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&block);
-  PointEvaluator evaluator = uniform;
-  auto bindIndex = [&](StringAttr dim, bool partial) {
-    Value index = block.addArgument(b.getI32Type(), named(dim.getValue()));
-    if (partial && readsAlong(arrays, dim, ins)) {
-      Value end = narrow(memory.extent(b, loc, dim), "");
-      Value last = arith::SubIOp::create(b, loc, end, constant(1));
-      index = arith::MinSIOp::create(b, loc, index, last);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  tile::ReduceQuadOp::create(b, fold.getLoc(), tile::Combine::Max, top[number]);
+  Value factor = registers(attn::renamed(fold.getLoc(), "rescale"), rowsType());
+  moveReference(number, factor);
+  rescaleFragments(number, factor);
+}
+
+// Every weight is computed once; its row sums and products follow at once, so that its registers
+// are free again for the next one.
+void WarpLowering::foldWeights() {
+  for (auto [number, weight] : llvm::enumerate(plan.weights)) {
+    Value fragment = weightFragment(weight);
+    sumRows(number, fragment);
+    for (auto [s, place] : llvm::zip(plan.states, state)) {
+      if (s.weight != static_cast<int>(number) || s.streamed == -1)
+        continue;
+      auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, schedule.streamTile,
+                                         plan.streamed[s.streamed].element);
+      Value operand = tile::ToOperandOp::create(b, s.fold.getLoc(), type, fragment);
+      tile::MmaOp::create(b, s.fold.getLoc(), place, operand, stageTiles[s.streamed],
+                          /*transposed=*/false);
     }
-    evaluator.bind(dim, widen(index, ""));
-  };
-  bindIndex(plan.row, /*partial=*/true);
-  if (over.column)
-    bindIndex(over.column, over.partial);
-  SmallVector<Value> elements;
-  for (const Input &input : ins) {
-    elements.push_back(block.addArgument(b.getF32Type(), input.place.getLoc()));
-    if (input.array)
-      evaluator.define(input.array, elements.back());
   }
-  if (over.full)
-    evaluator.assumeFull();
-  SmallVector<Value> results = body(evaluator, elements);
-  tile::YieldOp::create(b, loc, results);
 }
 
-//===----------------------------------------------------------------------===//
-// The kernel
-//===----------------------------------------------------------------------===//
+// A result per element goes out through shared memory, whose operands nobody reads any more, so
+// that global memory sees whole rows.
+void WarpLowering::storeFragment(Value array, Value result, bool last) {
+  Location loc = array.getLoc();
+  Tensor tensor = tensorOf(result);
+  int64_t cols = attn::programOf(nest).lookupDim(tensor.dims.back()).getExtent();
+  Value into = finishFragment(array, result, last);
+  std::string name = cIdentifier(tensor.name);
+  auto whole = tile::SharedType::get(b.getContext(), schedule.rowTile, cols, tensor.element);
+  auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, cols, tensor.element);
+  tile::WaitOp::create(b, loc, b.getI64IntegerAttr(0));
+  tile::BarrierOp::create(b, loc);
+  Value shared = tile::SharedOp::create(b, named(name + "_tile"), whole, b.getI64IntegerAttr(0));
+  Value strip = tile::StripOp::create(b, loc, part, shared, warpRow);
+  tile::StoreFragmentOp::create(b, loc, into, strip);
+  tile::BarrierOp::create(b, loc);
 
-// Folds constants and erases what is not used: the two sides of a branch come from the same code.
-// Then maps that write each element where they read it, and branches that are left empty, go too.
-static void simplify(tile::KernelOp kernel) {
-  (void)applyPatternsGreedily(kernel, FrozenRewritePatternSet());
-  SmallVector<tile::MapOp> copies;
-  kernel.walk([&](tile::MapOp map) {
-    auto yield = cast<tile::YieldOp>(map.getBodyBlock()->getTerminator());
-    for (auto [i, in] : llvm::enumerate(map.getIns()))
-      if (map.getOuts().size() == 1 && in == map.getOuts().front() &&
-          yield.getValues().front() == map.element(i))
-        copies.push_back(map);
-  });
-  for (tile::MapOp map : copies)
-    map.erase();
+  auto [indices, rowAxis] = rowAxisOf(result);
+  Value base = memory.offset(b, named(name + "_base"), result, indices);
+  Value stride = memory.stride(result, rowAxis);
+  Value offset = arith::AddIOp::create(
+      b, loc, base, arith::MulIOp::create(b, loc, widen(row0, ""), stride).getResult());
+  Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
+  int64_t rowBytes = cols * (tensor.element.getIntOrFloatBitWidth() / 8);
+  tile::StoreTileOp::create(b, loc, shared, memory.pointer(result), offset, stride, rows,
+                            b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
 }
 
-// The kernel's arguments that are sizes of the nest's row and stream dims.
-static SmallVector<Value> tiledSizes(red::NestOp nest, const KernelSignature &signature,
-                                     tile::KernelOp kernel) {
-  SmallVector<Value> sizes;
-  for (ArrayAttr role : {nest.getRow(), nest.getStream()})
-    for (StringAttr dim : role.getAsRange<StringAttr>())
-      if (!attn::programOf(nest).lookupDim(dim).isStatic())
-        sizes.push_back(kernel.getBodyBlock()->getArgument(signature.size(dim)));
-  return sizes;
-}
+} // namespace
 
 FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) {
   std::string why;
@@ -353,12 +302,9 @@ FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) 
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   kernel->setAttr("schedule", schedule.toAttr(nest.getContext()));
   kernel.setMinBlocks(schedule.minBlocks);
-  StreamLowering lowering(nest, std::move(*plan), schedule, signature, kernel, builder);
+  WarpLowering lowering(nest, std::move(*plan), schedule, signature, kernel, builder);
   lowering.build();
-  SmallVector<Value> indices = tiledSizes(nest, signature, kernel);
-  llvm::append_range(indices, lowering.indices());
-  narrowIndices(kernel, indices);
-  simplify(kernel);
+  simplifyStream(nest, signature, kernel, lowering.indices());
   return kernel;
 }
 
@@ -370,6 +316,9 @@ int64_t requiredAlignment(tile::KernelOp kernel, unsigned number) {
       bytes = std::max<int64_t>(bytes, copy.getVectorBytes());
     if (auto store = dyn_cast<tile::StoreTileOp>(op); store && store.getPointer() == pointer)
       bytes = std::max<int64_t>(bytes, store.getVectorBytes());
+    if (auto store = dyn_cast<tile::StoreFragmentRowsOp>(op);
+        store && store.getPointer() == pointer)
+      bytes = std::max<int64_t>(bytes, 16);
   });
   return bytes;
 }

@@ -67,6 +67,8 @@ FailureOr<tile::KernelOp> lowerNest(red::NestOp nest, OpBuilder &builder) {
   StringRef form = named ? named.getValue() : "generic";
   if (form == "stream")
     return lowerStreamNest(nest, builder);
+  if (form == "warpgroups")
+    return lowerWarpgroupNest(nest, builder);
   if (form != "generic")
     return nest.emitOpError("has a schedule of the unknown form '") << form << "'";
   return lowerGenericNest(nest, builder);

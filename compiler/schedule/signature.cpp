@@ -1,4 +1,5 @@
 #include "compiler/schedule/signature.h"
+#include "compiler/schedule/operand_maps.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -82,18 +83,37 @@ std::string kernelName(red::NestOp nest) {
   return name;
 }
 
+// True if the nest reads elements of `array` other than through the maps.
+static bool readsBesides(red::NestOp nest, Value array, ArrayRef<OperandMap> maps) {
+  bool found = false;
+  nest.walk([&](attn::ReadOp read) {
+    found |= read.getSource() == array &&
+             llvm::none_of(maps, [&](OperandMap map) { return map.read == read; });
+  });
+  return found;
+}
+
 KernelSignature::KernelSignature(red::NestOp nest) {
   llvm::SmallDenseSet<StringAttr> dims;
   for (ArrayAttr role : {nest.getGrid(), nest.getRow(), nest.getStream(), nest.getInner()})
     dims.insert(role.getAsRange<StringAttr>().begin(), role.getAsRange<StringAttr>().end());
+  SmallVector<OperandMap> maps = operandMaps(nest);
   auto addTensor = [&](Value array) {
     Tensor tensor = tensorOf(array);
     std::string name = cIdentifier(tensor.name);
+    dims.insert(tensor.dims.begin(), tensor.dims.end());
+    unsigned number = 0;
+    for (OperandMap &map : maps)
+      if (map.read.getSource() == array) {
+        std::string mapName = name + "_map" + (number++ ? std::to_string(number) : "");
+        list.push_back({KernelArg::Kind::TensorMap, mapName, array, 0, {}, map.read, map.box});
+      }
+    if (number && !readsBesides(nest, array, maps))
+      return;
     list.push_back({KernelArg::Kind::Pointer, name, array, 0, {}});
     for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis)
       list.push_back(
           {KernelArg::Kind::Stride, name + "_stride" + std::to_string(axis), array, axis, {}});
-    dims.insert(tensor.dims.begin(), tensor.dims.end());
   };
   llvm::SetVector<Value> captures = nest.captures();
   for (Value value : captures)
@@ -136,6 +156,12 @@ unsigned KernelSignature::stride(Value array, unsigned axis) const {
 unsigned KernelSignature::param(Value array) const {
   return position(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::Param && arg.array == array;
+  });
+}
+
+unsigned KernelSignature::tensorMap(attn::ReadOp read) const {
+  return position(list, [&](KernelArg arg) {
+    return arg.kind == KernelArg::Kind::TensorMap && arg.read == read;
   });
 }
 

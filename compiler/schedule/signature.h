@@ -24,21 +24,25 @@ Tensor tensorOf(mlir::Value value);
 /// One kernel argument, passed by value.
 struct KernelArg {
   enum class Kind {
-    Pointer, ///< address of element 0 of `tensor`
-    Stride,  ///< i64 stride, in elements, of axis `axis` of `tensor`
-    Size,    ///< i64 extent of `dim`
-    Param,   ///< the param `name`: f32, or i64
+    Pointer,   ///< address of element 0 of `tensor`
+    Stride,    ///< i64 stride, in elements, of axis `axis` of `tensor`
+    Size,      ///< i64 extent of `dim`
+    Param,     ///< the param `name`: f32, or i64
+    TensorMap, ///< `tensor` for copies of boxes of `box` elements, innermost axis first
   };
   Kind kind;
   std::string name;     ///< a C identifier, unique in the signature: q, q_stride0, size_j, scale
   mlir::Value array;    ///< Pointer, Stride, Param: the captured value, or the nest's result
   unsigned axis = 0;    ///< Stride
   mlir::StringAttr dim; ///< Size
+  attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it
+  llvm::SmallVector<int64_t> box = {};
 };
 
 /// The arguments of the kernel of a nest, in order: for each captured tensor and then each result
-/// its pointer and the strides of all axes but the last; the sizes of all dynamic dims that the
-/// nest or its tensors mention, in program order; the params.
+/// its tensor maps, and, unless all reads of it go through these, its pointer and the strides of all
+/// axes but the last; the sizes of all dynamic dims that the nest or its tensors mention, in program
+/// order; the params. Which operands arrive through tensor maps is said by the nest's schedule.
 class KernelSignature {
 public:
   explicit KernelSignature(red::NestOp nest);
@@ -48,6 +52,7 @@ public:
   unsigned pointer(mlir::Value array) const;
   unsigned stride(mlir::Value array, unsigned axis) const;
   unsigned param(mlir::Value array) const;
+  unsigned tensorMap(attn::ReadOp read) const;
   unsigned size(mlir::StringAttr dim) const;
 
 private:

@@ -1,24 +1,33 @@
-// The construction of a stream kernel, shared by the files lower_stream*.cpp.
+// The parts of the construction of stream kernels that do not depend on who does what in a block:
+// states, scores, exponents, weights, what is stored.
 #ifndef ATTNC_COMPILER_SCHEDULE_STREAM_LOWERING_H
 #define ATTNC_COMPILER_SCHEDULE_STREAM_LOWERING_H
 
 #include "compiler/schedule/point_evaluator.h"
-#include "compiler/schedule/stream_schedule.h"
+#include "compiler/schedule/stream_plan.h"
 
 namespace attnc::schedule {
 
-/// Builds one kernel, in the order in which it runs: where the block works, operand copies, states,
-/// the loop over the stream's tiles, the finish.
+/// Tiles of a stream kernel.
+struct StreamTiles {
+  int64_t rows;     ///< of a block
+  int64_t columns;  ///< stream indices
+  int64_t warpRows; ///< of a warp
+  double slack;     ///< a running maximum may lag by this much, in powers of 2
+  bool padded;      ///< accumulators have the columns that fill a row of the operand's tile
+};
+
+/// Base of the builders of stream kernels, which say how operands arrive, how products are computed
+/// and in which order all of this happens.
 class StreamLowering {
 public:
-  StreamLowering(red::NestOp nest, StreamPlan plan, StreamSchedule schedule,
+  StreamLowering(red::NestOp nest, StreamPlan plan, StreamTiles tiles,
                  const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder);
-  void build();
 
   /// First rows of the block and of warps, and first columns of tiles: indices of their dims.
   llvm::ArrayRef<mlir::Value> indices() const { return indexValues; }
 
-private:
+protected:
   using Value = mlir::Value;
 
   /// A place that a map reads, and the nest's array whose elements it holds (null: none).
@@ -29,41 +38,53 @@ private:
   using MapBody =
       llvm::function_ref<llvm::SmallVector<Value>(PointEvaluator &, mlir::ValueRange elements)>;
 
-  // lower_stream.cpp: the frame.
-  void locateBlock();
+  // stream_lowering.cpp: where the block works, and maps.
+  Value rowTiles();
   void bindCells(Value cell);
-  void placeTiles();
-  void boundStream();
-  void startCopies(Value index);
-  void copyOperand(const OperandTile &operand, Value base, Value first, Value end, Value into);
-  void loopOverStream();
+  /// The i64 range of the stream that matters to some of the `count` rows from `first` on.
+  std::pair<Value, Value> streamRange(Value first, int64_t count);
   void hoistUniform();
-  Value operandBase(const OperandTile &operand);
+  /// The indices at which an operand is read in this cell, one for each axis; null where they vary.
+  llvm::SmallVector<Value> operandIndices(attn::ReadOp read, unsigned rowAxis);
   Value tileNumber(Value index, int64_t tile, bool up, llvm::StringRef name);
 
-  // lower_stream_step.cpp: one tile of the stream.
-  void createStates();
-  void step(Value index);
-  Value multiply(const Contraction &contraction);
+  // stream_scores.cpp: one tile of the stream.
+  /// Registers for references and states, empty. Each lane's own maximum is kept along the stream
+  /// where `keepTops`, or where the maximum is a result.
+  void createStates(bool keepTops);
+  void beginTile(Value index);
+  Value contractionPlace(const Contraction &contraction, std::optional<double> value);
   Value isFull();
   Value scores(Value array, red::FoldKind kind);
   void writeScores(mlir::Location loc, mlir::Value array, llvm::ArrayRef<Input> ins,
                    mlir::Value into, mlir::Value identity, bool full);
   bool differsInPartialTiles(mlir::Value array);
   void findScales();
-  void moveReference(unsigned number, Value scoreFragment);
-  void rescale(unsigned number, Value factor);
-  Value weightFragment(const Weight &weight);
-  void foldWeights();
+  void foldScores();
   unsigned consumers(Value contraction);
-  llvm::SmallVector<Input> contractionInputs(Value array);
+  llvm::SmallVector<Input> tileInputs(Value array);
 
-  // lower_stream_finish.cpp: after the stream.
+  // stream_exponents.cpp: references and weights.
+  /// i1: some row of the warp exceeds its reference by more than the slack.
+  Value exceedsReference(unsigned number);
+  /// factor = exp(reference - top), reference = top, and row sums against the reference * factor.
+  void moveReference(unsigned number, Value factor);
+  /// The fragments that are summed against the reference, times factor.
+  void rescaleFragments(unsigned number, Value factor);
+  bool isResult(red::FoldOp maximum);
+  Value weightFragment(const Weight &weight);
+  void sumRows(unsigned weight, Value fragment);
+
+  // stream_results.cpp: after the stream.
   void completeStates();
-  void storeResults();
-  Value finishRows(Value array);
+  /// Stores rows, and has results per element stored by `storeFragment`; `last` says that nothing
+  /// needs the states after it.
+  void storeResults(llvm::function_ref<void(Value array, Value result, bool last)> storeFragment);
   void storeRows(Value array, Value result);
-  void storeFragment(Value array, Value result, bool last);
+  /// The place of a result per element, finished; it takes the place of its state if it is the last.
+  Value finishFragment(Value array, Value result, bool last);
+  llvm::SmallVector<Value> rowParts(Value array);
+  std::pair<llvm::SmallVector<Value>, int> rowAxisOf(Value result);
   llvm::SmallVector<Input> stateInputs(Value array, bool fragments);
 
   // Scalars.
@@ -92,19 +113,19 @@ private:
 
   red::NestOp nest;
   StreamPlan plan;
-  StreamSchedule schedule;
+  StreamTiles tiles;
   KernelMemory memory;
   tile::KernelOp kernel;
   mlir::OpBuilder &b;
   PointEvaluator uniform; ///< values that depend on grid dims only
-  int64_t warpRows;
 
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
-  Value row0, warpRow, rowBegin; ///< i32: the block's, the warp's offset, their sum
+  Value row0, rowBegin; ///< i32: the first row of the block, of the warp
+  /// Rows that decide together whether a tile is full: they take the same branches.
+  Value branchRow0;
+  int64_t branchRows = 0;
   llvm::SmallVector<Value> indexValues;
-  Value firstTile, endTile;                          ///< i32 numbers of the stream's tiles
-  llvm::DenseMap<mlir::Operation *, Value> resident; ///< shared tile of a row x inner read
-  llvm::SmallVector<Value> rings, bases;             ///< of the streamed operands
+  Value firstTile, endTile; ///< i32 numbers of the stream's tiles
 
   /// Of each reference: the param that its scores are multiples of (null: none). Its scores and
   /// running maxima are without that factor until the stream has ended; exponents are score *
@@ -114,11 +135,20 @@ private:
   llvm::SmallVector<Value> state;          ///< rows or fragment, of each state
 
   // Of the tile at hand.
-  Value tileIndex, column0;
-  llvm::SmallVector<Value> stageTiles;                ///< shared tiles of the streamed operands
+  Value column0;
   llvm::MapVector<Value, Value> contractionFragments; ///< by contraction
+  llvm::MapVector<Value, Value> inputTiles; ///< the warp's strips of row x stream tensors, by array
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity
 };
+
+/// Folds constants of a kernel that has been built and erases what does nothing; narrows the
+/// arithmetic of `indices` (and of the sizes of its row and stream dims) to 32 bits.
+void simplifyStream(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
+                    llvm::ArrayRef<mlir::Value> indices);
+
+/// The combination of a fold, and what an empty one is, in the tile dialect.
+tile::Combine combineOf(red::FoldKind kind);
+double identityOf(red::FoldKind kind);
 
 } // namespace attnc::schedule
 

@@ -26,7 +26,10 @@ public:
   Planner(red::NestOp nest, std::string &why) : nest(nest), why(why) {}
 
   FailureOr<StreamPlan> plan() {
-    if (failed(planRoles()) || failed(planContractions()) || failed(planStates()) ||
+    if (failed(planRoles()))
+      return failure();
+    planInputs();
+    if (failed(planContractions()) || failed(planStates()) ||
         failed(checkStep()) || failed(checkResults()))
       return failure();
     return std::move(result);
@@ -60,6 +63,27 @@ private:
       if (!attn::programOf(nest).lookupDim(dim).isStatic())
         return refuse("the extent of '" + dim.getValue() + "' is not static");
     return success();
+  }
+
+  void planInputs() {
+    for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
+      Tensor tensor = tensorOf(read.getSource());
+      unsigned rank = tensor.dims.size();
+      if (read.getOtherwise() || rank < 2 || read.subscriptDim(rank - 1) != result.stream)
+        continue;
+      InputTile input{read, ~0u, tensor.element};
+      bool fits = tensor.element.isF16() || tensor.element.isBF16() || tensor.element.isF32();
+      for (unsigned axis = 0; axis + 1 < rank; ++axis) {
+        StringAttr dim = read.subscriptDim(axis);
+        if (dim == result.row && input.rowAxis == ~0u)
+          input.rowAxis = axis;
+        else
+          fits &= dim ? llvm::is_contained(nest.getGrid(), dim)
+                      : isGridOnly(read.subscriptValue(axis));
+      }
+      if (fits && input.rowAxis != ~0u)
+        result.inputs.push_back(input);
+    }
   }
 
   // `array` as a tile with rows along `along`, or nothing.

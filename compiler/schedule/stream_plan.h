@@ -22,6 +22,14 @@ struct Contraction {
   unsigned streamed; ///< index into StreamPlan::streamed
 };
 
+/// A tensor with an element for each row and stream index, read by the step's scalar code. The last
+/// axis is the stream dim; every subscript but these two depends on grid dims only.
+struct InputTile {
+  attn::ReadOp read;
+  unsigned rowAxis;
+  mlir::Type element;
+};
+
 /// A max fold that serves as reference of exponents.
 struct Reference {
   red::FoldOp fold;
@@ -47,6 +55,7 @@ struct StreamPlan {
   mlir::StringAttr row, stream;
   llvm::SmallVector<OperandTile> streamed;
   llvm::SmallVector<Contraction> contractions;
+  llvm::SmallVector<InputTile> inputs;
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

@@ -67,9 +67,7 @@ int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const StreamSchedu
   return bytes;
 }
 
-// Fragments of scores and weights that live at a time. Scores take the place of their contraction,
-// and weights that of their scores, unless something else reads these.
-static int64_t scoreFragments(const StreamPlan &plan) {
+int64_t scoreFragments(const StreamPlan &plan) {
   llvm::SmallSetVector<Value, 4> arrays;
   for (Reference r : plan.references)
     arrays.insert(r.fold.getFactors().front());

@@ -31,6 +31,10 @@ tile::SharedType sharedTile(const OperandTile &operand, int64_t rows);
 /// Bytes of shared memory of a block.
 int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule);
 
+/// Fragments of scores and weights that live at a time. Scores take the place of their contraction,
+/// and weights that of their scores, unless something else reads these.
+int64_t scoreFragments(const StreamPlan &plan);
+
 /// 32-bit registers a thread needs for fragments at the fullest point of the step, an estimate: the
 /// accumulators and the scores of one tile; the operands made of these take their place.
 int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule);

@@ -13,6 +13,9 @@ namespace attnc::tile {
 /// mma atoms.
 int64_t paddedWidth(int64_t cols, mlir::Type element);
 
+/// The columns of a panel: 128 bytes.
+int64_t panelColumns(mlir::Type element);
+
 } // namespace attnc::tile
 
 #define GET_TYPEDEF_CLASSES

@@ -103,7 +103,9 @@ static bool isExtent(Attribute extent) {
     return false;
   if (head == "size")
     return list.size() == 2 && isa<StringAttr>(list[1]);
-  return llvm::is_contained({"mul", "ceildiv"}, head.getValue()) && list.size() == 3 &&
+  if (head == "multiprocessors")
+    return list.size() == 1;
+  return llvm::is_contained({"mul", "ceildiv", "min"}, head.getValue()) && list.size() == 3 &&
          llvm::all_of(list.getValue().drop_front(), isExtent);
 }
 
@@ -144,7 +146,15 @@ int64_t attnc::tile::paddedWidth(int64_t cols, Type element) {
   return llvm::alignTo(cols * bytes, 32) / bytes;
 }
 
-int64_t SharedType::getWidth() const { return paddedWidth(getCols(), getElement()); }
+int64_t SharedType::getWidth() const {
+  if (!hasPanels())
+    return paddedWidth(getCols(), getElement());
+  return llvm::alignTo(getCols(), panelColumns(getElement()));
+}
+
+int64_t attnc::tile::panelColumns(Type element) {
+  return 128 / (element.getIntOrFloatBitWidth() / 8);
+}
 
 int64_t SharedType::getBytes() const {
   return getRows() * getWidth() * (getElement().getIntOrFloatBitWidth() / 8);

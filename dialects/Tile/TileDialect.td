@@ -36,16 +36,27 @@ def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_SharedType : Tile_Type<"Shared", "shared"> {
-  let summary = "A swizzled row-major tile in shared memory";
+  let summary = "A swizzled tile in shared memory";
   let description = [{
-    `!tile.shared<64, 128, bf16>`: 64 rows of 128 elements. Rows are padded to a multiple of 32
-    bytes; what a copy does not fill is zero.
+    `!tile.shared<64, 128, bf16>`: 64 rows of 128 elements, one after the other. Rows are padded to a
+    multiple of 32 bytes; what a copy does not fill is zero.
+
+    `!tile.shared<64, 128, bf16, panels 192>`: 64 rows of a tile of 192 in panels of 128 bytes of
+    columns with the 128-byte swizzle, as the tensor memory accelerator writes and wgmma reads them.
+    The columns that fill the last panel are zero.
   }];
-  let parameters = (ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$element);
-  let assemblyFormat = "`<` $rows `,` $cols `,` $element `>`";
+  let parameters = (ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$element,
+                        DefaultValuedParameter<"int64_t", "0">:$panelRows);
+  let assemblyFormat = "`<` $rows `,` $cols `,` $element (`,` `panels` $panelRows^)? `>`";
+  let builders = [TypeBuilder<(ins "int64_t":$rows, "int64_t":$cols, "::mlir::Type":$element), [{
+    return $_get($_ctxt, rows, cols, element, 0);
+  }]>];
   let extraClassDeclaration = [{
+    /// True for panels: what asynchronous copies and products use.
+    bool hasPanels() const { return getPanelRows() != 0; }
     /// Columns with the padding, which products read as zeros.
     int64_t getWidth() const;
+    /// Bytes of the whole tile; of a strip of panels, of its rows alone.
     int64_t getBytes() const;
   }];
 }
@@ -54,6 +65,33 @@ def Tile_RingType : Tile_Type<"Ring", "ring"> {
   let summary = "Several shared tiles of one kind, filled in turn";
   let parameters = (ins "int64_t":$stages, "::attnc::tile::SharedType":$tile);
   let assemblyFormat = "`<` $stages `,` $tile `>`";
+}
+
+def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
+  let summary = "A ring of shared tiles that asynchronous copies fill, with barriers for each slot";
+  let description = [{
+    Tiles are numbered from 0 in the order in which they are filled; tile n takes slot n mod
+    `stages`. Each slot has two barriers: "full", which a copy completes, and "free", which the warps
+    that use the tile complete when they have released it.
+  }];
+  let parameters = (ins "int64_t":$stages, "::attnc::tile::SharedType":$tile);
+  let assemblyFormat = "`<` $stages `,` $tile `>`";
+}
+
+def Tile_TensorMapType : Tile_Type<"TensorMap", "tensor_map"> {
+  let summary = "A tensor in global memory as the tensor memory accelerator sees it";
+  let description = [{
+    `!tile.tensor_map<[64, 80, 1, 1], bf16>`: a copy moves a box of these extents, the last axis of
+    the tensor first. What lies outside the tensor is zero, and is not written.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$box, "::mlir::Type":$element);
+  let assemblyFormat = "`<` `[` $box `]` `,` $element `>`";
+}
+
+def Tile_BarriersType : Tile_Type<"Barriers", "barriers"> {
+  let summary = "Barriers in shared memory that count arrivals and bytes of copies";
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
 }
 
 def Tile_FragmentType : Tile_Type<"Fragment", "fragment"> {
@@ -70,6 +108,13 @@ def Tile_RowsType : Tile_Type<"Rows", "rows"> {
   }];
   let parameters = (ins "int64_t":$rows);
   let assemblyFormat = "`<` $rows `>`";
+}
+
+def Tile_ColumnsType : Tile_Type<"Columns", "columns"> {
+  let summary = "One f32 for each column of a warp's fragment";
+  let description = "The eight lanes with the same place in their quad hold the same columns.";
+  let parameters = (ins "int64_t":$cols);
+  let assemblyFormat = "`<` $cols `>`";
 }
 
 def Tile_OperandType : Tile_Type<"Operand", "operand"> {

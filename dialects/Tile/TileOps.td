@@ -27,10 +27,12 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBl
     one to three extents over the sizes of dims, each an integer or an array that starts with an
     operation: `["ceildiv", ["size", "i"], 128]`, `["mul", ["size", "b"], ["size", "h"]]`. `threads`
     is the size of a block, `smem` its shared memory in bytes, `min_blocks` how many blocks have to fit
-    on a multiprocessor, which limits registers.
+    on a multiprocessor, which limits registers, `cluster` how many consecutive blocks run together
+    and see each other's shared memory. `["multiprocessors"]` is an extent too, and `["min", x, y]`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$grid,
-                       I64Attr:$threads, I64Attr:$smem, OptionalAttr<I64Attr>:$min_blocks);
+                       I64Attr:$threads, I64Attr:$smem, OptionalAttr<I64Attr>:$min_blocks,
+                       OptionalAttr<I64Attr>:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -94,6 +96,12 @@ def Tile_WarpOp : Tile_Op<"warp", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_GridSizeOp : Tile_Op<"grid_size", [Pure]> {
+  let summary = "The number of blocks of the launch: the stride of a persistent block's work";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_BarrierOp : Tile_Op<"barrier"> {
   let summary = "All threads of the block meet; shared memory written before is seen after";
   let assemblyFormat = "attr-dict";
@@ -106,13 +114,13 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
 def Tile_SharedOp : Tile_Op<"shared", [Pure]> {
   let summary = "A tile, or a ring of tiles, at a byte offset of the block's shared memory";
   let arguments = (ins I64Attr:$offset);
-  let results = (outs AnyTypeOf<[Tile_SharedType, Tile_RingType]>:$result);
+  let results = (outs AnyTypeOf<[Tile_SharedType, Tile_RingType, Tile_BarriersType]>:$result);
   let assemblyFormat = "`at` $offset attr-dict `:` type($result)";
 }
 
 def Tile_StageOp : Tile_Op<"stage", [Pure]> {
-  let summary = "The tile of a ring that holds tile number `index` of the stream";
-  let arguments = (ins Tile_RingType:$ring, I32:$index);
+  let summary = "The tile of a ring or pipe that holds tile number `index` of the stream";
+  let arguments = (ins AnyTypeOf<[Tile_RingType, Tile_PipeType]>:$ring, I32:$index);
   let results = (outs Tile_SharedType:$result);
   let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
 }
@@ -154,9 +162,11 @@ def Tile_WaitOp : Tile_Op<"wait"> {
 //===----------------------------------------------------------------------===//
 
 def Tile_RegistersOp : Tile_Op<"registers"> {
-  let summary = "Registers for a fragment or a row vector, every element set to `value` if there is one";
+  let summary = "Registers for a fragment, a row vector or an operand";
+  let description = "Every element is set to `value`, if there is one.";
   let arguments = (ins OptionalAttr<F32Attr>:$value);
-  let results = (outs AnyTypeOf<[Tile_FragmentType, Tile_RowsType]>:$result);
+  let results = (outs AnyTypeOf<[Tile_FragmentType, Tile_RowsType, Tile_ColumnsType,
+                                 Tile_OperandType]>:$result);
   let assemblyFormat = "(`all` $value^)? attr-dict `:` type($result)";
 }
 
@@ -187,11 +197,14 @@ def Tile_MapOp : Tile_Op<"map", [SingleBlock, AttrSizedOperandSegments]> {
   let description = [{
     Writes the `outs`, all of one type. The block's arguments are the element's row, counted from
     `rows`, for fragments its column, counted from `cols` (both i32), and one f32 for each of the
-    `ins`: the element at the same place, or for a row vector the one of the same row. A place can be
-    both read and written.
+    `ins`: the element at the same place, or for a row or column vector the one of the same row or
+    column. A place can be both read and written. Of an operand in registers, 16 rows, the element is
+    the rounded one. Of a shared tile with panels, the warp's strip, it is the one at the place that
+    the element has in the fragment.
   }];
   let arguments = (ins I32:$rows, Optional<I32>:$cols,
-                       Variadic<AnyTypeOf<[Tile_FragmentType, Tile_RowsType]>>:$ins,
+                       Variadic<AnyTypeOf<[Tile_FragmentType, Tile_RowsType, Tile_ColumnsType,
+                                           Tile_OperandType, Tile_SharedType]>>:$ins,
                        Variadic<AnyTypeOf<[Tile_FragmentType, Tile_RowsType]>>:$outs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -249,6 +262,10 @@ def Tile_ScaleRowsOp : Tile_Op<"scale_rows"> {
 
 def Tile_StoreFragmentOp : Tile_Op<"store_fragment"> {
   let summary = "Writes a fragment to shared memory, rounded to the tile's element type";
+  let description = [{
+    Tiles with panels are written by stmatrix; the tile is then the 16 rows of the warp. tile.publish
+    shows what was written to products and copies.
+  }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
   let assemblyFormat = "$fragment `to` $tile attr-dict `:` type($fragment) `,` type($tile)";
 }
@@ -273,5 +290,21 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows"> {
     type($rows) `->` type($pointer)
   }];
 }
+
+def Tile_StoreFragmentRowsOp : Tile_Op<"store_fragment_rows"> {
+  let summary = "Writes the rows of a fragment whose number, counted from `first`, is < `end`";
+  let description = [{
+    Row r goes to `offset + r * stride`, rounded to the storage type. Lanes exchange what they hold, so
+    that each stores 16 bytes; `offset` and `stride` are multiples of that.
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment, I32:$first, I32:$end,
+                       Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset, I64:$stride);
+  let assemblyFormat = [{
+    $fragment `from` $first `to` $end `,` $pointer `[` $offset `]` `stride` $stride attr-dict `:`
+    type($fragment) `->` type($pointer)
+  }];
+}
+
+include "dialects/Tile/TileAsyncOps.td"
 
 #endif

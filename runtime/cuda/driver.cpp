@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace attnc {
@@ -45,14 +46,19 @@ public:
 
 namespace {
 
-// Values of CUdevice_attribute, CUfunction_attribute, CUpointer_attribute, CUjit_option.
+// Values of CUdevice_attribute, CUfunction_attribute, CUpointer_attribute, CUjit_option,
+// CUlaunchAttributeID, CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
 constexpr int attributeMultiprocessors = 16, attributeL2Bytes = 38, attributeMajor = 75,
               attributeMinor = 76, attributeSharedOptIn = 97;
 constexpr int functionMaxThreads = 0, functionSharedBytes = 1, functionLocalBytes = 3,
-              functionRegisters = 4, functionMaxDynamicShared = 8;
+              functionRegisters = 4, functionMaxDynamicShared = 8, functionLargeClusters = 14;
 constexpr int pointerMemoryType = 2, pointerDeviceOrdinal = 9;
 constexpr unsigned memoryTypeDevice = 2;
 constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
+constexpr unsigned launchClusterDimension = 4;
+constexpr int mapF16 = 6, mapF32 = 7, mapBF16 = 9;
+constexpr int mapSwizzle32 = 1, mapSwizzle64 = 2, mapSwizzle128 = 3;
+constexpr int mapPromotion128 = 2;
 
 CuDevicePointer toAddress(const void *pointer) {
   return reinterpret_cast<CuDevicePointer>(pointer);
@@ -83,6 +89,19 @@ Result<DeviceProperties> queryProperties(const DriverApi &api, CuDeviceHandle de
       !status)
     return status.error();
   return props;
+}
+
+Error missingFunction(std::string_view function, std::string_view version) {
+  return environmentError(fmt::format("the CUDA driver has no function {}", function),
+                          fmt::format("update the NVIDIA driver to one for CUDA {}", version));
+}
+
+int mapType(DType type) {
+  return type == DType::F16 ? mapF16 : type == DType::BF16 ? mapBF16 : mapF32;
+}
+
+int mapSwizzle(int bytes) {
+  return bytes == 32 ? mapSwizzle32 : bytes == 64 ? mapSwizzle64 : bytes == 128 ? mapSwizzle128 : 0;
 }
 
 /// Loads `image`, which must end in a zero byte if it is PTX. `log` takes the JIT's errors.
@@ -183,8 +202,23 @@ Status CudaFunction::allowSharedBytes(int bytes) const {
                        functionMaxDynamicShared, bytes);
 }
 
+Status CudaFunction::allowLargeClusters() const {
+  return context->call("cuFuncSetAttribute", context->api->setFunctionAttribute, function,
+                       functionLargeClusters, 1);
+}
+
 Status CudaFunction::launch(const unsigned (&grid)[3], unsigned threads, unsigned sharedBytes,
-                            CuHandle stream, void **args) const {
+                            CuHandle stream, void **args, unsigned cluster) const {
+  if (cluster > 1) {
+    if (!context->api->launchKernelEx)
+      return missingFunction("cuLaunchKernelEx", "11.8");
+    CuLaunchAttribute attribute = {launchClusterDimension, 0, {cluster, 1, 1}};
+    CuLaunchConfig config = {
+        {grid[0], grid[1], grid[2]}, {threads, 1, 1}, sharedBytes, stream, &attribute, 1};
+    return context->call("cuLaunchKernelEx", context->api->launchKernelEx,
+                         static_cast<const CuLaunchConfig *>(&config), function, args,
+                         static_cast<void **>(nullptr));
+  }
   return context->call("cuLaunchKernel", context->api->launchKernel, function, grid[0], grid[1],
                        grid[2], threads, 1u, 1u, sharedBytes, stream, args,
                        static_cast<void **>(nullptr));
@@ -326,6 +360,28 @@ Status CudaDevice::checkPointer(const void *pointer) const {
   return {};
 }
 
+Result<EncodedTensorMap> CudaDevice::encodeTensorMap(const TensorMapArg &map) const {
+  if (!context->api->encodeTiled)
+    return missingFunction("cuTensorMapEncodeTiled", "12");
+  // Not vectors of the map's rank: the driver refuses a null pointer even where it reads nothing.
+  std::array<std::uint64_t, 5> extents = {}, strides = {};
+  std::array<std::uint32_t, 5> box = {};
+  constexpr std::array<std::uint32_t, 5> everyElement = {1, 1, 1, 1, 1};
+  std::copy(map.extents.begin(), map.extents.end(), extents.begin());
+  std::copy(map.strides.begin(), map.strides.end(), strides.begin());
+  std::copy(map.box.begin(), map.box.end(), box.begin());
+  constexpr int notInterleaved = 0, zerosOutside = 0;
+  EncodedTensorMap encoded;
+  if (Status status = context->call(
+          "cuTensorMapEncodeTiled", context->api->encodeTiled, static_cast<void *>(&encoded),
+          mapType(map.dtype), static_cast<unsigned>(map.extents.size()), map.base, extents.data(),
+          static_cast<const std::uint64_t *>(strides.data()), box.data(), everyElement.data(),
+          notInterleaved, mapSwizzle(map.swizzle), mapPromotion128, zerosOutside);
+      !status)
+    return status.error();
+  return encoded;
+}
+
 Status CudaDevice::synchronize() const {
   return context->call("cuCtxSynchronize", context->api->contextSynchronize);
 }
@@ -338,6 +394,20 @@ Result<int> cudaDeviceCount() {
   if (Status status = (*api)->check((*api)->deviceCount(&count), "cuDeviceGetCount"); !status)
     return status.error();
   return count;
+}
+
+Result<int> currentCudaDevice() {
+  Result<int> count = cudaDeviceCount();
+  if (!count)
+    return count.error();
+  auto api = DriverApi::open();
+  CuDeviceHandle current = 0, device = 0;
+  if (!api || (*api)->contextDevice(&current) != cuSuccess)
+    return 0;
+  for (int ordinal = 0; ordinal < *count; ++ordinal)
+    if ((*api)->deviceGet(&device, ordinal) == cuSuccess && device == current)
+      return ordinal;
+  return 0;
 }
 
 } // namespace attnc

@@ -8,7 +8,9 @@
 
 #include "attnc/result.h"
 #include "runtime/cuda/driver_api.h"
+#include "runtime/program/tensor_map.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,9 +99,12 @@ public:
   Result<Attributes> attributes() const;
   /// Opts in to `bytes` of dynamic shared memory; needed above 48 KiB.
   Status allowSharedBytes(int bytes) const;
+  /// Allows clusters of more than 8 blocks, where the GPU has them.
+  Status allowLargeClusters() const;
   /// Launches asynchronously. `args` points to the arguments' values, as cuLaunchKernel takes them.
+  /// `cluster` blocks, consecutive in x, form a cluster; grid[0] is a multiple of it.
   Status launch(const unsigned (&grid)[3], unsigned threads, unsigned sharedBytes, CuHandle stream,
-                void **args) const;
+                void **args, unsigned cluster = 1) const;
 
 private:
   friend class CudaModule;
@@ -116,6 +121,11 @@ private:
   friend class CudaDevice;
   ContextPtr context;
   std::shared_ptr<void> module;
+};
+
+/// A CUtensorMap: what a kernel takes by value, as a __grid_constant__ parameter.
+struct alignas(64) EncodedTensorMap {
+  std::byte bytes[128];
 };
 
 class CudaDevice {
@@ -142,6 +152,9 @@ public:
   /// says where it belongs instead.
   Status checkPointer(const void *pointer) const;
 
+  /// Encodes a map for kernels on this device. `map.base` must not be null; it is not read.
+  Result<EncodedTensorMap> encodeTensorMap(const TensorMapArg &map) const;
+
   /// Waits for all work of the context.
   Status synchronize() const;
 
@@ -155,5 +168,8 @@ private:
 
 /// How many GPUs there are; 0 is no error, a missing driver is.
 Result<int> cudaDeviceCount();
+
+/// The number of the GPU whose context is current in the calling thread; 0 if none is.
+Result<int> currentCudaDevice();
 
 } // namespace attnc

@@ -61,9 +61,12 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   }
   auto api = std::make_shared<DriverApi>();
   std::string missing;
-  auto load = [&](auto &function, const char *symbol) {
+  auto loadIfThere = [&](auto &function, const char *symbol) {
     function =
         reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+  };
+  auto load = [&](auto &function, const char *symbol) {
+    loadIfThere(function, symbol);
     if (!function && missing.empty())
       missing = symbol;
   };
@@ -79,6 +82,7 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   load(api->contextPush, "cuCtxPushCurrent_v2");
   load(api->contextPop, "cuCtxPopCurrent_v2");
   load(api->contextSynchronize, "cuCtxSynchronize");
+  load(api->contextDevice, "cuCtxGetDevice");
   load(api->moduleLoad, "cuModuleLoadDataEx");
   load(api->moduleUnload, "cuModuleUnload");
   load(api->moduleFunction, "cuModuleGetFunction");
@@ -101,6 +105,8 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   load(api->eventElapsed, "cuEventElapsedTime");
   load(api->launchKernel, "cuLaunchKernel");
   load(api->pointerAttribute, "cuPointerGetAttribute");
+  loadIfThere(api->launchKernelEx, "cuLaunchKernelEx");
+  loadIfThere(api->encodeTiled, "cuTensorMapEncodeTiled");
   load(api->errorName, "cuGetErrorName");
   load(api->errorString, "cuGetErrorString");
   if (!missing.empty())

@@ -7,6 +7,7 @@
 #include "attnc/result.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace attnc {
@@ -15,6 +16,25 @@ using CuResult = int;
 using CuDeviceHandle = int;
 using CuDevicePointer = unsigned long long;
 using CuHandle = void *; ///< context, module, function, stream or event
+
+/// CUlaunchAttribute: an id and a value of 64 bytes, aligned as a pointer.
+struct alignas(8) CuLaunchAttribute {
+  std::uint32_t id;
+  std::uint32_t padding;
+  std::uint32_t value[16];
+};
+static_assert(sizeof(CuLaunchAttribute) == 72);
+
+/// CUlaunchConfig.
+struct CuLaunchConfig {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned sharedBytes;
+  CuHandle stream;
+  CuLaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+static_assert(sizeof(CuLaunchConfig) == 56);
 
 struct DriverApi {
   CuResult (*init)(unsigned);
@@ -29,6 +49,7 @@ struct DriverApi {
   CuResult (*contextPush)(CuHandle);
   CuResult (*contextPop)(CuHandle *);
   CuResult (*contextSynchronize)();
+  CuResult (*contextDevice)(CuDeviceHandle *);
   CuResult (*moduleLoad)(CuHandle *, const void *, unsigned, int *, void **);
   CuResult (*moduleUnload)(CuHandle);
   CuResult (*moduleFunction)(CuHandle *, CuHandle, const char *);
@@ -52,6 +73,11 @@ struct DriverApi {
   CuResult (*launchKernel)(CuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                            unsigned, CuHandle, void **, void **);
   CuResult (*pointerAttribute)(void *, int, CuDevicePointer);
+  /// Null in drivers for CUDA before 11.8 and 12.0: what needs them says so.
+  CuResult (*launchKernelEx)(const CuLaunchConfig *, CuHandle, void **, void **);
+  CuResult (*encodeTiled)(void *, int, unsigned, void *, const std::uint64_t *,
+                          const std::uint64_t *, const std::uint32_t *, const std::uint32_t *, int,
+                          int, int, int);
   CuResult (*errorName)(CuResult, const char **);
   CuResult (*errorString)(CuResult, const char **);
 

@@ -218,27 +218,6 @@ Status checkStrides(const TensorDecl &decl, const TensorRef &tensor) {
   return {};
 }
 
-Status checkAlignment(const TensorDecl &decl, const TensorRef &tensor) {
-  auto size = static_cast<std::int64_t>(dtypeSize(decl.dtype));
-  std::int64_t align = std::max(decl.align, size);
-  auto offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensor.data) %
-                                          static_cast<std::uintptr_t>(align));
-  if (offset != 0)
-    return invalidArgument(
-        fmt::format("{}: its address is {} bytes past a multiple of {}", decl.name, offset, align),
-        fmt::format("pass a tensor that starts at a multiple of {} bytes, or a copy", align));
-  for (std::size_t axis = 0; axis + 1 < tensor.shape.size(); ++axis)
-    if (tensor.shape[axis] > 1 && tensor.strides[axis] % (align / size) != 0)
-      return invalidArgument(
-          fmt::format(
-              "{}: the stride of dim {} is {} elements ({} bytes), not a multiple of {} bytes",
-              decl.name, decl.dims[axis], tensor.strides[axis],
-              static_cast<double>(tensor.strides[axis]) * static_cast<double>(size), align),
-          fmt::format("pad the rows of {} to multiples of {} elements, or pass a copy so padded",
-                      decl.name, align / size));
-  return {};
-}
-
 Status checkTensor(const TensorDecl &decl, const TensorRef &tensor, const Device &device) {
   if (tensor.dtype != decl.dtype)
     return invalidArgument(
@@ -255,7 +234,7 @@ Status checkTensor(const TensorDecl &decl, const TensorRef &tensor, const Device
     return invalidArgument(fmt::format("{}: is on {}, but the program runs on {}", decl.name,
                                        toText(tensor.device), toText(device)),
                            fmt::format("copy {} to {}", decl.name, toText(device)));
-  return checkAlignment(decl, tensor);
+  return checkAlignment(decl, tensor, decl.align);
 }
 
 /// Kernels write outputs in any order while inputs are still read.
@@ -349,6 +328,29 @@ Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope 
                                          fmt::join(tensor.dims, ", ")));
   }
   return shape;
+}
+
+Status checkAlignment(const TensorDecl &decl, const TensorRef &tensor, std::int64_t align) {
+  if (spanBytes(tensor) == 0)
+    return {};
+  auto size = static_cast<std::int64_t>(dtypeSize(decl.dtype));
+  align = std::max(align, size);
+  auto offset = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensor.data) %
+                                          static_cast<std::uintptr_t>(align));
+  if (offset != 0)
+    return invalidArgument(
+        fmt::format("{}: its address is {} bytes past a multiple of {}", decl.name, offset, align),
+        fmt::format("pass a tensor that starts at a multiple of {} bytes, or a copy", align));
+  for (std::size_t axis = 0; axis + 1 < tensor.shape.size(); ++axis)
+    if (tensor.shape[axis] > 1 && tensor.strides[axis] % (align / size) != 0)
+      return invalidArgument(
+          fmt::format(
+              "{}: the stride of dim {} is {} elements ({} bytes), not a multiple of {} bytes",
+              decl.name, decl.dims[axis], tensor.strides[axis],
+              static_cast<double>(tensor.strides[axis]) * static_cast<double>(size), align),
+          fmt::format("pad the rows of {} to multiples of {} elements, or pass a copy so padded",
+                      decl.name, align / size));
+  return {};
 }
 
 Result<Binding> bind(const Manifest &manifest, const BindRequest &request) {

@@ -63,6 +63,11 @@ Result<Scope> resolveSizes(const Manifest &manifest, const std::map<std::string,
 /// The shape of a declared tensor. Errors: more than 2^63 - 1 bytes.
 Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope &scope);
 
+/// Whether the base of `tensor`, and the strides of all axes but the last with more than one
+/// element, are multiples of `align` bytes (of an element, if that is more). An empty tensor's
+/// always are. The error names the tensor, the axis and the remedy.
+Status checkAlignment(const TensorDecl &decl, const TensorRef &tensor, std::int64_t align);
+
 /// Checks everything: names, dtypes, ranks, extents, strides, alignment, device, aliasing of
 /// outputs, ranges of params, `requires`. Errors are InvalidArgument and name what does not fit.
 /// Inputs may alias each other; an output may share memory with nothing.

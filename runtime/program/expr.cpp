@@ -17,7 +17,8 @@ struct OpRow {
   std::size_t arity;
 };
 
-/// Every op that takes operands; leaves are spelled in parseExpr and exprToJson.
+/// Every op whose list holds nothing but operands; other leaves are spelled in parseExpr and
+/// exprToJson.
 constexpr OpRow ops[] = {
     {ExprOp::Add, "add", 2},       {ExprOp::Sub, "sub", 2},
     {ExprOp::Mul, "mul", 2},       {ExprOp::FloorDiv, "floordiv", 2},
@@ -31,7 +32,7 @@ constexpr OpRow ops[] = {
     {ExprOp::Le, "le", 2},         {ExprOp::Gt, "gt", 2},
     {ExprOp::Ge, "ge", 2},         {ExprOp::And, "and", 2},
     {ExprOp::Or, "or", 2},         {ExprOp::Not, "not", 1},
-    {ExprOp::Select, "select", 3},
+    {ExprOp::Select, "select", 3}, {ExprOp::Multiprocessors, "multiprocessors", 0},
 };
 
 const OpRow *findOp(ExprOp op) {
@@ -180,6 +181,12 @@ bool worksInReals(ExprOp op) {
 }
 
 Result<Scalar> lookUp(const Expr &expr, const Scope &scope) {
+  if (expr.op == ExprOp::Multiprocessors) {
+    if (scope.multiprocessors)
+      return Scalar(*scope.multiprocessors);
+    return invalidArgument("the number of multiprocessors is unknown here",
+                           "only a program that is loaded on a GPU knows it");
+  }
   if (expr.op == ExprOp::Size) {
     auto found = scope.sizes.find(expr.name);
     if (found != scope.sizes.end())
@@ -285,7 +292,8 @@ Status checkAt(const Expr &expr, const Scope &scope, int depth) {
         fmt::format("'{}' has {} operands", row ? row->name : "leaf", expr.operands.size()));
   if (expr.op == ExprOp::Real && !std::isfinite(expr.real))
     return invalidArgument("a constant of an expression is not finite");
-  if (expr.op == ExprOp::Size || expr.op == ExprOp::Param || expr.op == ExprOp::Let)
+  if (expr.op == ExprOp::Size || expr.op == ExprOp::Param || expr.op == ExprOp::Let ||
+      expr.op == ExprOp::Multiprocessors)
     if (Result<Scalar> found = lookUp(expr, scope); !found)
       return found.error();
   for (const Expr &operand : expr.operands)
@@ -357,6 +365,7 @@ Result<Scalar> evaluate(const Expr &expr, const Scope &scope) {
   case ExprOp::Size:
   case ExprOp::Param:
   case ExprOp::Let:
+  case ExprOp::Multiprocessors:
     return lookUp(expr, scope);
   case ExprOp::And:
   case ExprOp::Or:

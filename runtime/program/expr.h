@@ -2,7 +2,7 @@
 
 /// Expressions over the sizes, lets and params of a Program: grid extents, kernel arguments,
 /// defaults of params, guards of variants. In JSON: `300`, `0.5`, `["size","j"]`,
-/// `["ceildiv",["size","j"],64]`.
+/// `["ceildiv",["size","j"],64]`, `["multiprocessors"]`.
 
 #include "attnc/result.h"
 
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -34,7 +35,7 @@ std::string toText(const Scalar &value);
 /// Select evaluate only the operands that they need.
 // clang-format off
 enum class ExprOp {
-  Integer, Real, Size, Param, Let,
+  Integer, Real, Size, Param, Let, Multiprocessors,
   Add, Sub, Mul, FloorDiv, Mod, CeilDiv,
   Div, Min, Max, Neg, Sqrt, Rsqrt, Exp, Log, Pow,
   Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not, Select
@@ -65,10 +66,14 @@ struct Scope {
   std::map<std::string, std::int64_t> sizes;
   std::map<std::string, Scalar> lets;
   std::map<std::string, Scalar> params;
+  /// Of the GPU that launches: grids of kernels that stay on it are so many blocks. Nothing where
+  /// there is no GPU, or where none is chosen yet.
+  std::optional<std::int64_t> multiprocessors = std::nullopt;
 };
 
-/// Evaluates `expr`. Errors (InvalidArgument): an unknown name, overflow of 64 bits, division by
-/// zero, the root or logarithm of a number outside its domain, a real where an integer is needed.
+/// Evaluates `expr`. Errors (InvalidArgument): an unknown name or GPU, overflow of 64 bits,
+/// division by zero, the root or logarithm of a number outside its domain, a real where an integer
+/// is needed.
 Result<Scalar> evaluate(const Expr &expr, const Scope &scope);
 
 /// As evaluate, where only an integer will do.

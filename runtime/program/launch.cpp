@@ -48,6 +48,10 @@ public:
       result.grid[axis] = *extent;
     }
     const KernelDecl *kernel = manifest.findKernel(launch.kernel);
+    if (result.grid[0] % kernel->cluster != 0)
+      return internalError(
+          fmt::format("kernel {}: {} blocks in x are no multiple of its cluster of {}",
+                      launch.kernel, result.grid[0], kernel->cluster));
     Result<std::int64_t> shared = evaluateInteger(kernel->sharedBytes, binding.scope);
     if (!shared)
       return inContext("shared memory of kernel " + launch.kernel, shared.error());
@@ -71,10 +75,8 @@ private:
     case ArgKind::Pointer: {
       if (auto bound = binding.tensors.find(arg.name); bound != binding.tensors.end())
         return ArgValue(bound->second.data);
-      auto planned = workspace.offsets.find(arg.name);
-      if (planned == workspace.offsets.end())
-        return internalError(arg.name + " has no place in the workspace");
-      return ArgValue(static_cast<void *>(static_cast<char *>(base) + planned->second));
+      Result<void *> address = inWorkspace(arg.name);
+      return address ? Result<ArgValue>(*address) : address.error();
     }
     case ArgKind::Stride: {
       auto axis = static_cast<std::size_t>(arg.axis);
@@ -94,8 +96,34 @@ private:
       Result<Scalar> value = attnc::evaluate(arg.expr, binding.scope);
       return value ? convert(*value, arg.type) : value.error();
     }
+    case ArgKind::TensorMap:
+      return tensorMap(arg);
     }
     return internalError("an argument of unknown kind");
+  }
+
+  Result<void *> inWorkspace(const std::string &tensor) {
+    auto planned = workspace.offsets.find(tensor);
+    if (planned == workspace.offsets.end())
+      return internalError(tensor + " has no place in the workspace");
+    return static_cast<void *>(static_cast<char *>(base) + planned->second);
+  }
+
+  Result<ArgValue> tensorMap(const ArgDecl &arg) {
+    const TensorDecl &decl = *manifest.findTensor(arg.name);
+    auto describe = [&](const TensorRef &tensor) -> Result<ArgValue> {
+      Result<TensorMapArg> map = describeTensorMap(decl, tensor, arg.box, arg.swizzle);
+      return map ? Result<ArgValue>(*std::move(map)) : map.error();
+    };
+    if (auto bound = binding.tensors.find(arg.name); bound != binding.tensors.end())
+      return describe(bound->second);
+    Result<void *> address = inWorkspace(arg.name);
+    if (!address)
+      return address.error();
+    Result<std::vector<std::int64_t>> shape = shapeOf(decl, binding.scope);
+    if (!shape)
+      return shape.error();
+    return describe(TensorRef::contiguous(*address, decl.dtype, *std::move(shape)));
   }
 
   const Manifest &manifest;
@@ -106,17 +134,44 @@ private:
 
 } // namespace
 
+/// Intermediates start at multiples of workspaceAlign, wherever the workspace will be.
+static Status checkAligned(const Manifest &manifest, const VariantDecl &variant,
+                           const Binding &binding) {
+  for (const auto &[name, bytes] : variant.aligned) {
+    const TensorDecl &decl = *manifest.findTensor(name);
+    Status status;
+    if (auto bound = binding.tensors.find(name); bound != binding.tensors.end()) {
+      status = checkAlignment(decl, bound->second, bytes);
+    } else {
+      Result<std::vector<std::int64_t>> shape = shapeOf(decl, binding.scope);
+      status = shape
+                   ? checkAlignment(decl, TensorRef::contiguous(nullptr, decl.dtype, *shape), bytes)
+                   : shape.error();
+    }
+    if (!status)
+      return status;
+  }
+  return {};
+}
+
 Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding) {
+  std::optional<Error> misaligned;
   for (std::size_t index = 0; index < manifest.variants.size(); ++index) {
     const VariantDecl &variant = manifest.variants[index];
-    if (!variant.when)
+    if (variant.when) {
+      Result<Scalar> holds = evaluate(*variant.when, binding.scope);
+      if (!holds)
+        return inContext(fmt::format("'when' of variant {}", index), holds.error());
+      if (!isTrue(*holds))
+        continue;
+    }
+    Status aligned = checkAligned(manifest, variant, binding);
+    if (aligned)
       return &variant;
-    Result<Scalar> holds = evaluate(*variant.when, binding.scope);
-    if (!holds)
-      return inContext(fmt::format("'when' of variant {}", index), holds.error());
-    if (isTrue(*holds))
-      return &variant;
+    misaligned = aligned.error();
   }
+  if (misaligned)
+    return *misaligned;
   return invalidArgument(
       fmt::format("no variant of {} serves these sizes and params", manifest.name));
 }
@@ -128,7 +183,8 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
     bool used = false;
     for (const LaunchDecl &launch : variant.launches)
       for (const ArgDecl &arg : launch.args)
-        used |= arg.kind == ArgKind::Pointer && arg.name == tensor.name;
+        used |= (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::TensorMap) &&
+                arg.name == tensor.name;
     if (!used)
       continue;
     Result<std::vector<std::int64_t>> shape = shapeOf(tensor, binding.scope);

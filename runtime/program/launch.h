@@ -7,6 +7,7 @@
 #include "attnc/result.h"
 #include "runtime/program/bind.h"
 #include "runtime/program/manifest.h"
+#include "runtime/program/tensor_map.h"
 
 #include <array>
 #include <map>
@@ -16,8 +17,8 @@
 
 namespace attnc {
 
-/// An argument as a kernel receives it.
-using ArgValue = std::variant<void *, std::int64_t, std::int32_t, float, double>;
+/// An argument as a kernel receives it; a tensor map as what it says, encoded when it is launched.
+using ArgValue = std::variant<void *, std::int64_t, std::int32_t, float, double, TensorMapArg>;
 
 struct KernelCall {
   std::string kernel;               ///< name in the manifest
@@ -32,7 +33,8 @@ struct Workspace {
   std::map<std::string, std::int64_t> offsets;
 };
 
-/// The first variant whose `when` holds. Error: there is none.
+/// The first variant whose `when` and `aligned` hold. Error: there is none; where alignment alone
+/// is in the way, it is what checkAlignment says for the last variant whose `when` holds.
 Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding);
 
 /// The workspace for the intermediates that `variant` uses.

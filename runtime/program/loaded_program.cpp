@@ -29,6 +29,15 @@ Result<CudaModule> loadImage(const CudaDevice &device, const Program &program,
       fmt::format("compile it with --target {}", device.properties().architecture()));
 }
 
+bool hasTensorMaps(const Manifest &manifest) {
+  for (const VariantDecl &variant : manifest.variants)
+    for (const LaunchDecl &launch : variant.launches)
+      for (const ArgDecl &arg : launch.args)
+        if (arg.kind == ArgKind::TensorMap)
+          return true;
+  return false;
+}
+
 Status checkShared(const CudaDevice &device, const std::string &kernel, std::int64_t bytes) {
   if (bytes <= device.properties().sharedBytesPerBlock)
     return {};
@@ -49,7 +58,22 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(std::shared_ptr<const
   for (const KernelDecl &kernel : program.manifest.kernels)
     if (Status status = loaded->loadKernel(program, kernel, modules); !status)
       return status.error();
+  if (hasTensorMaps(program.manifest))
+    if (Status status = loaded->makeZeros(); !status)
+      return status.error();
   return loaded;
+}
+
+Status LoadedProgram::makeZeros() {
+  // One element is inside each such map; this is more than any access to it touches.
+  constexpr std::size_t bytes = 256;
+  Result<DeviceBuffer> buffer = gpu->allocate(bytes);
+  if (!buffer)
+    return buffer.error();
+  zeros = *std::move(buffer);
+  if (Status status = zeros.fill(0); !status)
+    return status;
+  return gpu->synchronize(); // launches may be on streams that do not wait for the fill
 }
 
 Status LoadedProgram::loadKernel(const Program &program, const KernelDecl &kernel,
@@ -72,8 +96,22 @@ Status LoadedProgram::loadKernel(const Program &program, const KernelDecl &kerne
           !status)
         return status;
   }
+  if (Status status = checkClusters(kernel, *function); !status)
+    return status;
   functions.emplace(kernel.name, *std::move(function));
   return {};
+}
+
+Status LoadedProgram::checkClusters(const KernelDecl &kernel, const CudaFunction &function) const {
+  constexpr int portableCluster = 8;
+  if (kernel.cluster == 1)
+    return {};
+  if (gpu->properties().major < 9)
+    return environmentError(
+        fmt::format("kernel {} runs in clusters of {} blocks, {} has none", kernel.name,
+                    kernel.cluster, gpu->properties().name),
+        fmt::format("compile the program with --target {}", gpu->properties().architecture()));
+  return kernel.cluster > portableCluster ? function.allowLargeClusters() : Status();
 }
 
 Result<CudaFunction::Attributes> LoadedProgram::attributes(const std::string &name) const {
@@ -83,7 +121,56 @@ Result<CudaFunction::Attributes> LoadedProgram::attributes(const std::string &na
   return found->second.attributes();
 }
 
-Status LoadedProgram::launch(const Binding &binding, CuHandle stream) const {
+/// The arguments of a call as cuLaunchKernel takes them. Not copied: `values` points into the call
+/// and into `maps`.
+struct LoadedProgram::Arguments {
+  std::vector<EncodedTensorMap> maps;
+  std::vector<void *> values;
+};
+
+/// The calls of a launch with their arguments, which point into them.
+struct LoadedProgram::Calls {
+  std::vector<KernelCall> calls;
+  std::vector<Arguments> arguments;
+
+  Calls() = default;
+  Calls(Calls &&) = default;
+  Calls &operator=(Calls &&) = default;
+};
+
+class LoadedProgram::Prepared {
+public:
+  Binding binding;
+  const VariantDecl *variant = nullptr;
+  Workspace workspace;
+  std::optional<Calls> ready; ///< where there is no workspace, whose address they would hold
+};
+
+Result<LoadedProgram::Arguments> LoadedProgram::argumentsOf(KernelCall &call) const {
+  Arguments arguments;
+  arguments.maps.reserve(call.args.size()); // so that they stay where they are
+  for (std::size_t index = 0; index < call.args.size(); ++index) {
+    auto *map = std::get_if<TensorMapArg>(&call.args[index]);
+    if (!map) {
+      arguments.values.push_back(
+          std::visit([](auto &value) { return static_cast<void *>(&value); }, call.args[index]));
+      continue;
+    }
+    if (!map->base)
+      map->base = zeros.data();
+    Result<EncodedTensorMap> encoded =
+        maps.get(*map, [&](const TensorMapArg &wanted) { return gpu->encodeTensorMap(wanted); });
+    if (!encoded)
+      return environmentError(
+          fmt::format("argument {} of kernel {}: {}", index, call.kernel, encoded.error().message),
+          encoded.error().remedy);
+    arguments.maps.push_back(*encoded);
+    arguments.values.push_back(&arguments.maps.back());
+  }
+  return arguments;
+}
+
+Status LoadedProgram::checkPointers(const Binding &binding) const {
   for (const auto &[name, tensor] : binding.tensors) {
     if (spanBytes(tensor) == 0)
       continue;
@@ -91,53 +178,104 @@ Status LoadedProgram::launch(const Binding &binding, CuHandle stream) const {
       return invalidArgument(fmt::format("{}: {}", name, status.error().message),
                              status.error().remedy);
   }
-  Result<const VariantDecl *> variant = chooseVariant(plan, binding);
+  return {};
+}
+
+Result<std::shared_ptr<const LoadedProgram::Prepared>>
+LoadedProgram::prepare(const Binding &binding) const {
+  auto prepared = std::make_shared<Prepared>();
+  prepared->binding = binding;
+  prepared->binding.scope.multiprocessors = gpu->properties().multiprocessors;
+  if (Status status = checkPointers(binding); !status)
+    return status.error();
+  Result<const VariantDecl *> variant = chooseVariant(plan, prepared->binding);
   if (!variant)
     return variant.error();
-  Result<Workspace> workspace = planWorkspace(plan, **variant, binding);
+  prepared->variant = *variant;
+  Result<Workspace> workspace = planWorkspace(plan, **variant, prepared->binding);
   if (!workspace)
     return workspace.error();
-  if (workspace->bytes == 0)
-    return launchCalls(**variant, binding, *workspace, nullptr, stream);
-  Result<void *> base = gpu->allocateOn(stream, static_cast<std::size_t>(workspace->bytes));
-  if (!base)
-    return base.error();
-  Status launched = launchCalls(**variant, binding, *workspace, *base, stream);
-  Status released = gpu->releaseOn(stream, *base);
+  prepared->workspace = *std::move(workspace);
+  if (prepared->workspace.bytes == 0) {
+    Result<Calls> calls = callsOf(*prepared, nullptr);
+    if (!calls)
+      return calls.error();
+    prepared->ready = *std::move(calls);
+  }
+  return std::shared_ptr<const Prepared>(std::move(prepared));
+}
+
+std::int64_t LoadedProgram::workspaceBytes(const Prepared &prepared) {
+  return prepared.workspace.bytes;
+}
+
+Status LoadedProgram::launch(const Prepared &prepared, CuHandle stream, void *workspace) const {
+  if (prepared.ready)
+    return launchCalls(*prepared.ready, stream);
+  void *base = workspace;
+  if (!workspace) {
+    Result<void *> own =
+        gpu->allocateOn(stream, static_cast<std::size_t>(prepared.workspace.bytes));
+    if (!own)
+      return own.error();
+    base = *own;
+  }
+  Result<Calls> calls = callsOf(prepared, base);
+  Status launched = calls ? launchCalls(*calls, stream) : calls.error();
+  Status released = workspace ? Status() : gpu->releaseOn(stream, base);
   return launched ? released : launched;
 }
 
-Status LoadedProgram::launchCalls(const VariantDecl &variant, const Binding &binding,
-                                  const Workspace &workspace, void *base, CuHandle stream) const {
-  Result<std::vector<KernelCall>> calls = evaluate(plan, variant, binding, workspace, base);
-  if (!calls)
-    return calls.error();
-  for (const KernelCall &call : *calls) // nothing is launched unless everything can be
+Status LoadedProgram::launch(const Binding &binding, CuHandle stream) const {
+  Result<std::shared_ptr<const Prepared>> prepared = prepare(binding);
+  return prepared ? launch(**prepared, stream) : prepared.error();
+}
+
+Result<LoadedProgram::Calls> LoadedProgram::callsOf(const Prepared &prepared, void *base) const {
+  Result<std::vector<KernelCall>> evaluated =
+      evaluate(plan, *prepared.variant, prepared.binding, prepared.workspace, base);
+  if (!evaluated)
+    return evaluated.error();
+  Calls result;
+  result.calls = *std::move(evaluated);
+  for (KernelCall &call : result.calls) { // nothing is launched unless everything can be
     if (Status status = checkCudaGrid(call); !status)
-      return status;
-  for (KernelCall &call : *calls) {
-    const CudaFunction &function = functions.at(call.kernel);
-    const KernelDecl &kernel = *plan.findKernel(call.kernel);
-    if (kernel.sharedBytes.op != ExprOp::Integer && call.sharedBytes > sharedWithoutOptIn) {
-      if (Status status = checkShared(*gpu, call.kernel, call.sharedBytes); !status)
-        return status;
-      if (Status status = function.allowSharedBytes(static_cast<int>(call.sharedBytes)); !status)
-        return status;
-    }
-    std::vector<void *> args;
-    for (ArgValue &arg : call.args)
-      args.push_back(std::visit([](auto &value) { return static_cast<void *>(&value); }, arg));
-    const unsigned grid[3] = {static_cast<unsigned>(call.grid[0]),
-                              static_cast<unsigned>(call.grid[1]),
-                              static_cast<unsigned>(call.grid[2])};
-    if (Status status =
-            function.launch(grid, static_cast<unsigned>(kernel.threads),
-                            static_cast<unsigned>(call.sharedBytes), stream, args.data());
-        !status)
-      return environmentError(fmt::format("kernel {}: {}", call.kernel, status.error().message),
-                              status.error().remedy);
+      return status.error();
+    Result<Arguments> ready = argumentsOf(call);
+    if (!ready)
+      return ready.error();
+    result.arguments.push_back(*std::move(ready));
   }
+  return result;
+}
+
+Status LoadedProgram::launchCalls(const Calls &calls, CuHandle stream) const {
+  for (std::size_t index = 0; index < calls.calls.size(); ++index)
+    if (Status status = launchCall(calls.calls[index], calls.arguments[index], stream); !status)
+      return status;
   return {};
+}
+
+Status LoadedProgram::launchCall(const KernelCall &call, const Arguments &arguments,
+                                 CuHandle stream) const {
+  const CudaFunction &function = functions.at(call.kernel);
+  const KernelDecl &kernel = *plan.findKernel(call.kernel);
+  if (kernel.sharedBytes.op != ExprOp::Integer && call.sharedBytes > sharedWithoutOptIn) {
+    if (Status status = checkShared(*gpu, call.kernel, call.sharedBytes); !status)
+      return status;
+    if (Status status = function.allowSharedBytes(static_cast<int>(call.sharedBytes)); !status)
+      return status;
+  }
+  const unsigned grid[3] = {static_cast<unsigned>(call.grid[0]),
+                            static_cast<unsigned>(call.grid[1]),
+                            static_cast<unsigned>(call.grid[2])};
+  Status status = function.launch(
+      grid, static_cast<unsigned>(kernel.threads), static_cast<unsigned>(call.sharedBytes), stream,
+      const_cast<void **>(arguments.values.data()), static_cast<unsigned>(kernel.cluster));
+  return status ? status
+                : Status(environmentError(
+                      fmt::format("kernel {}: {}", call.kernel, status.error().message),
+                      status.error().remedy));
 }
 
 } // namespace attnc

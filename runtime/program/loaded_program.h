@@ -4,6 +4,7 @@
 
 #include "attnc/result.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/tensor_map_cache.h"
 #include "runtime/program/bind.h"
 #include "runtime/program/launch.h"
 #include "runtime/program/program.h"
@@ -26,22 +27,43 @@ public:
   /// Registers, spills and shared memory of kernel `name`, as loaded.
   Result<CudaFunction::Attributes> attributes(const std::string &name) const;
 
-  /// Launches the variant that fits, asynchronously, on `stream` (a CUstream of this device; null
-  /// for the default stream). The tensors must stay valid until the stream has done the work. The
-  /// workspace is allocated and freed in the stream's order, so calls on several streams and
-  /// threads may overlap.
+  /// A binding made ready to be launched again and again, by this program only. Immutable.
+  class Prepared;
+
+  /// Does once what does not depend on the stream: checks pointers, chooses the variant that fits,
+  /// plans the workspace and, where that is empty, evaluates and encodes all arguments.
+  Result<std::shared_ptr<const Prepared>> prepare(const Binding &binding) const;
+  /// The bytes of workspace that a launch needs.
+  static std::int64_t workspaceBytes(const Prepared &prepared);
+
+  /// Launches asynchronously on `stream` (a CUstream of this device; null for the default stream).
+  /// The tensors must stay valid until the stream has done the work. `workspace` is device memory
+  /// of workspaceBytes, aligned to 256, that nothing else uses meanwhile; null: it is allocated and
+  /// freed in the stream's order, so calls on several streams and threads may overlap.
+  Status launch(const Prepared &prepared, CuHandle stream, void *workspace = nullptr) const;
+
+  /// prepare and launch. Tensor maps are encoded on first use and remembered.
   Status launch(const Binding &binding, CuHandle stream) const;
 
 private:
   LoadedProgram() = default;
   Status loadKernel(const Program &program, const KernelDecl &kernel,
                     std::map<std::string, CudaModule> &modules);
-  Status launchCalls(const VariantDecl &variant, const Binding &binding, const Workspace &workspace,
-                     void *base, CuHandle stream) const;
+  Status checkClusters(const KernelDecl &kernel, const CudaFunction &function) const;
+  Status makeZeros();
+  Status checkPointers(const Binding &binding) const;
+  struct Calls;
+  struct Arguments;
+  Result<Arguments> argumentsOf(KernelCall &call) const;
+  Result<Calls> callsOf(const Prepared &prepared, void *base) const;
+  Status launchCalls(const Calls &calls, CuHandle stream) const;
+  Status launchCall(const KernelCall &call, const Arguments &arguments, CuHandle stream) const;
 
   std::shared_ptr<const CudaDevice> gpu;
   Manifest plan;
   std::map<std::string, CudaFunction> functions;
+  mutable TensorMapCache maps;
+  DeviceBuffer zeros; ///< what maps of tensors without elements point at
 };
 
 } // namespace attnc

@@ -1,5 +1,7 @@
 #include "runtime/program/manifest.h"
 
+#include "runtime/program/tensor_map.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -124,6 +126,8 @@ private:
   }
 
   Status checkKernels() {
+    if (!onCpu())
+      scope.multiprocessors = 1;
     std::set<std::string> seen;
     for (const KernelDecl &kernel : manifest.kernels) {
       if (Status status = unique(seen, kernel.name, "kernels"); !status)
@@ -133,6 +137,10 @@ private:
         return fail(where, "'image' and 'symbol' must not be empty");
       if (kernel.threads < 1 || kernel.threads > 1024)
         return fail(where, fmt::format("'threads' is {}, not in 1..1024", kernel.threads));
+      if (kernel.cluster < 1 || kernel.cluster > 16)
+        return fail(where, fmt::format("'cluster' is {}, not in 1..16", kernel.cluster));
+      if (kernel.cluster > 1 && onCpu())
+        return fail(where, "the target cpu has no clusters");
       if (Status status = checkExprAt(kernel.sharedBytes, "shared_bytes of " + where); !status)
         return status;
     }
@@ -148,9 +156,22 @@ private:
       if (variant.when)
         if (Status status = checkExprAt(*variant.when, "'when' of " + where); !status)
           return status;
+      if (Status status = checkAligned(variant, where); !status)
+        return status;
       for (const LaunchDecl &launch : variant.launches)
         if (Status status = checkLaunch(launch, where); !status)
           return status;
+    }
+    return {};
+  }
+
+  Status checkAligned(const VariantDecl &variant, const std::string &where) {
+    for (const auto &[tensor, bytes] : variant.aligned) {
+      if (!manifest.findTensor(tensor))
+        return fail("'aligned' of " + where, fmt::format("tensor '{}' is not declared", tensor));
+      if (bytes < 1 || bytes > 256 || (bytes & (bytes - 1)) != 0)
+        return fail("'aligned' of " + where,
+                    fmt::format("{} is {}, not a power of two up to 256", tensor, bytes));
     }
     return {};
   }
@@ -173,6 +194,7 @@ private:
   Status checkArg(const ArgDecl &arg, const std::string &where) {
     switch (arg.kind) {
     case ArgKind::Pointer:
+    case ArgKind::TensorMap:
     case ArgKind::Stride: {
       const TensorDecl *tensor = manifest.findTensor(arg.name);
       if (!tensor)
@@ -181,7 +203,7 @@ private:
           (arg.axis < 0 || static_cast<std::size_t>(arg.axis) >= tensor->dims.size()))
         return fail(where, fmt::format("{} has {} axes, so none is {}", arg.name,
                                        tensor->dims.size(), arg.axis));
-      return {};
+      return arg.kind == ArgKind::TensorMap ? checkMap(arg, *tensor, where) : Status();
     }
     case ArgKind::Size:
       return manifest.findDim(arg.name)
@@ -200,8 +222,18 @@ private:
     return {};
   }
 
+  Status checkMap(const ArgDecl &arg, const TensorDecl &tensor, const std::string &where) {
+    if (onCpu())
+      return fail(where, "the target cpu has no tensor maps");
+    if (Status status = checkTensorMapBox(tensor, arg.box, arg.swizzle); !status)
+      return at(where, status.error());
+    return {};
+  }
+
+  bool onCpu() const { return manifest.target == "cpu"; }
+
   const Manifest &manifest;
-  Scope scope; ///< only the names count
+  Scope scope; ///< only what is there counts, not its values
 };
 
 } // namespace
@@ -220,6 +252,9 @@ ArgDecl ArgDecl::param(std::string name) {
 }
 ArgDecl ArgDecl::value(Expr expr, DType type) {
   return {ArgKind::Expr, {}, 0, std::move(expr), type};
+}
+ArgDecl ArgDecl::tensorMap(std::string tensor, std::vector<std::int64_t> box, int swizzle) {
+  return {ArgKind::TensorMap, std::move(tensor), 0, {}, DType::I64, std::move(box), swizzle};
 }
 
 const DimDecl *Manifest::findDim(std::string_view dim) const { return findNamed(dims, dim); }

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,25 +85,35 @@ struct KernelDecl {
   int threads = 1;    ///< in a block
   Expr sharedBytes;   ///< dynamic shared memory of a block
   std::optional<KernelResources> resources;
+  /// Blocks, consecutive in x, that run together and reach each other's shared memory: 1 to 16;
+  /// above 8 not every GPU that has clusters can. The grid's x is a multiple of it.
+  int cluster = 1;
 };
 
-enum class ArgKind { Pointer, Stride, Size, Param, Expr };
+enum class ArgKind { Pointer, Stride, Size, Param, Expr, TensorMap };
 
 /// One argument of a kernel. Pointer: base address of tensor `name`. Stride: of its axis `axis`, in
 /// elements, i64. Size: extent of dim `name`, i64. Param: param `name`, in the param's own dtype.
 /// Expr: `expr`, converted to `type` (i32, i64 or f32; an integer that does not fit is an error).
+/// TensorMap: a CUtensorMap (128 bytes by value) of tensor `name`, from which the kernel copies
+/// boxes of `box` elements, innermost axis first, laid out in shared memory with `swizzle`; see
+/// tensor_map.h. JSON: `{"tensor_map": "k", "box": [64, 80, 1, 1], "swizzle": 128}`, where 128 may
+/// be left out.
 struct ArgDecl {
   ArgKind kind = ArgKind::Pointer;
   std::string name;
   int axis = 0;
   Expr expr;
   DType type = DType::I64;
+  std::vector<std::int64_t> box = {};
+  int swizzle = 128; ///< bytes; 0 for none
 
   static ArgDecl pointer(std::string tensor);
   static ArgDecl stride(std::string tensor, int axis);
   static ArgDecl size(std::string dim);
   static ArgDecl param(std::string name);
   static ArgDecl value(Expr expr, DType type);
+  static ArgDecl tensorMap(std::string tensor, std::vector<std::int64_t> box, int swizzle = 128);
 };
 
 struct LaunchDecl {
@@ -111,11 +122,14 @@ struct LaunchDecl {
   std::vector<ArgDecl> args;
 };
 
-/// Kernels launched in order where `when` holds (always, if absent). The first variant that fits
-/// runs.
+/// Kernels launched in order where `when` holds (always, if absent) and tensors are `aligned`. The
+/// first variant that fits runs.
 struct VariantDecl {
   std::optional<Expr> when;
   std::vector<LaunchDecl> launches;
+  /// As TensorDecl::align, of this variant alone: bytes by tensor, a power of two up to 256 (to
+  /// which intermediates are aligned). JSON: `"aligned": {"k": 16}`.
+  std::map<std::string, std::int64_t> aligned = {};
 };
 
 struct Manifest {

@@ -100,6 +100,18 @@ public:
     return result;
   }
 
+  std::vector<std::int64_t> integers(std::string_view key) {
+    std::vector<std::int64_t> result;
+    for (const Json &item : list(key)) {
+      if (!item.is_number_integer() ||
+          (item.is_number_unsigned() && item.get<std::uint64_t>() > std::uint64_t(INT64_MAX)))
+        fail(fmt::format("'{}' holds something that is not an integer of 64 bits", key));
+      else
+        result.push_back(item.get<std::int64_t>());
+    }
+    return result;
+  }
+
   /// Reads each object of a list with `read(Fields&)`.
   template <typename Read> auto objects(std::string_view key, Read read) {
     std::vector<decltype(read(*this))> result;
@@ -178,9 +190,13 @@ ParamDecl readParam(Fields &fields) {
 RequireDecl readRequire(Fields &fields) { return {fields.expr("expr"), fields.text("text")}; }
 
 KernelDecl readKernel(Fields &fields) {
-  KernelDecl kernel{fields.text("name"),         fields.text("image"),
-                    fields.text("symbol"),       fields.smallInteger("threads"),
-                    fields.expr("shared_bytes"), std::nullopt};
+  KernelDecl kernel{fields.text("name"),
+                    fields.text("image"),
+                    fields.text("symbol"),
+                    fields.smallInteger("threads"),
+                    fields.expr("shared_bytes"),
+                    std::nullopt,
+                    fields.smallInteger("cluster", 1)};
   if (const Json *json = fields.find("resources", false))
     kernel.resources = fields.nested(*json, "resources", [](Fields &inner) {
       return KernelResources{inner.smallInteger("registers"), inner.smallInteger("spill_stores"),
@@ -188,6 +204,19 @@ KernelDecl readKernel(Fields &fields) {
                              inner.smallInteger("static_shared_bytes")};
     });
   return kernel;
+}
+
+std::map<std::string, std::int64_t> readAligned(Fields &fields) {
+  const Json *json = fields.find("aligned", false);
+  if (!json)
+    return {};
+  return fields.nested(*json, "aligned", [&](Fields &inner) {
+    std::map<std::string, std::int64_t> aligned;
+    if (json->is_object())
+      for (const auto &[tensor, bytes] : json->items())
+        aligned[tensor] = inner.integer(tensor);
+    return aligned;
+  });
 }
 
 ArgDecl readArg(Fields &fields) {
@@ -212,10 +241,13 @@ ArgDecl readArg(Fields &fields) {
     else
       fields.fail("'stride' is not [tensor, axis]");
   }
+  if (present("tensor_map"))
+    arg = ArgDecl::tensorMap(fields.text("tensor_map"), fields.integers("box"),
+                             fields.smallInteger("swizzle", 128));
   if (present("expr"))
     arg = ArgDecl::value(fields.expr("expr"), fields.dtype("type"));
   if (kinds != 1)
-    fields.fail("an argument is one of 'ptr', 'stride', 'size', 'param' and 'expr'");
+    fields.fail("an argument is one of 'ptr', 'stride', 'size', 'param', 'tensor_map' and 'expr'");
   return arg;
 }
 
@@ -232,7 +264,7 @@ LaunchDecl readLaunch(Fields &fields) {
 }
 
 VariantDecl readVariant(Fields &fields) {
-  return {fields.optionalExpr("when"), fields.objects("launches", readLaunch)};
+  return {fields.optionalExpr("when"), fields.objects("launches", readLaunch), readAligned(fields)};
 }
 
 Manifest readManifest(Fields &fields) {
@@ -312,6 +344,8 @@ Json write(const KernelDecl &kernel) {
                          {"spill_loads", use->spillLoads},
                          {"stack_bytes", use->stackBytes},
                          {"static_shared_bytes", use->staticSharedBytes}};
+  if (kernel.cluster != 1)
+    json["cluster"] = kernel.cluster;
   return json;
 }
 
@@ -333,6 +367,12 @@ Json write(const ArgDecl &arg) {
   case ArgKind::Expr:
     json["expr"] = exprToJson(arg.expr);
     json["type"] = dtypeName(arg.type);
+    break;
+  case ArgKind::TensorMap:
+    json["tensor_map"] = arg.name;
+    json["box"] = arg.box;
+    if (arg.swizzle != 128)
+      json["swizzle"] = arg.swizzle;
     break;
   }
   return json;
@@ -361,6 +401,8 @@ Json write(const VariantDecl &variant) {
   Json json = Json::object();
   if (variant.when)
     json["when"] = exprToJson(*variant.when);
+  if (!variant.aligned.empty())
+    json["aligned"] = variant.aligned;
   json["launches"] = writeAll(variant.launches);
   return json;
 }

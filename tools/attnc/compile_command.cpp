@@ -6,6 +6,7 @@
 #include "tools/attnc/spec_options.h"
 #include "tools/attnc/target.h"
 #include "tools/attnc/terminal.h"
+#include "tools/attnc/tuned_schedules.h"
 
 #include <cerrno>
 #include <cstring>
@@ -196,7 +197,9 @@ ExitCode compileSpec(const CompileArguments &arguments) {
     throw Failure(SpecErrors, "gradients are not available yet", "compile without --grad");
   std::unique_ptr<Nvrtc> nvrtc = emit.stage == Stage::Cubin ? openNvrtc(target) : nullptr;
 
+  schedule::TuningDatabase tuned = tunedSchedules(target);
   driver::CompileOptions options;
+  options.tuned = &tuned;
   options.target = target.name;
   options.upTo = emit.stage;
   options.schedule = schedule;

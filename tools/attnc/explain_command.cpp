@@ -7,6 +7,7 @@
 #include "tools/attnc/spec_options.h"
 #include "tools/attnc/target.h"
 #include "tools/attnc/terminal.h"
+#include "tools/attnc/tuned_schedules.h"
 
 #include <fmt/format.h>
 
@@ -74,7 +75,9 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   // Without NVRTC there is everything but the report of registers and shared memory.
   Result<std::unique_ptr<Nvrtc>> nvrtc =
       target.isCpu() ? Result<std::unique_ptr<Nvrtc>>(std::unique_ptr<Nvrtc>()) : Nvrtc::open();
+  schedule::TuningDatabase tuned = tunedSchedules(target);
   driver::CompileOptions options;
+  options.tuned = &tuned;
   options.target = target.name;
   options.schedule = schedule;
   options.keepIr = arguments.ir;

@@ -134,6 +134,14 @@ std::string skippedText(const NestReport &nest) {
   return text;
 }
 
+std::string scheduleText(const driver::ScheduleReport &report) {
+  std::string text = line("", "from: " + report.source);
+  text += list("roles", report.roles) + list("stages", report.stages);
+  if (!report.occupancy.empty())
+    text += line("occupancy", report.occupancy);
+  return text + list("roofline", report.roofline);
+}
+
 std::string nestText(const NestReport &nest, const Manifest &manifest) {
   std::string text = bold(nest.kernel) + ": " + walkText(nest) + "\n";
   text += line("writes", fmt::format("{}", fmt::join(nest.stores, ", ")));
@@ -145,7 +153,7 @@ std::string nestText(const NestReport &nest, const Manifest &manifest) {
     text += line("whole", fmt::format("{}: held in one tile", fmt::join(nest.inner, ", ")));
   text += line("form", formText(nest));
   if (!nest.schedule.empty())
-    text += line("schedule", nest.schedule);
+    text += line("schedule", nest.schedule) + scheduleText(nest.scheduled);
   if (nest.resources)
     text += line("needs", resourcesText(nest, manifest));
   text += list("ptxas says", nest.ptxasNotes);
@@ -180,6 +188,8 @@ nlohmann::ordered_json nestJson(const NestReport &nest) {
                                  {"skips_tiles", nest.skipsTiles},
                                  {"domain", nest.domain},
                                  {"schedule", nest.schedule},
+                                 {"schedule_from", nest.scheduled.source},
+                                 {"schedule_report", nest.scheduled.numbers},
                                  {"stores", nest.stores},
                                  {"intermediates", nest.intermediates}};
   if (nest.resources)

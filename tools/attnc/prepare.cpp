@@ -1,12 +1,15 @@
 #include "tools/attnc/prepare.h"
 #include "tools/attnc/failure.h"
+#include "tools/attnc/tuned_schedules.h"
 
 namespace attnc::cli {
 
 Prepared prepare(const Spec &spec, const Target &target, const nlohmann::json &schedule,
                  bool verifyPasses) {
   std::unique_ptr<Nvrtc> nvrtc = openNvrtc(target);
+  schedule::TuningDatabase tuned = tunedSchedules(target);
   driver::CompileOptions options;
+  options.tuned = &tuned;
   options.target = target.name;
   options.upTo = driver::Stage::Cubin;
   options.schedule = schedule;

@@ -72,4 +72,23 @@ Progress::~Progress() {
     llvm::errs() << "\r\033[K";
 }
 
+std::string barText(size_t done, size_t steps, size_t width, std::string_view now) {
+  size_t filled = width * std::min(done, steps) / steps;
+  std::string count = std::to_string(steps);
+  return fmt::format("[{:#<{}}{:.<{}}] {:>{}}/{} {}", "", filled, "", width - filled, done,
+                     count.size(), count, now);
+}
+
+ProgressBar::ProgressBar(size_t steps) : steps(steps), shown(isatty(STDERR_FILENO)) {}
+
+ProgressBar::~ProgressBar() {
+  if (shown)
+    llvm::errs() << "\r\033[K";
+}
+
+void ProgressBar::show(size_t done, std::string_view now) const {
+  if (shown)
+    llvm::errs() << "\r\033[K" << barText(done, steps, 24, now);
+}
+
 } // namespace attnc::cli

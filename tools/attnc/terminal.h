@@ -40,6 +40,27 @@ private:
   bool shown;
 };
 
+/// A bar on stderr for work of known length, while the object lives; nothing where stderr is no
+/// terminal.
+class ProgressBar {
+public:
+  /// `steps` is at least 1.
+  explicit ProgressBar(size_t steps);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar &) = delete;
+  ProgressBar &operator=(const ProgressBar &) = delete;
+
+  /// `done` steps are done, and this is what comes now.
+  void show(size_t done, std::string_view now) const;
+
+private:
+  size_t steps;
+  bool shown;
+};
+
+/// The bar's line: "[#####...............]  3/12 stage". `width` is that of the bar alone.
+std::string barText(size_t done, size_t steps, size_t width, std::string_view now);
+
 } // namespace attnc::cli
 
 #endif

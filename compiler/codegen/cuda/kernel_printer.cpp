@@ -1,4 +1,5 @@
 #include "compiler/codegen/cuda/kernel_printer.h"
+#include "compiler/codegen/cuda/includes.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,8 +18,8 @@ void KernelPrinter::line(const Twine &text) {
   out += '\n';
 }
 
-void KernelPrinter::open(const Twine &text) {
-  line(text + " {");
+void KernelPrinter::open(const Twine &text, StringRef note) {
+  line(text + " {" + (note.empty() ? "" : " // ") + note);
   ++depth;
   names.openScope();
 }
@@ -27,6 +28,12 @@ void KernelPrinter::close() {
   --depth;
   names.closeScope();
   line("}");
+}
+
+void KernelPrinter::reopen(const Twine &text, StringRef note) {
+  --depth;
+  names.closeScope();
+  open("} " + text, note);
 }
 
 void KernelPrinter::comment(Location loc) {
@@ -53,22 +60,20 @@ FailureOr<std::string> KernelPrinter::print() {
 // A pointer that the kernel only reads is const; tensors never overlap.
 static std::string pointerText(BlockArgument arg) {
   bool stored = llvm::any_of(arg.getUsers(), [](Operation *op) {
-    return isa<tile::StoreOp, tile::StoreTileOp, tile::StoreRowsOp>(op);
+    return isa<tile::StoreOp, tile::StoreTileOp, tile::StoreRowsOp, tile::StoreFragmentRowsOp,
+               tile::AddBulkOp, tile::SaveOp, tile::TicketOp, tile::LastBlockOp>(op);
   });
   std::string element = typeText(cast<tile::PtrType>(arg.getType()).getElement());
   return (stored ? "" : "const ") + element + " *__restrict__ ";
 }
 
-// The device headers that the kernel's ops need.
-static SmallVector<StringRef> headers(tile::KernelOp kernel) {
-  SmallVector<StringRef> list = {"index"};
-  if (kernel.getSmem() == 0)
-    return list;
-  list.push_back("copy");
-  bool split = false;
-  kernel.walk([&](tile::MmaOp mma) { split |= mma.getB().getType().getElement().isF32(); });
-  list.push_back(split ? "mma_f32" : "mma");
-  return list;
+static std::string argumentType(BlockArgument arg) {
+  if (isa<tile::PtrType>(arg.getType()))
+    return pointerText(arg);
+  // By value, where the copy engine finds it in the constant bank.
+  if (isa<tile::TensorMapType>(arg.getType()))
+    return "const __grid_constant__ TensorMap ";
+  return typeText(arg.getType()) + " ";
 }
 
 void KernelPrinter::printHead() {
@@ -77,21 +82,22 @@ void KernelPrinter::printHead() {
     llvm::raw_string_ostream(text) << schedule;
     line("// schedule " + text);
   }
-  for (StringRef header : headers(kernel))
-    line("#include \"attnc/" + header + ".cuh\"");
+  for (const Include &include : includes(kernel))
+    line("#include \"attnc/" + include.header + ".cuh\"" + (include.note.empty() ? "" : " // ") +
+         include.note);
   line("");
   line("namespace attnc {");
   line("");
   std::string blocks = kernel.getMinBlocks() ? ", " + std::to_string(*kernel.getMinBlocks()) : "";
-  line("extern \"C\" __global__ void __launch_bounds__(" + Twine(kernel.getThreads()) + blocks +
-       ")");
+  std::string cluster =
+      kernel.getCluster() ? "__cluster_dims__(" + std::to_string(*kernel.getCluster()) + ") " : "";
+  line("extern \"C\" __global__ void " + cluster + "__launch_bounds__(" +
+       Twine(kernel.getThreads()) + blocks + ")");
   std::string head = kernel.getSymName().str() + "(";
   auto argNames = kernel.getArgNames().getAsRange<StringAttr>();
   for (auto [arg, name] : llvm::zip(kernel.getBodyBlock()->getArguments(), argNames)) {
     variables[arg] = names.unique(name.getValue());
-    std::string type =
-        isa<tile::PtrType>(arg.getType()) ? pointerText(arg) : typeText(arg.getType()) + " ";
-    std::string piece = type + variables[arg];
+    std::string piece = argumentType(arg) + variables[arg];
     bool last = arg.getArgNumber() + 1 == kernel.getBodyBlock()->getNumArguments();
     if (head.size() - (head.rfind('\n') + 1) + piece.size() > 96)
       head += "\n    ";
@@ -109,7 +115,8 @@ void KernelPrinter::printHead() {
 static bool isScalarOp(Operation *op) {
   return op->getNumResults() == 1 &&
          (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
-          isa<tile::LoadOp, tile::PointOp, tile::BlockOp, tile::WarpOp>(op));
+          isa<tile::LoadOp, tile::PointOp, tile::BlockOp, tile::WarpOp, tile::GridSizeOp,
+              tile::GroupOp, tile::RankOp>(op));
 }
 
 bool KernelPrinter::isInline(Value value) {
@@ -146,6 +153,12 @@ Text KernelPrinter::expression(Value value) {
     return {"blockIndex()"};
   if (isa<tile::WarpOp>(op))
     return {"warpIndex()"};
+  if (isa<tile::GridSizeOp>(op))
+    return {"gridSize()"};
+  if (isa<tile::RankOp>(op))
+    return {"clusterRank()"};
+  if (auto group = dyn_cast<tile::GroupOp>(op))
+    return groupText(group);
   SmallVector<Text> operands;
   for (Value operand : op->getOperands())
     operands.push_back(expression(operand));
@@ -194,7 +207,8 @@ void KernelPrinter::printScalar(Operation &op) {
     return;
   comment(value.getLoc());
   std::string type = typeText(value.getType());
-  line("const " + type + " " + declare(value, "x") + " = " + full.text + ";");
+  StringRef fallback = isa<tile::GroupOp>(op) ? "group" : "x";
+  line("const " + type + " " + declare(value, fallback) + " = " + full.text + ";");
 }
 
 void KernelPrinter::printStore(tile::StoreOp store) {
@@ -227,6 +241,9 @@ void KernelPrinter::printFor(scf::ForOp loop) {
   std::string name = declare(index, "t");
   std::string step = text(loop.getStep());
   std::string advance = step == "1" ? "++" + name : name + " += " + step;
+  // Copies of the body would cost registers that a role does not have.
+  if (!warpgroup.empty())
+    line("#pragma unroll 1");
   open("for (" + typeText(index.getType()) + " " + name + " = " + from + "; " + name + " < " + to +
        "; " + advance + ")");
   printBlock(*loop.getBody());
@@ -247,9 +264,7 @@ void KernelPrinter::printIf(scf::IfOp op) {
   if (!onlyElse) {
     printBlock(op.getThenRegion().front());
     if (hasElse || op.getNumResults()) {
-      --depth;
-      names.closeScope();
-      open("} else");
+      reopen("else");
     }
   }
   if (hasElse || op.getNumResults())

@@ -19,9 +19,11 @@ public:
 
 private:
   void line(const llvm::Twine &text);
-  /// Starts a block, with names of its own, after `text`; `close` ends it.
-  void open(const llvm::Twine &text);
+  /// Starts a block, with names of its own, after `text`; `close` ends it. The `note` is a comment.
+  void open(const llvm::Twine &text, llvm::StringRef note = "");
   void close();
+  /// Ends a block and starts one that belongs to it: `else`.
+  void reopen(const llvm::Twine &text, llvm::StringRef note = "");
   /// A comment with the spec's statement that `loc` comes from, unless it was the last one.
   void comment(mlir::Location loc);
 
@@ -43,9 +45,24 @@ private:
   void printMap(tile::MapOp map);
   void printAny(tile::AnyOp any);
   void printCopy(tile::CopyOp copy);
+  std::string sharedText(int64_t offset);
+  void declareSharedBase();
   void printShared(tile::SharedOp shared);
+  void printPipe(tile::PipeOp pipe);
   void printRegisters(tile::RegistersOp registers);
   std::string openElements(llvm::StringRef of, llvm::StringRef index);
+
+  // async_printer.cpp: roles of warps, and ops that copy and multiply on their own.
+  bool printAsyncOp(mlir::Operation &op);
+  bool printMeetingOp(mlir::Operation &op);
+  bool printBulkOp(mlir::Operation &op);
+  std::string productText(tile::MmaStartOp mma);
+  void printRoles(tile::RoleOp role);
+  void printSingle(tile::SingleOp single);
+  void printStartPipes(tile::StartPipesOp start);
+  void printMeet(tile::MeetOp meet);
+  Text groupText(tile::GroupOp group);
+  std::string coordinatesText(mlir::ValueRange coordinates);
 
   bool isInline(mlir::Value value);
   bool reads(mlir::Value value, llvm::StringRef variable);
@@ -62,6 +79,7 @@ private:
   std::string lastStatement;
   bool commenting = true;
   bool sharedBase = false; ///< the block's shared memory has a name already
+  std::string warpgroup;   ///< the variable with the warpgroup's number, in kernels with roles
   bool failed = false;
 };
 

@@ -1,5 +1,6 @@
 // Ops on tiles: each is one call into the device headers, or a loop over a thread's elements.
 #include "compiler/codegen/cuda/kernel_printer.h"
+#include "compiler/codegen/cuda/tile_text.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -7,20 +8,30 @@ using namespace mlir;
 
 namespace attnc::cuda {
 
-static std::string number(int64_t value) { return std::to_string(value); }
+std::string number(int64_t value) { return std::to_string(value); }
 
-static std::string tileTypeText(Type type) {
+std::string tileTypeText(Type type) {
   return TypeSwitch<Type, std::string>(type)
       .Case([](tile::SharedType t) {
-        return "SharedTile<" + typeText(t.getElement()) + ", " + number(t.getRows()) + ", " +
-               number(t.getCols()) + ">";
+        bool strip = t.hasPanels() && t.getPanelRows() != t.getRows();
+        return (t.hasPanels() ? "PanelTile<" : "SharedTile<") + typeText(t.getElement()) + ", " +
+               number(t.getRows()) + ", " + number(t.getCols()) +
+               (strip ? ", " + number(t.getPanelRows()) : "") + ">";
       })
       .Case([](tile::RingType t) {
         return "SharedRing<" + tileTypeText(t.getTile()) + ", " + number(t.getStages()) + ">";
       })
+      .Case([](tile::PipeType t) {
+        return "Pipe<" + tileTypeText(t.getTile()) + ", " + number(t.getStages()) + ">";
+      })
+      .Case([](tile::BarriersType t) { return "Barriers<" + number(t.getCount()) + ">"; })
+      .Case([](tile::OperandType t) {
+        return "RegisterOperand<" + typeText(t.getElement()) + ", " + number(t.getDepth()) + ">";
+      })
       .Case([](tile::FragmentType t) {
         return "Accumulator<" + number(t.getRows()) + ", " + number(t.getCols()) + ">";
       })
+      .Case([](tile::ColumnsType t) { return "ColumnVector<" + number(t.getCols()) + ">"; })
       .Case([](tile::RowsType t) { return "RowVector<" + number(t.getRows()) + ">"; });
 }
 
@@ -44,16 +55,35 @@ std::string KernelPrinter::tileText(Value tile) {
     return found->second;
   return TypeSwitch<Operation *, std::string>(tile.getDefiningOp())
       .Case([&](tile::StageOp stage) {
-        std::string count = number(stage.getRing().getType().getStages());
-        std::string index = expression(stage.getIndex()).within(Binding::Multiply) + " % " + count;
-        APInt constant;
-        if (matchPattern(stage.getIndex(), m_ConstantInt(&constant)))
-          index = number(constant.getSExtValue() % stage.getRing().getType().getStages());
+        std::string index = text(stage.getIndex());
+        // A pipe finds the slot by itself.
+        if (auto ring = dyn_cast<tile::RingType>(stage.getRing().getType())) {
+          index = expression(stage.getIndex()).within(Binding::Multiply) + " % " +
+                  number(ring.getStages());
+          APInt constant;
+          if (matchPattern(stage.getIndex(), m_ConstantInt(&constant)))
+            index = number(constant.getSExtValue() % ring.getStages());
+        }
         return tileText(stage.getRing()) + "[" + index + "]";
       })
       .Case([&](tile::StripOp strip) {
         return tileText(strip.getTile()) + ".rows<" + number(strip.getType().getRows()) + ">(" +
                text(strip.getFirst()) + ")";
+      })
+      .Case([&](tile::ColumnsOp columns) {
+        int64_t count = 0;
+        if (auto tile = dyn_cast<tile::SharedType>(columns.getType()))
+          count = tile.getCols();
+        else
+          count = cast<tile::OperandType>(columns.getType()).getDepth();
+        return tileText(columns.getTile()) + ".columns<" + number(count) + ">(" +
+               text(columns.getFirst()) + ")";
+      })
+      .Case([&](tile::ChooseOp choice) {
+        std::string list = "choose(" + text(choice.getNumber());
+        for (Value place : choice.getPlaces())
+          list += ", " + tileText(place);
+        return list + ")";
       })
       .Case([&](tile::ToOperandOp op) {
         std::string element = typeText(op.getType().getElement());
@@ -63,16 +93,32 @@ std::string KernelPrinter::tileText(Value tile) {
       });
 }
 
+// An address in the block's shared memory, as the device headers take it.
+std::string KernelPrinter::sharedText(int64_t offset) {
+  return offset ? "base + " + number(offset) : "base";
+}
+
+void KernelPrinter::declareSharedBase() {
+  if (sharedBase)
+    return;
+  line("extern __shared__ __align__(1024) unsigned char memory[];");
+  line("const u32 base = sharedAddress(memory);");
+  sharedBase = true;
+}
+
 void KernelPrinter::printShared(tile::SharedOp shared) {
-  if (!sharedBase) {
-    line("extern __shared__ __align__(1024) unsigned char memory[];");
-    line("const u32 base = sharedAddress(memory);");
-    sharedBase = true;
-  }
-  std::string offset = shared.getOffset() ? " + " + number(shared.getOffset()) : "";
+  declareSharedBase();
   Value value = shared.getResult();
   std::string type = tileTypeText(value.getType());
-  line("const " + type + " " + declare(value, "tile") + "{base" + offset + "};");
+  line("const " + type + " " + declare(value, "tile") + "{" + sharedText(shared.getOffset()) +
+       "};");
+}
+
+void KernelPrinter::printPipe(tile::PipeOp pipe) {
+  declareSharedBase();
+  std::string type = tileTypeText(pipe.getType());
+  line("const " + type + " " + declare(pipe.getResult(), "pipe") + "{" +
+       sharedText(pipe.getOffset()) + ", " + sharedText(pipe.getBarriers()) + "};");
 }
 
 void KernelPrinter::printRegisters(tile::RegistersOp registers) {
@@ -85,8 +131,7 @@ void KernelPrinter::printRegisters(tile::RegistersOp registers) {
     line("fill(" + name + ", " + literal(registers.getValueAttr()).text + ");");
 }
 
-// Pointer arithmetic: `k + (offset)`.
-static std::string address(const std::string &pointer, const Text &offset) {
+std::string address(const std::string &pointer, const Text &offset) {
   return pointer + " + " + offset.within(Binding::Add);
 }
 
@@ -121,8 +166,15 @@ void KernelPrinter::printMap(tile::MapOp map) {
   if (!map.isOverRows())
     index(map.columnIndex(), map.getCols(), "column");
   for (auto [i, in] : llvm::enumerate(map.getIns())) {
-    bool row = !map.isOverRows() && isa<tile::RowsType>(in.getType());
-    variables[map.element(i)] = tileText(in) + "[" + (row ? out + ".rowSlot(" + n + ")" : n) + "]";
+    std::string at = n;
+    if (!map.isOverRows() && isa<tile::RowsType>(in.getType()))
+      at = out + ".rowSlot(" + n + ")";
+    else if (isa<tile::ColumnsType>(in.getType()))
+      at = out + ".columnSlot(" + n + ")";
+    variables[map.element(i)] = tileText(in) + "[" + at + "]";
+    if (isa<tile::SharedType>(in.getType()))
+      variables[map.element(i)] =
+          tileText(in) + ".element(" + out + ".row(" + n + "), " + out + ".column(" + n + "))";
   }
   commenting = false; // a map has the comment of the whole
   printBlock(*map.getBodyBlock());
@@ -148,7 +200,11 @@ void KernelPrinter::printAny(tile::AnyOp any) {
   line(flag + " |= " + text(yield.getValues().front()) + ";");
   close();
   names.closeScope();
-  variables[any.getResult()] = "anyLane(" + flag + ")";
+  std::string moved = "anyLane(" + flag + ")";
+  if (any.getResult().hasOneUse())
+    variables[any.getResult()] = moved;
+  else
+    line("const bool " + declare(any.getResult(), "some") + " = " + moved + ";");
 }
 
 bool KernelPrinter::printTileOp(Operation &op) {
@@ -160,14 +216,15 @@ bool KernelPrinter::printTileOp(Operation &op) {
       .Case([&](tile::CopyOp copy) { return printCopy(copy), true; })
       .Case([&](tile::MapOp map) { return printMap(map), true; })
       .Case([&](tile::AnyOp any) { return printAny(any), true; })
-      .Case<tile::StageOp, tile::StripOp, tile::ToOperandOp>([&](auto tile) {
-        // One use, or none: written where it is used.
-        if (tile.getResult().hasOneUse() || tile.getResult().use_empty())
-          return true;
-        std::string value = tileText(tile.getResult());
-        line("const auto " + declare(tile.getResult(), "tile") + " = " + value + ";");
-        return true;
-      })
+      .Case<tile::StageOp, tile::StripOp, tile::ColumnsOp, tile::ChooseOp, tile::ToOperandOp>(
+          [&](auto tile) {
+            // One use, or none: written where it is used.
+            if (tile.getResult().hasOneUse() || tile.getResult().use_empty())
+              return true;
+            std::string value = tileText(tile.getResult());
+            line("const auto " + declare(tile.getResult(), "tile") + " = " + value + ";");
+            return true;
+          })
       .Case([&](tile::YieldOp) { return true; })
       .Case([&](tile::BarrierOp) { return call("__syncthreads()"), true; })
       .Case([&](tile::CommitOp) { return call("commitCopies()"), true; })
@@ -208,13 +265,21 @@ bool KernelPrinter::printTileOp(Operation &op) {
              text(store.getRows()) + ")");
         return true;
       })
+      .Case([&](tile::StoreFragmentRowsOp store) {
+        comment(store.getLoc());
+        call("storeFragmentRows(" +
+             address(text(store.getPointer()), expression(store.getOffset())) + ", " +
+             text(store.getStride()) + ", " + tileText(store.getFragment()) + ", " +
+             text(store.getFirst()) + ", " + text(store.getEnd()) + ")");
+        return true;
+      })
       .Case([&](tile::StoreRowsOp store) {
         call("storeRows(" + address(text(store.getPointer()), expression(store.getOffset())) +
              ", " + text(store.getStride()) + ", " + tileText(store.getRows()) + ", " +
              text(store.getFirst()) + ", " + text(store.getEnd()) + ")");
         return true;
       })
-      .Default([](Operation *) { return false; });
+      .Default([&](Operation *other) { return printAsyncOp(*other); });
 }
 
 } // namespace attnc::cuda

@@ -12,7 +12,7 @@ tile.kernel @all("k" = %k: !tile.ptr<f16>, "size_j" = %size: i64) grid [["ceildi
   %a = tile.shared at 0 : !tile.shared<16, 64, f16>
   // CHECK: %[[RING:.*]] = tile.shared at 2048 : !tile.ring<2, <32, 64, f16>>
   %ring = tile.shared at 2048 : !tile.ring<2, <32, 64, f16>>
-  // CHECK: %[[B:.*]] = tile.stage %[[RING]][%{{.*}}] : <2, <32, 64, f16>> -> <32, 64, f16>
+  // CHECK: %[[B:.*]] = tile.stage %[[RING]][%{{.*}}] : !tile.ring<2, <32, 64, f16>> -> <32, 64, f16>
   %b = tile.stage %ring[%t] : !tile.ring<2, <32, 64, f16>> -> !tile.shared<32, 64, f16>
   // CHECK: tile.copy %{{.*}}[%{{.*}}] stride %{{.*}} rows %{{.*}} to %[[B]] vector 16
   tile.copy %k[%zero] stride %size rows %t to %b vector 16 : !tile.ptr<f16> -> !tile.shared<32, 64, f16>

@@ -89,6 +89,21 @@ TEST(Expr, ErrorsOfEvaluation) {
             "expected an integer, found 0.5");
 }
 
+TEST(Expr, MultiprocessorsAreKnownWhereThereIsAGpu) {
+  EXPECT_EQ(run(R"(["multiprocessors"])"), "error: the number of multiprocessors is unknown here");
+  EXPECT_EQ(run(R"(["multiprocessors",1])"),
+            R"(parse error: 'multiprocessors' takes 0 operands, not 1, in ["multiprocessors",1])");
+  Expr grid = *parseExpr(Json::parse(R"(["min",["size","i"],["multiprocessors"]])"));
+  Scope names = scope();
+  EXPECT_EQ(checkExpr(grid, names).error().message,
+            "the number of multiprocessors is unknown here");
+  names.multiprocessors = 132;
+  EXPECT_TRUE(checkExpr(grid, names));
+  EXPECT_EQ(*evaluateInteger(grid, names), 132);
+  names.sizes["i"] = 131;
+  EXPECT_EQ(*evaluateInteger(grid, names), 131);
+}
+
 TEST(Expr, ErrorsOfParsing) {
   EXPECT_EQ(run(R"(["plus",1,2])"), R"(parse error: unknown operation 'plus' in ["plus",1,2])");
   EXPECT_EQ(run(R"(["add",1])"), R"(parse error: 'add' takes 2 operands, not 1, in ["add",1])");

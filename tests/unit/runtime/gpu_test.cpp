@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 
 using namespace attnc;
@@ -79,7 +80,14 @@ Program scaleProgram(const std::string &cubin, std::int64_t sharedBytes = 512) {
   return program;
 }
 
-void runAndCompare(const std::shared_ptr<CudaDevice> &device, const Program &program) {
+using Launch = std::function<Status(const LoadedProgram &, const Binding &, CuHandle stream)>;
+
+Status launchAtOnce(const LoadedProgram &loaded, const Binding &binding, CuHandle stream) {
+  return loaded.launch(binding, stream);
+}
+
+void runAndCompare(const std::shared_ptr<CudaDevice> &device, const Program &program,
+                   const Launch &launch = launchAtOnce) {
   auto loaded = LoadedProgram::load(device, program);
   ASSERT_TRUE(loaded) << loaded.error().text();
   constexpr std::int64_t rows = 1000, stride = 6;
@@ -98,7 +106,7 @@ void runAndCompare(const std::shared_ptr<CudaDevice> &device, const Program &pro
   CudaStream stream = *device->createStream();
   CudaEvent begin = *device->createEvent(), end = *device->createEvent();
   ASSERT_TRUE(begin.record(stream.handle()));
-  Status launched = (*loaded)->launch(*binding, stream.handle());
+  Status launched = launch(**loaded, *binding, stream.handle());
   ASSERT_TRUE(launched) << launched.error().text();
   ASSERT_TRUE(end.record(stream.handle()));
   ASSERT_TRUE(stream.synchronize());
@@ -122,6 +130,24 @@ TEST_F(Gpu, PropertiesAreFilled) {
 TEST_F(Gpu, LaunchesFromCubinAndFromPtx) {
   runAndCompare(device, scaleProgram(device->properties().architecture()));
   runAndCompare(device, scaleProgram(""));
+}
+
+TEST_F(Gpu, PreparedLaunchesTakeTheCallersWorkspace) {
+  DeviceBuffer workspace;
+  auto launch = [&](const LoadedProgram &loaded, const Binding &binding, CuHandle stream) {
+    auto prepared = loaded.prepare(binding);
+    if (!prepared)
+      return Status(prepared.error());
+    auto bytes = static_cast<std::size_t>(LoadedProgram::workspaceBytes(**prepared));
+    EXPECT_EQ(bytes, 1000 * 4 * sizeof(float) + 128); // rounded up to 256
+    workspace = *device->allocate(bytes);
+    Status first = loaded.launch(**prepared, stream, workspace.data());
+    return first ? loaded.launch(**prepared, stream, workspace.data()) : first;
+  };
+  runAndCompare(device, scaleProgram(""), launch);
+  std::vector<float> intermediate(1000 * 4);
+  ASSERT_TRUE(workspace.download(intermediate.data(), intermediate.size() * sizeof(float)));
+  EXPECT_EQ(intermediate.back(), 999 * 6 + 3); // x, whose rows are 6 apart
 }
 
 TEST_F(Gpu, FallsBackToPtxWhereTheCubinIsForeign) {

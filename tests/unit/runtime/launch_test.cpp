@@ -101,6 +101,105 @@ TEST(Launch, SizesThatNoVariantServesAreAnError) {
             "no variant of example serves these sizes and params");
 }
 
+TEST(Launch, TensorMapsDescribeBoundTensorsAndIntermediates) {
+  Manifest manifest = exampleManifest();
+  VariantDecl &variant = manifest.variants[1];
+  variant.launches[0].args = {ArgDecl::tensorMap("k", {4, 64, 1, 1}),
+                              ArgDecl::tensorMap("partial", {4, 8, 1}, 0)};
+  Binding bound = binding(3, 100); // t = 2
+  Workspace workspace = *planWorkspace(manifest, variant, bound);
+  EXPECT_EQ(workspace.offsets, (std::map<std::string, std::int64_t>{{"partial", 0}}));
+  auto *base = reinterpret_cast<char *>(0x10000);
+  auto calls = evaluate(manifest, variant, bound, workspace, base);
+  ASSERT_TRUE(calls) << calls.error().message;
+  std::vector<ArgValue> expected = {
+      TensorMapArg{bound.tensors["k"].data,
+                   DType::F32,
+                   {4, 100, 2, 2},
+                   {16, 1600, 3200},
+                   {4, 64, 1, 1},
+                   128},
+      TensorMapArg{base, DType::F32, {4, 3, 2}, {16, 48}, {4, 8, 1}, 0}};
+  EXPECT_EQ((*calls)[0].args, expected);
+  bound.tensors["k"].strides[2] = 5;
+  EXPECT_EQ(evaluate(manifest, variant, bound, workspace, base).error().message,
+            "argument 0 of kernel fold: k: the stride of dim j is 5 elements (20 bytes), not a "
+            "multiple of 16 bytes");
+}
+
+TEST(Launch, GridsMayDependOnTheMultiprocessors) {
+  Manifest manifest = exampleManifest();
+  VariantDecl &variant = manifest.variants[1];
+  variant.launches[0].grid = {
+      Expr::apply(ExprOp::Min, {Expr::size("i"), Expr::apply(ExprOp::Multiprocessors, {})}),
+      Expr::constant(1), Expr::constant(1)};
+  Binding bound = binding(500, 5);
+  EXPECT_EQ(evaluate(manifest, variant, bound, {}, nullptr).error().message,
+            "grid of kernel fold: the number of multiprocessors is unknown here");
+  bound.scope.multiprocessors = 132;
+  EXPECT_EQ((*evaluate(manifest, variant, bound, {}, nullptr))[0].grid[0], 132);
+}
+
+TEST(Launch, AGridIsAWholeNumberOfClusters) {
+  Manifest manifest = exampleManifest();
+  VariantDecl &variant = manifest.variants[1];
+  manifest.kernels[0].cluster = 2;
+  EXPECT_TRUE(evaluate(manifest, variant, binding(65, 5), {}, nullptr)); // 2 blocks in x
+  EXPECT_EQ(evaluate(manifest, variant, binding(129, 5), {}, nullptr).error().message,
+            "kernel fold: 3 blocks in x are no multiple of its cluster of 2");
+}
+
+/// Two variants for any sizes: the first for aligned q and k, the second for aligned q alone.
+Manifest alignedVariants() {
+  Manifest manifest = exampleManifest();
+  manifest.variants = {manifest.variants[1], manifest.variants[1]};
+  manifest.variants[0].aligned = {{"q", 16}, {"k", 16}, {"partial", 16}};
+  manifest.variants[1].aligned = {{"q", 16}};
+  return manifest;
+}
+
+TEST(Launch, TheFirstVariantThatAlignmentAllowsIsChosen) {
+  Manifest manifest = alignedVariants();
+  Binding bound = binding(3, 5);
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[0]);
+  bound.tensors["k"].strides[2] = 6;
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[1]);
+  bound.tensors["k"].shape[2] = 1; // then its stride does not matter
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[0]);
+  bound.tensors["k"].data = reinterpret_cast<void *>(0x2008);
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[1]);
+  bound.tensors["k"].shape[2] = 0; // nor the address of nothing
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[0]);
+  manifest.variants[0].when = Expr::constant(0);
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[1]);
+}
+
+TEST(Launch, AnIntermediateIsAsAlignedAsItsRows) {
+  Manifest manifest = exampleManifest();
+  manifest.variants = {manifest.variants[1], manifest.variants[1]};
+  manifest.variants[0].aligned = {{"partial", 16}}; // f32[t, i, d]
+  Binding bound = binding(3, 200);
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[0]);
+  bound.scope.sizes["d"] = 5;
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[1]);
+}
+
+TEST(Launch, WhereOnlyAlignmentIsInTheWayTheErrorSaysWhatToChange) {
+  Manifest manifest = alignedVariants();
+  Binding bound = binding(3, 5);
+  bound.tensors["q"].strides[1] = 14;
+  bound.tensors["k"].strides[2] = 6; // which the last variant could take
+  Result<const VariantDecl *> none = chooseVariant(manifest, bound);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message,
+            "q: the stride of dim h is 14 elements (56 bytes), not a multiple of 16 bytes");
+  EXPECT_EQ(none.error().remedy,
+            "pad the rows of q to multiples of 4 elements, or pass a copy so padded");
+  manifest.variants[0].when = manifest.variants[1].when = Expr::constant(0);
+  EXPECT_EQ(chooseVariant(manifest, bound).error().message,
+            "no variant of example serves these sizes and params");
+}
+
 TEST(Launch, CudaGridLimits) {
   EXPECT_TRUE(checkCudaGrid({"fold", {INT32_MAX, 65535, 65535}, 0, {}}));
   EXPECT_EQ(checkCudaGrid({"fold", {1, 1, 65536}, 0, {}}).error().message,

@@ -22,6 +22,41 @@ TEST(Manifest, RoundTripGivesTheSameBytes) {
   EXPECT_EQ(read->inputs[1].align, 16);
 }
 
+/// With everything that only GPUs of compute capability 9.0 and later can do.
+Manifest hopperManifest() {
+  Manifest manifest = exampleManifest();
+  manifest.target = "sm_90a";
+  manifest.kernels[0].cluster = 2;
+  VariantDecl &variant = manifest.variants[1];
+  variant.aligned = {{"k", 16}, {"partial", 256}};
+  LaunchDecl &launch = variant.launches[0];
+  launch.grid[0] = *parseExpr(Json::parse(R"(["mul",2,["min",["size","i"],["multiprocessors"]]])"));
+  launch.args.push_back(ArgDecl::tensorMap("k", {4, 64, 1, 1}));
+  launch.args.push_back(ArgDecl::tensorMap("partial", {4, 8, 1}, 0));
+  return manifest;
+}
+
+TEST(Manifest, TensorMapsClustersAndAlignmentRoundTrip) {
+  std::string text = printManifest(hopperManifest());
+  Json json = Json::parse(text);
+  Json launch = json["variants"][1]["launches"][0];
+  EXPECT_EQ(launch["args"][7].dump(), R"({"tensor_map":"k","box":[4,64,1,1]})");
+  EXPECT_EQ(launch["args"][8].dump(), R"({"tensor_map":"partial","box":[4,8,1],"swizzle":0})");
+  EXPECT_EQ(launch["grid"][0].dump(), R"(["mul",2,["min",["size","i"],["multiprocessors"]]])");
+  EXPECT_EQ(json["kernels"][0]["cluster"], 2);
+  EXPECT_FALSE(json["kernels"][1].contains("cluster"));
+  EXPECT_EQ(json["variants"][1]["aligned"].dump(), R"({"k":16,"partial":256})");
+  Result<Manifest> read = parseManifest(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(printManifest(*read), text);
+  const ArgDecl &map = read->variants[1].launches[0].args[8];
+  EXPECT_EQ(map.kind, ArgKind::TensorMap);
+  EXPECT_EQ(map.box, (std::vector<std::int64_t>{4, 8, 1}));
+  EXPECT_EQ(map.swizzle, 0);
+  EXPECT_EQ(read->kernels[0].cluster, 2);
+  EXPECT_EQ(read->variants[1].aligned, hopperManifest().variants[1].aligned);
+}
+
 /// The error after `edit` has changed the example's JSON.
 std::string errorAfter(const std::function<void(Json &)> &edit) {
   Json json = Json::parse(printManifest(exampleManifest()));
@@ -48,8 +83,7 @@ TEST(Manifest, StructuralErrorsNameThePlace) {
   EXPECT_EQ(errorAfter(
                 [](Json &json) { json["variants"][0]["launches"][0]["args"][0] = Json::object(); }),
             "manifest: document.variants[0].launches[0].args[0]: an argument is one of 'ptr', "
-            "'stride', 'size', "
-            "'param' and 'expr'");
+            "'stride', 'size', 'param', 'tensor_map' and 'expr'");
   EXPECT_EQ(
       errorAfter([](Json &json) { json["variants"][0]["launches"][0]["args"][1]["stride"] = "k"; }),
       "manifest: document.variants[0].launches[0].args[1]: 'stride' is not a list");
@@ -62,9 +96,34 @@ TEST(Manifest, StructuralErrorsNameThePlace) {
             "manifest: document.params[0] (scale).min: expected an object");
 }
 
-/// The error after `edit` has changed the example itself.
-std::string checkAfter(const std::function<void(Manifest &)> &edit) {
-  Manifest manifest = exampleManifest();
+TEST(Manifest, StructuralErrorsOfTensorMapsClustersAndAlignment) {
+  auto errorOf = [](const std::function<void(Json &)> &edit) {
+    Json json = Json::parse(printManifest(hopperManifest()));
+    edit(json);
+    Result<Manifest> read = parseManifest(json.dump());
+    return read ? "no error" : read.error().message;
+  };
+  auto map = [](Json &json) -> Json & { return json["variants"][1]["launches"][0]["args"][8]; };
+  std::string where = "manifest: document.variants[1].launches[0].args[8]: ";
+  EXPECT_EQ(errorOf([&](Json &json) { map(json).erase("box"); }), where + "'box' is missing");
+  EXPECT_EQ(errorOf([&](Json &json) { map(json)["box"] = {4, 8, "d"}; }),
+            where + "'box' holds something that is not an integer of 64 bits");
+  EXPECT_EQ(errorOf([&](Json &json) { map(json)["swizzle"] = -1; }),
+            where + "'swizzle' is -1, which is out of range");
+  EXPECT_EQ(errorOf([&](Json &json) { map(json)["ptr"] = "k"; }),
+            where + "an argument is one of 'ptr', 'stride', 'size', 'param', 'tensor_map' and "
+                    "'expr'");
+  EXPECT_EQ(errorOf([](Json &json) { json["kernels"][0]["cluster"] = "two"; }),
+            "manifest: document.kernels[0] (fold): 'cluster' is not an integer of 64 bits");
+  EXPECT_EQ(errorOf([](Json &json) { json["variants"][1]["aligned"] = Json::array({"k"}); }),
+            "manifest: document.variants[1].aligned: expected an object");
+  EXPECT_EQ(errorOf([](Json &json) { json["variants"][1]["aligned"]["k"] = "16"; }),
+            "manifest: document.variants[1].aligned: 'k' is not an integer of 64 bits");
+}
+
+/// The error after `edit` has changed `manifest`.
+std::string checkAfter(const std::function<void(Manifest &)> &edit,
+                       Manifest manifest = exampleManifest()) {
   edit(manifest);
   Status status = checkManifest(manifest);
   return status ? "no error" : status.error().message;
@@ -112,6 +171,58 @@ TEST(Manifest, NumbersMustBeInRange) {
             "manifest: param scale: a param cannot be bf16");
   EXPECT_EQ(checkAfter([](Manifest &m) { m.variants.clear(); }),
             "manifest: variants: there is none");
+}
+
+TEST(Manifest, TensorMapsClustersAndAlignmentMustBePossible) {
+  auto error = [](const std::function<void(Manifest &)> &edit) {
+    return checkAfter(edit, hopperManifest());
+  };
+  std::string map = "manifest: argument 7 of variant 1, launch of fold: ";
+  EXPECT_EQ(error([](Manifest &) {}), "no error");
+  EXPECT_EQ(error([](Manifest &m) { m.variants[1].launches[0].args[7].name = "v"; }),
+            map + "tensor 'v' is not declared");
+  EXPECT_EQ(error([](Manifest &m) { m.variants[1].launches[0].args[7].box = {4, 64}; }),
+            map + "'box' has 2 extents, but k has 4 axes");
+  EXPECT_EQ(error([](Manifest &m) { m.kernels[0].cluster = 17; }),
+            "manifest: kernel fold: 'cluster' is 17, not in 1..16");
+  EXPECT_EQ(error([](Manifest &m) { m.kernels[0].cluster = 0; }),
+            "manifest: kernel fold: 'cluster' is 0, not in 1..16");
+  EXPECT_EQ(error([](Manifest &m) { m.variants[1].aligned = {{"v", 16}}; }),
+            "manifest: 'aligned' of variant 1: tensor 'v' is not declared");
+  EXPECT_EQ(error([](Manifest &m) { m.variants[1].aligned = {{"k", 48}}; }),
+            "manifest: 'aligned' of variant 1: k is 48, not a power of two up to 256");
+  EXPECT_EQ(error([](Manifest &m) { m.variants[1].aligned = {{"k", 512}}; }),
+            "manifest: 'aligned' of variant 1: k is 512, not a power of two up to 256");
+}
+
+TEST(Manifest, WhatBindingComputesKnowsNoGpu) {
+  Expr count = Expr::apply(ExprOp::Multiprocessors, {});
+  EXPECT_EQ(checkAfter([&](Manifest &m) { m.dims[6].extent = count; }),
+            "manifest: extent of dim t: the number of multiprocessors is unknown here");
+  EXPECT_EQ(checkAfter([&](Manifest &m) { m.lets[0].expr = count; }),
+            "manifest: let g: the number of multiprocessors is unknown here");
+  EXPECT_EQ(checkAfter([&](Manifest &m) { m.variants[0].when = count; }), "no error");
+}
+
+TEST(Manifest, TheCpuHasNoneOfWhatGpusHave) {
+  auto errorOnCpu = [](const std::function<void(Manifest &)> &edit) {
+    return checkAfter([&](Manifest &m) {
+      m.target = "cpu";
+      edit(m);
+    });
+  };
+  EXPECT_EQ(errorOnCpu([](Manifest &) {}), "no error");
+  EXPECT_EQ(errorOnCpu([](Manifest &m) { m.kernels[0].cluster = 2; }),
+            "manifest: kernel fold: the target cpu has no clusters");
+  EXPECT_EQ(errorOnCpu([](Manifest &m) {
+              m.variants[1].launches[0].args[0] = ArgDecl::tensorMap("k", {4, 64, 1, 1});
+            }),
+            "manifest: argument 0 of variant 1, launch of fold: the target cpu has no tensor maps");
+  EXPECT_EQ(errorOnCpu([](Manifest &m) {
+              m.variants[1].launches[0].grid[0] = Expr::apply(ExprOp::Multiprocessors, {});
+            }),
+            "manifest: grid of variant 1, launch of fold: the number of multiprocessors is unknown "
+            "here");
 }
 
 } // namespace

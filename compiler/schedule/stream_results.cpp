@@ -1,27 +1,10 @@
 #include "compiler/schedule/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include <numeric>
 
 using namespace mlir;
 
 namespace attnc::schedule {
-
-static tile::Combine combineOf(red::FoldKind kind) {
-  return kind == red::FoldKind::Mul   ? tile::Combine::Mul
-         : kind == red::FoldKind::Max ? tile::Combine::Max
-         : kind == red::FoldKind::Min ? tile::Combine::Min
-                                      : tile::Combine::Add;
-}
-
-// True if something other than an exponent reads the maximum: then it has to be exact.
-static bool isResult(red::FoldOp maximum) {
-  return llvm::any_of(maximum.getResult().getUses(), [](OpOperand &use) {
-    auto fold = dyn_cast<red::FoldOp>(use.getOwner());
-    return !fold || fold.getReference() != use.get();
-  });
-}
 
 // Row vectors hold one share for each lane of a quad until here. A reference that lags becomes
 // exact where it matters: sums over the same reference may have any.
@@ -34,7 +17,8 @@ void StreamLowering::completeStates() {
       continue;
     tile::ReduceQuadOp::create(b, r.fold.getLoc(), tile::Combine::Max, top[number]);
     Value factor = registers(attn::renamed(r.fold.getLoc(), "rescale"), rowsType());
-    rescale(number, factor);
+    moveReference(number, factor);
+    rescaleFragments(number, factor);
     if (Value param = scaleParam[number])
       map(r.fold.getLoc(), {}, {}, {{reference[number], {}}}, reference[number],
           [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
@@ -72,7 +56,8 @@ SmallVector<StreamLowering::Input> StreamLowering::stateInputs(Value array, bool
   return inputs;
 }
 
-void StreamLowering::storeResults() {
+void StreamLowering::storeResults(
+    llvm::function_ref<void(Value array, Value result, bool last)> storeFragment) {
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   // Row vectors first: a fragment's result takes the place of its state.
   for (auto [array, result] : llvm::zip(yield.getValues(), nest.getResults()))
@@ -86,15 +71,15 @@ void StreamLowering::storeResults() {
     storeFragment(array, result, fragments.size() == 1);
 }
 
-// The offset of the result's row 0 for this cell, and the stride of its row dim.
-static std::pair<SmallVector<Value>, int> rowAxisOf(Value result, StringAttr row,
-                                                    const PointEvaluator &cell) {
+// The indices of the result's elements in this cell, null where they vary, and the axis of its rows.
+std::pair<SmallVector<Value>, int> StreamLowering::rowAxisOf(Value result) {
   SmallVector<Value> indices;
   int rowAxis = -1;
   for (auto [axis, dim] : llvm::enumerate(tensorOf(result).dims)) {
-    if (dim == row)
+    if (dim == plan.row)
       rowAxis = axis;
-    indices.push_back(dim == row ? Value() : cell.index(dim));
+    bool isCell = llvm::is_contained(nest.getGrid(), dim);
+    indices.push_back(isCell ? uniform.index(dim) : Value());
   }
   return {indices, rowAxis};
 }
@@ -106,7 +91,7 @@ void StreamLowering::storeRows(Value array, Value result) {
       [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
         return {evaluator.evaluate(array)};
       });
-  auto [indices, rowAxis] = rowAxisOf(result, plan.row, uniform);
+  auto [indices, rowAxis] = rowAxisOf(result);
   std::string name = cIdentifier(tensorOf(result).name);
   Value base = memory.offset(b, named(name + "_base"), result, indices);
   Value stride = rowAxis + 1 == static_cast<int>(indices.size())
@@ -116,13 +101,41 @@ void StreamLowering::storeRows(Value array, Value result) {
                             base, stride);
 }
 
-// A result per element goes out through shared memory, whose operands nobody reads any more, so
-// that global memory sees whole rows.
-void StreamLowering::storeFragment(Value array, Value result, bool last) {
+// The largest parts of `array` that are computed from states once for each row, not for each
+// element: a division, say.
+SmallVector<Value> StreamLowering::rowParts(Value array) {
+  SmallVector<Value> parts;
+  llvm::SetVector<Value> reached;
+  reached.insert(array);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    if (!op || op->getBlock() != nest.getBodyBlock() || isa<red::FoldOp>(op))
+      continue;
+    auto type = cast<attn::ArrayType>(reached[i].getType());
+    bool isRow = type.hasDim(plan.row) && type.getElementType().isF32() &&
+                 llvm::none_of(nest.getInner().getAsRange<StringAttr>(),
+                               [&](StringAttr dim) { return type.hasDim(dim); });
+    if (isRow && isa<attn::MapOp>(op))
+      parts.push_back(reached[i]);
+    else
+      reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return parts;
+}
+
+Value StreamLowering::finishFragment(Value array, Value result, bool last) {
   Location loc = array.getLoc();
   Tensor tensor = tensorOf(result);
   StringAttr inner = tensor.dims.back();
   SmallVector<Input> ins = stateInputs(array, true);
+  for (Value part : rowParts(array)) {
+    Value rows = registers(part.getLoc(), rowsType());
+    map(part.getLoc(), {}, part, stateInputs(part, false), rows,
+        [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
+          return {evaluator.evaluate(part)};
+        });
+    ins.push_back({rows, part});
+  }
   Value fragment;
   for (const Input &input : ins)
     if (isa<tile::FragmentType>(input.place.getType()))
@@ -134,26 +147,7 @@ void StreamLowering::storeFragment(Value array, Value result, bool last) {
       [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
         return {evaluator.evaluate(array)};
       });
-  std::string name = cIdentifier(tensor.name);
-  auto whole = tile::SharedType::get(b.getContext(), schedule.rowTile, cols, tensor.element);
-  auto part = tile::SharedType::get(b.getContext(), warpRows, cols, tensor.element);
-  tile::WaitOp::create(b, loc, b.getI64IntegerAttr(0));
-  tile::BarrierOp::create(b, loc);
-  Value shared = tile::SharedOp::create(b, named(name + "_tile"), whole, b.getI64IntegerAttr(0));
-  Value strip = tile::StripOp::create(b, loc, part, shared, warpRow);
-  tile::StoreFragmentOp::create(b, loc, into, strip);
-  tile::BarrierOp::create(b, loc);
-
-  auto [indices, rowAxis] = rowAxisOf(result, plan.row, uniform);
-  indices.back() = Value(); // the inner dim starts at 0
-  Value base = memory.offset(b, named(name + "_base"), result, indices);
-  Value stride = memory.stride(result, rowAxis);
-  Value offset = arith::AddIOp::create(
-      b, loc, base, arith::MulIOp::create(b, loc, widen(row0, ""), stride).getResult());
-  Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
-  int64_t rowBytes = cols * (tensor.element.getIntOrFloatBitWidth() / 8);
-  tile::StoreTileOp::create(b, loc, shared, memory.pointer(result), offset, stride, rows,
-                            b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+  return into;
 }
 
 } // namespace attnc::schedule

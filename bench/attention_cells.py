@@ -1,0 +1,116 @@
+"""The cells of the attention benchmark: what is computed, by which spec, at which size.
+
+A cell's mathematics is written three times, so that a mistake in one of them shows as an error:
+in its spec, for attnc; as `score` and `mask` here, for FlexAttention and for the reference; and, for
+masks, as a count of visible pairs, for the throughput.
+"""
+import collections
+import pathlib
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+LIBRARY = REPOSITORY / "kernels_spec"
+OWN = pathlib.Path(__file__).resolve().parent / "specs"
+
+# `against` and `share`: the aim as a share of another cell's throughput; `aim`: in TFLOP/s.
+Cell = collections.namedtuple(
+    "Cell", "name spec kind mask dtype b h hk n d set params peers aim against share")
+
+SDPA = ("cudnn", "flash", "flex")
+CAP, WINDOW, PREFIX = 30.0, 1024, 256
+
+
+def cell(name, spec, d, *, n=4096, b=None, h=None, hk=None, kind="plain", mask="full",
+         dtype="bf16", set=None, params=None, peers=SDPA, aim=None, against=None, share=None):
+    h = h or {64: 32, 128: 16, 256: 8}[d]
+    b = b or 16384 // n
+    folder = OWN if (OWN / f"{spec}.json").exists() else LIBRARY
+    return Cell(name, folder / f"{spec}.json", kind, mask, dtype, b, h, hk or h, n, d,
+                {"d": d, "e": d, "T": dtype, **(set or {})}, params or {}, peers, aim, against,
+                share)
+
+
+def variants(d):
+    """At B4 H16 N4096, beside the plain and the causal kernel of the same size."""
+    plain, causal = f"d{d}-h16", f"d{d}-h16-causal"
+    own = {"h": 16, "b": 4}
+    if d == 128:
+        plain, causal = "d128-n4096", "d128-n4096-causal"
+    else:
+        yield cell(plain, "full", d, **own)
+        yield cell(causal, "causal", d, mask="causal", **own)
+    flex = ("flex",)
+    yield cell(f"d{d}-alibi", "alibi_full", d, kind="alibi", peers=flex, against=plain, share=0.95,
+               **own)
+    yield cell(f"d{d}-alibi-causal", "alibi", d, kind="alibi", mask="causal", peers=flex,
+               against=causal, share=0.95, **own)
+    yield cell(f"d{d}-softcap", "softcap", d, kind="softcap", params={"cap": CAP}, peers=flex,
+               against=plain, share=0.75, **own)
+    yield cell(f"d{d}-window", "sliding_window", d, mask="window", set={"w": WINDOW}, peers=flex,
+               against=causal, share=0.85, **own)
+    yield cell(f"d{d}-prefix", "prefix_lm", d, mask="prefix", params={"prefix": PREFIX}, peers=flex,
+               against=causal, share=0.95, **own)
+    yield cell(f"d{d}-bias", "bias", d, kind="bias", peers=("cudnn", "flex"), against=plain,
+               share=0.8, **own)
+
+
+CELLS = [
+    cell("d64-n4096", "full", 64, aim=560),
+    cell("d64-n4096-causal", "causal", 64, mask="causal"),
+    cell("d64-n16384-causal", "causal", 64, n=16384, mask="causal"),
+    cell("d128-n1024", "full", 128, n=1024, aim=615),
+    cell("d128-n1024-causal", "causal", 128, n=1024, mask="causal"),
+    cell("d128-n4096", "full", 128, aim=740),
+    cell("d128-n4096-f16", "full", 128, dtype="f16"),
+    cell("d128-n4096-causal", "causal", 128, mask="causal", aim=660),
+    cell("d128-n16384", "full", 128, n=16384, aim=740),
+    cell("d128-n16384-causal", "causal", 128, n=16384, mask="causal", aim=710),
+    cell("d256-n4096", "full", 256, aim=760),
+    cell("d256-n4096-causal", "causal", 256, mask="causal"),
+    cell("d256-n16384-causal", "causal", 256, n=16384, mask="causal", aim=745),
+    cell("d128-gqa", "gqa", 128, h=32, hk=8, against="d128-n4096", share=1),
+    cell("d128-gqa-causal", "gqa_causal", 128, h=32, hk=8, mask="causal",
+         against="d128-n4096-causal", share=1),
+    cell("d128-lse", "lse", 128, kind="lse"),
+    *variants(128),
+    *variants(64),
+]
+
+
+def visible_pairs(mask, n):
+    """The (query, key) pairs of one head that the mask leaves."""
+    rows = {
+        "full": lambda i: n,
+        "causal": lambda i: i + 1,
+        "window": lambda i: min(i + 1, WINDOW),
+        "prefix": lambda i: max(i + 1, min(PREFIX, n)),
+    }[mask]
+    return sum(map(rows, range(n)))
+
+
+def flops(c):
+    """Two products, two operations for each element of a product, over the visible pairs."""
+    return 4 * c.b * c.h * c.d * visible_pairs(c.mask, c.n)
+
+
+def mask_function(c):
+    """mask(b, h, i, j) in tensors of indices, or None: FlexAttention's mask_mod."""
+    return {
+        "full": None,
+        "causal": lambda b, h, i, j: i >= j,
+        "window": lambda b, h, i, j: (i >= j) & (i - j < WINDOW),
+        "prefix": lambda b, h, i, j: (i >= j) | (j < PREFIX),
+    }[c.mask]
+
+
+def score_function(c, extra):
+    """score(s, b, h, i, j) of the scaled product s, or None: FlexAttention's score_mod."""
+    if c.kind == "alibi":
+        slope = extra["slope"]
+        return lambda s, b, h, i, j: s + slope[h] * (j - i)
+    if c.kind == "softcap":
+        import torch
+        return lambda s, b, h, i, j: CAP * torch.tanh(s / CAP)
+    if c.kind == "bias":
+        bias = extra["bias"]
+        return lambda s, b, h, i, j: s + bias[b, h, i, j]
+    return None

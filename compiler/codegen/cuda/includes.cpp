@@ -1,0 +1,71 @@
+#include "compiler/codegen/cuda/includes.h"
+#include <set>
+
+using namespace mlir;
+
+namespace attnc::cuda {
+
+namespace {
+
+// What the ops of a kernel ask for.
+struct Uses {
+  bool copies = false, products = false, splitProducts = false;
+  bool pipes = false, barriers = false, cluster = false, bulkStores = false, ticket = false;
+  bool fragments = false, exchange = false;
+  std::set<int64_t> asyncColumns; // of results of asynchronous products
+};
+
+} // namespace
+
+static Uses usesOf(tile::KernelOp kernel) {
+  Uses uses;
+  kernel.walk([&](Operation *op) {
+    uses.copies |= isa<tile::CopyOp, tile::CommitOp, tile::WaitOp, tile::StoreTileOp>(op);
+    uses.fragments |= isa<tile::RegistersOp>(op);
+    uses.pipes |= isa<tile::PipeOp, tile::StoreBoxOp>(op);
+    uses.barriers |=
+        isa<tile::MeetOp, tile::SignalOp, tile::PublishOp, tile::StartBarriersOp, tile::RoleOp>(op);
+    uses.cluster |= isa<tile::RankOp, tile::ClusterMeetOp, tile::SendOp, tile::SendFragmentOp,
+                        tile::ReceiveFragmentOp>(op);
+    if (auto arrive = dyn_cast<tile::ArriveOp>(op))
+      uses.cluster |= arrive.getPeer() != nullptr;
+    uses.bulkStores |= isa<tile::StoreBoxOp, tile::AddBulkOp>(op);
+    uses.ticket |= isa<tile::TicketOp, tile::LastBlockOp>(op);
+    uses.exchange |= isa<tile::ReadVectorOp, tile::WriteVectorOp, tile::StoreLanesOp, tile::SaveOp,
+                         tile::RestoreOp, tile::ScalePackedOp, tile::StoreOperandOp>(op);
+    if (auto store = dyn_cast<tile::StoreFragmentOp>(op))
+      uses.exchange |= store.getTile().getType().hasPanels();
+    if (auto mma = dyn_cast<tile::MmaOp>(op))
+      (mma.getB().getType().getElement().isF32() ? uses.splitProducts : uses.products) = true;
+    if (auto mma = dyn_cast<tile::MmaStartOp>(op))
+      uses.asyncColumns.insert(mma.getC().getType().getCols());
+  });
+  return uses;
+}
+
+std::vector<Include> includes(tile::KernelOp kernel) {
+  Uses uses = usesOf(kernel);
+  std::vector<Include> list = {{"index", ""}};
+  auto add = [&](bool used, StringRef header) {
+    if (used)
+      list.push_back({header.str(), ""});
+  };
+  add(uses.copies, "copy");
+  add(uses.splitProducts, "mma_f32");
+  add(uses.products && !uses.splitProducts, "mma");
+  add(uses.pipes, "pipe");
+  add(uses.barriers && !uses.pipes, "barrier");
+  add(uses.cluster, "cluster");
+  add(uses.bulkStores, "bulk_store");
+  add(uses.ticket, "ticket");
+  add(uses.exchange, "exchange");
+  for (int64_t columns : uses.asyncColumns)
+    list.push_back({"wgmma_n" + std::to_string(columns),
+                    "generated: products with " + std::to_string(columns) + " columns"});
+  add(!uses.asyncColumns.empty(), "wgmma");
+  add(uses.fragments && uses.asyncColumns.empty() && !uses.products && !uses.splitProducts,
+      "fragment");
+  return list;
+}
+
+} // namespace attnc::cuda

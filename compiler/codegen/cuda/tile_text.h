@@ -1,0 +1,19 @@
+// C++ text of tile types and places.
+#ifndef ATTNC_COMPILER_CODEGEN_CUDA_TILE_TEXT_H
+#define ATTNC_COMPILER_CODEGEN_CUDA_TILE_TEXT_H
+
+#include "compiler/codegen/cuda/scalar_text.h"
+
+namespace attnc::cuda {
+
+std::string number(int64_t value);
+
+/// The type of the device headers that holds a place of this type.
+std::string tileTypeText(mlir::Type type);
+
+/// Pointer arithmetic: `k + (offset)`.
+std::string address(const std::string &pointer, const Text &offset);
+
+} // namespace attnc::cuda
+
+#endif

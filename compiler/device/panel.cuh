@@ -1,0 +1,61 @@
+// Tiles in shared memory as the tensor memory accelerator writes them and wgmma reads them, with
+// the 128-byte swizzle: panels of 128 bytes of columns, one after the other; in a panel each row
+// takes 128 bytes, and 16-byte chunk c of row r lies at place c ^ (r % 8). PTX ISA, "Swizzling
+// modes" and "Matrix-Descriptor".
+#pragma once
+#include "attnc/convert.cuh"
+#include "attnc/smem.cuh"
+
+namespace attnc {
+
+/// kRowCount rows of kColCount elements, part of panels of kPanelRows rows. Panels start at
+/// multiples of 1024 bytes; the columns that fill the last panel are zero once a copy has filled
+/// the tile.
+template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount> struct PanelTile {
+  using Element = T;
+  static constexpr int kRows = kRowCount;
+  static constexpr int kCols = kColCount;
+  static constexpr int kPanelRows = kPanelRowCount;
+  static constexpr int kPanelCols = 128 / static_cast<int>(sizeof(T));
+  static constexpr int kPanels = divideUp(kCols, kPanelCols);
+  static constexpr int kPanelBytes = kPanelRows * 128;
+  static constexpr int kBytes = kPanels * kPanelBytes;
+
+  u32 base;
+
+  /// Address of the 16-byte chunk that holds element (row, col); `base` is a panel's start.
+  ATTNC_DEVICE u32 chunk(int row, int col) const {
+    constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
+    const int place = (col % kPanelCols / kPerChunk) ^ (row % 8);
+    return base + col / kPanelCols * kPanelBytes + row * 128 + place * 16;
+  }
+  ATTNC_DEVICE u32 at(int row, int col) const {
+    constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
+    return chunk(row, col) + col % kPerChunk * static_cast<int>(sizeof(T));
+  }
+  /// An element, as f32. A plain load, which the compiler shares between the two neighbours that lie
+  /// in one word; barriers keep it in its place.
+  ATTNC_DEVICE f32 element(int row, int col) const {
+    constexpr int kPerWord = 4 / static_cast<int>(sizeof(T));
+    const int first = col / kPerWord * kPerWord;
+    const u32 word = *static_cast<const u32 *>(__cvta_shared_to_generic(at(row, first)));
+    if constexpr (kPerWord == 1)
+      return __uint_as_float(word);
+    else
+      return toF32(T{static_cast<u16>(col == first ? word : word >> 16)});
+  }
+  /// The strip of kCount rows that starts at `first`, a multiple of 8.
+  template <int kCount>
+  ATTNC_DEVICE PanelTile<T, kCount, kColCount, kPanelRows> rows(int first) const {
+    return {base + first * 128};
+  }
+  /// The kCount columns that start at `first`, a panel's start. Inside of a panel, at a multiple of
+  /// 16, they are only good for the first factor of a product.
+  template <int kCount>
+  ATTNC_DEVICE PanelTile<T, kRowCount, kCount, kPanelRows> columns(int first) const {
+    return {base + first / kPanelCols * kPanelBytes +
+            first % kPanelCols * static_cast<int>(sizeof(T))};
+  }
+};
+
+} // namespace attnc

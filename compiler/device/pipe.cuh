@@ -1,0 +1,115 @@
+// Tiles that one thread copies into shared memory, or that several warps write there, and that
+// other warps use: a ring of slots, each with a barrier that says "full" and one that says "free".
+// Tiles are numbered from 0 in the order in which they are filled; tile n takes slot n % kStages.
+#pragma once
+#include "attnc/barrier.cuh"
+#include "attnc/panel.cuh"
+
+namespace attnc {
+
+/// A CUtensorMap, which the host encodes.
+struct alignas(64) TensorMap {
+  unsigned char bytes[128];
+};
+
+/// Copies the box of `map` at the given coordinates, innermost first, to shared memory; elements
+/// outside the tensor become 0. `barrier` counts the box's bytes when they have arrived.
+ATTNC_DEVICE void copyBox(u32 to, const TensorMap &map, u32 barrier, i32 x, i32 y) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+               "[%1, {%3, %4}], [%2];" ::"r"(to),
+               "l"(&map), "r"(barrier), "r"(x), "r"(y)
+               : "memory");
+}
+ATTNC_DEVICE void copyBox(u32 to, const TensorMap &map, u32 barrier, i32 x, i32 y, i32 z) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+               "[%1, {%3, %4, %5}], [%2];" ::"r"(to),
+               "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+ATTNC_DEVICE void copyBox(u32 to, const TensorMap &map, u32 barrier, i32 x, i32 y, i32 z, i32 w) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+               "[%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
+               "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
+ATTNC_DEVICE void copyBox(u32 to, const TensorMap &map, u32 barrier, i32 x, i32 y, i32 z, i32 w,
+                          i32 v) {
+  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+               "[%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to),
+               "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
+               : "memory");
+}
+
+/// Copies contiguous elements of global memory, 16-byte aligned and a multiple of 16 bytes.
+ATTNC_DEVICE void copyBytes(u32 to, const void *from, int bytes, u32 barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+               "[%3];" ::"r"(to),
+               "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+template <class TileType, int kStages> struct Pipe {
+  using Tile = TileType;
+  u32 base;     ///< of the slots; a multiple of 1024
+  u32 barriers; ///< kStages "full" ones, then kStages "free" ones
+
+  static ATTNC_DEVICE u32 slot(u32 n) { return n % kStages; }
+  static ATTNC_DEVICE u32 parity(u32 n) { return n / kStages % 2; }
+  ATTNC_DEVICE u32 full(u32 n) const { return barriers + 8 * slot(n); }
+  ATTNC_DEVICE u32 free(u32 n) const { return barriers + 8 * (kStages + slot(n)); }
+
+  /// One thread, before any use: `users` warps release each tile, and `writers` warps complete it,
+  /// or none if copies do.
+  ATTNC_DEVICE void start(int users, int writers = 0) const {
+#pragma unroll
+    for (int s = 0; s < kStages; ++s) {
+      initBarrier(full(s), writers == 0 ? 1 : writers);
+      initBarrier(free(s), users);
+    }
+  }
+
+  // The thread that copies, or the warps that write.
+
+  /// Waits until the slot of tile n is free.
+  ATTNC_DEVICE void acquire(u32 n) const { awaitBarrier(free(n), parity(n) ^ 1); }
+  /// Starts the copies of tile n, a panel at a time, from the map's box at column 0 and the given
+  /// further coordinates.
+  template <class... Coordinates>
+  ATTNC_DEVICE void fill(u32 n, const TensorMap &map, Coordinates... at) const {
+    fillFrom(n, map, 0, at...);
+  }
+  /// The same from a column on, a multiple of 8.
+  template <class... Coordinates>
+  ATTNC_DEVICE void fillFrom(u32 n, const TensorMap &map, i32 column, Coordinates... at) const {
+    arriveExpecting(full(n), Tile::kBytes);
+#pragma unroll
+    for (int p = 0; p < Tile::kPanels; ++p)
+      copyBox((*this)[n].base + p * Tile::kPanelBytes, map, full(n), column + p * Tile::kPanelCols,
+              at...);
+  }
+  /// Starts the copy of tile n, one row, from contiguous elements.
+  ATTNC_DEVICE void fillRow(u32 n, const typename Tile::Element *from) const {
+    static_assert(Tile::kRows == 1 && Tile::kBytes % 16 == 0);
+    arriveExpecting(full(n), Tile::kBytes);
+    copyBytes((*this)[n].base, from, Tile::kBytes, full(n));
+  }
+  /// This warp has written its part of tile n.
+  ATTNC_DEVICE void complete(u32 n) const {
+    __syncwarp();
+    if (lane() == 0)
+      arrive(full(n));
+  }
+
+  // The warps that use the tiles.
+
+  ATTNC_DEVICE Tile operator[](u32 n) const { return {base + slot(n) * Tile::kBytes}; }
+  /// Waits until tile n has arrived.
+  ATTNC_DEVICE void await(u32 n) const { awaitBarrier(full(n), parity(n)); }
+  /// This warp does not read tile n any more.
+  ATTNC_DEVICE void release(u32 n) const {
+    if (lane() == 0)
+      arrive(free(n));
+  }
+};
+
+} // namespace attnc

@@ -1,0 +1,33 @@
+// The tensors of one run in guarded host memory.
+#ifndef ATTNC_COMPILER_DRIVER_HOST_MEMORY_H
+#define ATTNC_COMPILER_DRIVER_HOST_MEMORY_H
+
+#include "compiler/driver/execute.h"
+#include "compiler/driver/guarded_memory.h"
+
+namespace attnc::driver {
+
+/// Inputs, outputs and the workspace of a run.
+class HostMemory {
+public:
+  /// Allocates inputs and outputs, copies the inputs, and describes both for `bind`. Errors: those
+  /// of sizesOf and of the allocation.
+  Result<BindRequest> allocate(const Manifest &manifest, const RunRequest &request);
+  /// Allocates the workspace; its first byte.
+  Result<void *> allocateWorkspace(size_t bytes);
+
+  /// Poisons outputs and workspace.
+  void poison() const;
+  /// Error (Internal): a guard zone has been written.
+  Status checkGuards() const;
+  /// What the outputs hold now; `bound` is what allocate has returned.
+  std::map<std::string, HostTensor> readOutputs(const BindRequest &bound) const;
+
+private:
+  std::map<std::string, GuardedHostMemory> inputs, outputs;
+  GuardedHostMemory workspace;
+};
+
+} // namespace attnc::driver
+
+#endif

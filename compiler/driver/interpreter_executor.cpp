@@ -1,0 +1,170 @@
+#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/host_memory.h"
+#include "compiler/evaluator/interpreter/interpreter.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <numeric>
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+namespace {
+
+constexpr const char *kReport = "report this with the spec";
+
+/// A kernel of the program, parsed from what the compilation shows of it.
+struct InterpretedKernel {
+  OwningOpRef<ModuleOp> module;
+  std::optional<interpreter::KernelInterpreter> interpreter;
+  /// The order of blocks decides the order of a sum.
+  bool addsInAnyOrder = false;
+};
+
+class InterpreterExecutor : public Executor {
+public:
+  InterpreterExecutor(Manifest plan, InterpreterOptions options)
+      : Executor(std::move(plan)), options(std::move(options)),
+        context(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)) {
+    loadDialects(*context);
+  }
+
+  Status add(const NestReport &nest);
+  Result<RunResult> run(const RunRequest &request) const override;
+
+private:
+  struct Plan {
+    std::vector<KernelCall> calls;
+    std::vector<interpreter::GlobalRange> ranges;
+  };
+  Result<Plan> plan(const Binding &binding, HostMemory &memory) const;
+  Status runOnce(const Plan &plan, uint64_t seed) const;
+
+  InterpreterOptions options;
+  std::unique_ptr<MLIRContext> context;
+  std::map<std::string, InterpretedKernel> kernels;
+};
+
+Status InterpreterExecutor::add(const NestReport &nest) {
+  std::string problem;
+  ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
+    problem += diagnostic.str() + "\n";
+    return success();
+  });
+  InterpretedKernel &entry = kernels[nest.kernel];
+  entry.module = parseSourceString<ModuleOp>(nest.tile, context.get());
+  if (!entry.module || entry.module->getOps<tile::KernelOp>().empty())
+    return internalError("the tile IR of " + nest.kernel + " cannot be read: " + problem, kReport);
+  tile::KernelOp kernel = *entry.module->getOps<tile::KernelOp>().begin();
+  kernel.walk([&](tile::AddBulkOp) { entry.addsInAnyOrder = true; });
+  auto compiled = interpreter::KernelInterpreter::compile(kernel, nest.tile);
+  if (!compiled)
+    return internalError(llvm::toString(compiled.takeError()), kReport);
+  entry.interpreter = std::move(*compiled);
+  return {};
+}
+
+size_t bytesOf(DType dtype, const std::vector<int64_t> &shape) {
+  return std::accumulate(shape.begin(), shape.end(), dtypeSize(dtype), std::multiplies<>());
+}
+
+Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &binding,
+                                                            HostMemory &memory) const {
+  Result<const VariantDecl *> variant = chooseVariant(manifest(), binding);
+  if (!variant)
+    return variant.error();
+  Result<Workspace> workspace = planWorkspace(manifest(), **variant, binding);
+  if (!workspace)
+    return workspace.error();
+  Result<void *> base = memory.allocateWorkspace(workspace->bytes);
+  if (!base)
+    return base.error();
+  Result<std::vector<KernelCall>> calls =
+      attnc::evaluate(manifest(), **variant, binding, *workspace, *base);
+  if (!calls)
+    return calls.error();
+  Plan plan{std::move(*calls), {}};
+  for (const auto &[name, tensor] : binding.tensors) {
+    bool output = llvm::any_of(manifest().outputs, [&](auto &decl) { return decl.name == name; });
+    plan.ranges.push_back({name, static_cast<std::byte *>(tensor.data),
+                           bytesOf(tensor.dtype, tensor.shape), output});
+  }
+  for (const auto &[name, offset] : workspace->offsets) {
+    const TensorDecl &decl = *manifest().findTensor(name);
+    Result<std::vector<int64_t>> shape = shapeOf(decl, binding.scope);
+    if (!shape)
+      return shape.error();
+    plan.ranges.push_back(
+        {name, static_cast<std::byte *>(*base) + offset, bytesOf(decl.dtype, *shape), true});
+  }
+  return plan;
+}
+
+Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
+  for (const KernelCall &call : plan.calls) {
+    interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2],
+                               plan.ranges};
+    if (llvm::Error fault = kernels.at(call.kernel).interpreter->run(launch, seed))
+      return internalError(
+          fmt::format("{}\n  (order {} of warps and asynchronous ops)",
+                      llvm::toString(std::move(fault)), seed),
+          kReport);
+  }
+  return {};
+}
+
+Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
+  HostMemory memory;
+  Result<BindRequest> bound = memory.allocate(manifest(), request);
+  if (!bound)
+    return bound.error();
+  Result<Binding> binding = bind(manifest(), *bound);
+  if (!binding)
+    return binding.error();
+  binding->scope.multiprocessors = options.multiprocessors;
+  Result<Plan> plan = this->plan(*binding, memory);
+  if (!plan)
+    return plan.error();
+
+  bool repeatable = llvm::none_of(kernels, [](auto &kernel) { return kernel.second.addsInAnyOrder; });
+  RunResult result;
+  for (uint64_t seed : options.seeds) {
+    memory.poison();
+    auto start = std::chrono::steady_clock::now();
+    if (Status status = runOnce(*plan, seed); !status)
+      return status.error();
+    result.milliseconds = std::chrono::duration<double, std::milli>(
+                              std::chrono::steady_clock::now() - start)
+                              .count();
+    std::map<std::string, HostTensor> outputs = memory.readOutputs(*bound);
+    for (const auto &[name, before] : result.outputs)
+      if (repeatable && before.data != outputs.at(name).data)
+        return internalError(
+            fmt::format("the bytes of '{}' depend on the order of warps and asynchronous ops: "
+                        "order {} gives others than the ones before",
+                        name, seed),
+            kReport);
+    result.outputs = std::move(outputs);
+  }
+  if (Status intact = memory.checkGuards(); !intact)
+    return intact.error();
+  return result;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &compilation,
+                                                          InterpreterOptions options) {
+  auto executor = std::make_unique<InterpreterExecutor>(compilation.program.manifest,
+                                                        std::move(options));
+  for (const NestReport &nest : compilation.nests)
+    if (Status status = executor->add(nest); !status)
+      return status.error();
+  return std::unique_ptr<Executor>(std::move(executor));
+}
+
+} // namespace attnc::driver

@@ -1,0 +1,162 @@
+#include "compiler/driver/schedule_report.h"
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/schedule_ranking.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace attnc::driver {
+namespace {
+
+using schedule::Machine;
+using schedule::StepPrediction;
+using schedule::StreamPlan;
+using schedule::StreamSchedule;
+using schedule::StreamWork;
+using schedule::WarpgroupSchedule;
+
+std::string bytesText(double bytes) {
+  return bytes < 1024 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} KiB", bytes / 1024);
+}
+
+/// 1.2 M, 15.4 k
+std::string countText(double count) {
+  if (count >= 1e6)
+    return fmt::format("{:.1f} M", count / 1e6);
+  return count >= 1e4 ? fmt::format("{:.1f} k", count / 1e3) : fmt::format("{:.0f}", count);
+}
+
+class Reporter {
+public:
+  Reporter(red::NestOp nest, const StreamPlan &plan, const Machine &machine)
+      : nest(nest), plan(plan), machine(machine), work(schedule::countWork(nest, plan)) {}
+
+  void report(const WarpgroupSchedule &s, ScheduleReport &into) {
+    int64_t needed = schedule::groupRegisters(nest, plan, s);
+    int64_t bytes = schedule::sharedBytes(plan, s);
+    into.roles = {
+        fmt::format("warps 0-3: one thread copies tiles; {} registers a thread", s.loadRegisters),
+        fmt::format("warps 4-{}: {} of {} rows; {} registers a thread, about {} needed",
+                    4 * s.groups + 3,
+                    s.groups == 1 ? "a group" : fmt::format("{} groups", s.groups), 64,
+                    s.groupRegisters, needed)};
+    if (s.groups > 1)
+      into.roles.push_back(s.alternate ? "groups start their products one after the other"
+                                       : "groups start their products as they come");
+    reportStages(s.rowTile(), s.streamTile, s.stages, bytes, into);
+    into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
+                                 s.persistent ? "it stays and takes row tiles in turn"
+                                              : "a new one for each row tile");
+    schedule::CostModel model(nest, plan, machine);
+    StepPrediction step = model.step(s);
+    double share = model.kernelShare(s);
+    reportStep(s.rowTile(), s.streamTile, into);
+    reportPrediction(step, share, into);
+    into.numbers["groups"] = s.groups;
+    into.numbers["load_registers"] = s.loadRegisters;
+    into.numbers["group_registers"] = s.groupRegisters;
+    into.numbers["registers_needed"] = needed;
+  }
+
+  void report(const StreamSchedule &s, ScheduleReport &into) {
+    into.roles = {fmt::format("{} warps, each copies a share of the tiles and computes {} rows",
+                              s.warps, s.rowTile / s.warps)};
+    reportStages(s.rowTile, s.streamTile, s.stages, schedule::sharedBytes(nest, plan, s), into);
+    into.occupancy = fmt::format(
+        "registers for {} of {} threads on a multiprocessor; a new one for each row "
+        "tile",
+        s.minBlocks == 1 ? "a block" : fmt::format("{} blocks", s.minBlocks), 32 * s.warps);
+    reportStep(s.rowTile, s.streamTile, into);
+  }
+
+private:
+  static std::string nameOf(const schedule::OperandTile &operand) {
+    return schedule::tensorOf(schedule::OperandTile(operand).read.getSource()).name;
+  }
+
+  void reportStages(int64_t rowTile, int64_t streamTile, int64_t stages, int64_t bytes,
+                    ScheduleReport &into) {
+    llvm::SmallDenseSet<Operation *> seen;
+    for (const schedule::Contraction &contraction : plan.contractions)
+      if (seen.insert(schedule::OperandTile(contraction.resident).read).second)
+        into.stages.push_back(fmt::format("{}: {} x {}, one tile", nameOf(contraction.resident),
+                                          rowTile, contraction.resident.cols));
+    for (const schedule::OperandTile &operand : plan.streamed)
+      into.stages.push_back(
+          fmt::format("{}: {} x {}, {} stages", nameOf(operand), streamTile, operand.cols, stages));
+    into.stages.push_back(fmt::format("{} of shared memory, {} has {}", bytesText(bytes),
+                                      machine.name.str(), bytesText(machine.sharedPerBlock)));
+    into.numbers["row_tile"] = rowTile;
+    into.numbers["stream_tile"] = streamTile;
+    into.numbers["stages"] = stages;
+    into.numbers["shared_bytes"] = bytes;
+  }
+
+  void reportStep(int64_t rowTile, int64_t streamTile, ScheduleReport &into) {
+    double scores = static_cast<double>(rowTile * streamTile);
+    double flops = 2 * scores * static_cast<double>(work.scoreColumns + work.weightColumns);
+    double bytes = static_cast<double>(work.streamBytes * streamTile) +
+                   scores * static_cast<double>(work.scoreBytes);
+    double special = scores * work.special;
+    into.roofline.push_back(fmt::format(
+        "a step of {} x {} scores: {} FLOP, {} exponentials and the like, {:g} other "
+        "operations a score, {} read",
+        rowTile, streamTile, countText(flops), countText(special), work.plain, bytesText(bytes)));
+    into.numbers["step"] = {
+        {"flops", flops}, {"special", special}, {"plain_per_score", work.plain}, {"bytes", bytes}};
+  }
+
+  void reportPrediction(const StepPrediction &step, double share, ScheduleReport &into) {
+    for (const schedule::StepBound &bound : step.bounds) {
+      if (bound.clocks > 0)
+        into.roofline.push_back(fmt::format("{:>6.0f} clocks: {}", bound.clocks, bound.name.str()));
+      into.numbers["bounds"][bound.name.str()] = bound.clocks;
+    }
+    std::string at;
+    for (const schedule::ReferenceExtents &reference : schedule::referenceExtents())
+      at += (at.empty() ? "" : " and ") + std::to_string(reference.rows);
+    into.roofline.push_back(
+        fmt::format("{:>6.0f} clocks predicted, limited by {}: {:.0f} % of the tensor cores' peak",
+                    step.clocks, step.limit().name.str(), 100 * step.tensorShare));
+    into.roofline.push_back(fmt::format(
+        "{:.0f} % for the whole kernel, over {} rows and stream indices", 100 * share, at));
+    into.numbers["predicted"] = {{"clocks", step.clocks},
+                                 {"limit", step.limit().name.str()},
+                                 {"tensor_share", step.tensorShare},
+                                 {"kernel_share", share}};
+  }
+
+  red::NestOp nest;
+  const StreamPlan &plan;
+  const Machine &machine;
+  StreamWork work;
+};
+
+std::string sourceOf(red::NestOp nest, llvm::StringRef form) {
+  if (auto attribute = nest->getAttrOfType<StringAttr>(schedule::kScheduleSourceAttr))
+    return attribute.getValue().str();
+  if (form == "warpgroups")
+    return "cost model";
+  return form == "stream" ? "the first of the portable ones that fits" : "no tiles to choose";
+}
+
+} // namespace
+
+ScheduleReport reportSchedule(red::NestOp nest, llvm::StringRef target) {
+  ScheduleReport report;
+  const Machine *machine = schedule::findMachine(target);
+  llvm::StringRef form = schedule::scheduleForm(nest);
+  report.source = sourceOf(nest, form);
+  std::string why;
+  FailureOr<StreamPlan> plan = schedule::planStream(nest, why);
+  if (!machine || failed(plan) || form == "generic")
+    return report;
+  Reporter reporter(nest, *plan, *machine);
+  if (form == "warpgroups")
+    reporter.report(WarpgroupSchedule::from(nest.getScheduleAttr()), report);
+  else
+    reporter.report(StreamSchedule::from(nest.getScheduleAttr()), report);
+  return report;
+}
+
+} // namespace attnc::driver

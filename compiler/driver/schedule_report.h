@@ -1,0 +1,27 @@
+// What explain says of a schedule: who does what, what it takes, what the machine can do with it.
+#ifndef ATTNC_COMPILER_DRIVER_SCHEDULE_REPORT_H
+#define ATTNC_COMPILER_DRIVER_SCHEDULE_REPORT_H
+
+#include "dialects/Red/Red.h"
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace attnc::driver {
+
+/// Lines for people, and the same as numbers.
+struct ScheduleReport {
+  std::string source;                ///< where the schedule is from
+  std::vector<std::string> roles;    ///< of the block's warps
+  std::vector<std::string> stages;   ///< tiles in shared memory
+  std::string occupancy;             ///< blocks of a multiprocessor
+  std::vector<std::string> roofline; ///< work of a tile step; bounds and what is predicted
+  nlohmann::ordered_json numbers;    ///< null for the generic form
+};
+
+/// The report of a nest whose schedule is set, for a target of schedule::machines().
+ScheduleReport reportSchedule(red::NestOp nest, llvm::StringRef target);
+
+} // namespace attnc::driver
+
+#endif

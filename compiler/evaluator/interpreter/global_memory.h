@@ -1,0 +1,22 @@
+// What a launch may access in global memory.
+#ifndef ATTNC_COMPILER_EVALUATOR_INTERPRETER_GLOBAL_MEMORY_H
+#define ATTNC_COMPILER_EVALUATOR_INTERPRETER_GLOBAL_MEMORY_H
+
+#include "compiler/evaluator/interpreter/interpreter.h"
+
+namespace attnc::interpreter {
+
+class GlobalMemory {
+public:
+  explicit GlobalMemory(llvm::ArrayRef<GlobalRange> ranges) : ranges(ranges) {}
+
+  /// An empty string if the bytes lie in one range (that may be written), else what is wrong.
+  std::string check(const std::byte *address, size_t bytes, bool write) const;
+
+private:
+  llvm::ArrayRef<GlobalRange> ranges;
+};
+
+} // namespace attnc::interpreter
+
+#endif

@@ -1,0 +1,40 @@
+#include "compiler/evaluator/interpreter/interpreter.h"
+#include "compiler/evaluator/interpreter/code_builder.h"
+#include "compiler/evaluator/interpreter/machine.h"
+
+using namespace mlir;
+
+namespace attnc::interpreter {
+
+llvm::Expected<KernelInterpreter> KernelInterpreter::compile(tile::KernelOp kernel,
+                                                             StringRef text) {
+  llvm::Expected<std::shared_ptr<const KernelCode>> code = CodeBuilder(kernel).build(text);
+  if (!code)
+    return code.takeError();
+  KernelInterpreter interpreter;
+  interpreter.code = std::move(*code);
+  return interpreter;
+}
+
+llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
+  if (launch.args.size() != code->arguments)
+    return llvm::createStringError("the launch has %zu arguments, the kernel %u",
+                                   launch.args.size(), code->arguments);
+  Adversary adversary(seed);
+  Machine machine(*code, launch, adversary);
+  bool fine = true;
+  if (code->perPoint) {
+    for (int64_t block = 0; fine && block < launch.blocks; ++block)
+      for (int64_t thread = 0; fine && thread < code->threads; ++thread)
+        fine = machine.runPoint(block, thread);
+  } else {
+    int64_t clusters = launch.blocks / code->cluster;
+    // Blocks may run in any order: from a random one on, up or down.
+    uint64_t first = adversary.below(clusters), down = adversary.below(2);
+    for (int64_t i = 0; fine && i < clusters; ++i)
+      fine = machine.runCluster((first + (down ? clusters - i : i)) % clusters * code->cluster);
+  }
+  return fine ? llvm::Error::success() : llvm::createStringError(machine.fault());
+}
+
+} // namespace attnc::interpreter

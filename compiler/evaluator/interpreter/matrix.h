@@ -1,0 +1,27 @@
+// Products of tiles, with f32 accumulation.
+#ifndef ATTNC_COMPILER_EVALUATOR_INTERPRETER_MATRIX_H
+#define ATTNC_COMPILER_EVALUATOR_INTERPRETER_MATRIX_H
+
+#include "compiler/evaluator/interpreter/places.h"
+#include "compiler/evaluator/interpreter/shared_memory.h"
+
+namespace attnc::interpreter {
+
+struct Matrix {
+  unsigned rows = 0, cols = 0;
+  std::vector<float> elements; ///< row-major
+
+  /// The first `cols` columns of a tile.
+  static Matrix ofTile(SharedMemory &memory, uint32_t base, const TileLayout &layout,
+                       unsigned cols);
+  /// `cols` columns of registers from `first` on.
+  static Matrix ofPlace(const Place &place, unsigned first, unsigned cols);
+  Matrix transposed() const;
+};
+
+/// c += a b. Columns of b beyond those of c, and its rows beyond the columns of a, are left out.
+void addProduct(Place &c, const Matrix &a, const Matrix &b);
+
+} // namespace attnc::interpreter
+
+#endif

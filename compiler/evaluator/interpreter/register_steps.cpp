@@ -1,0 +1,291 @@
+// Ops on the registers of one warp.
+#include "compiler/evaluator/interpreter/code_builder.h"
+#include "compiler/evaluator/interpreter/machine.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace attnc::interpreter {
+namespace {
+
+float combine(tile::Combine kind, float x, float y) {
+  switch (kind) {
+  case tile::Combine::Add:
+    return x + y;
+  case tile::Combine::Mul:
+    return x * y;
+  case tile::Combine::Max:
+    return x > y || x != x ? x : y;
+  case tile::Combine::Min:
+    return x < y || x != x ? x : y;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Outcome touchAll(Machine &machine, Warp &warp, ArrayRef<unsigned> places, bool write,
+                 Operation *op) {
+  for (unsigned place : places)
+    if (machine.touch(warp, place, write, op) == Outcome::Fault)
+      return Outcome::Fault;
+  return Outcome::Done;
+}
+
+void addRegisters(CodeBuilder &builder, tile::RegistersOp op) {
+  unsigned place = builder.place(op.getResult());
+  std::optional<float> value;
+  if (op.getValueAttr())
+    value = static_cast<float>(op.getValueAttr().getValueAsDouble());
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    Place &registers = warp.places[place];
+    registers.settled = std::max(registers.settled, std::min(registers.product, warp.complete));
+    if (machine.touch(warp, place, true, op) == Outcome::Fault)
+      return Outcome::Fault;
+    registers.written = value.has_value();
+    if (value)
+      llvm::fill(registers.elements, *value);
+    return Outcome::Done;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// A region that is run for each element of places.
+struct Body {
+  unsigned start;
+  SmallVector<unsigned> arguments, results; // words
+  SmallVector<unsigned> ins;
+
+  Body(CodeBuilder &builder, Block &block, ValueRange places, unsigned indices) {
+    for (BlockArgument argument : block.getArguments())
+      arguments.push_back(builder.word(argument));
+    for (Value place : places)
+      ins.push_back(builder.place(place));
+    start = builder.piece(block);
+    for (Value value : block.getTerminator()->getOperands())
+      results.push_back(builder.word(value));
+    firstElement = indices;
+  }
+  /// Runs it for the element at (row, col), or for a share of a row.
+  Outcome run(Machine &machine, Warp &warp, bool overRows, unsigned row, unsigned col) const {
+    for (auto [i, in] : llvm::enumerate(ins)) {
+      Place &place = warp.places[in];
+      PlaceType::Kind kind = machine.code.places[in].kind;
+      warp.words[arguments[firstElement + i]].f =
+          kind == PlaceType::Columns            ? place.at(0, col)
+          : kind == PlaceType::Rows && !overRows ? place.at(row, shareOf(col))
+                                                 : place.at(row, col);
+    }
+    unsigned pc = start;
+    return machine.runCode(warp, pc);
+  }
+
+  unsigned firstElement;
+};
+
+void addMap(CodeBuilder &builder, tile::MapOp op) {
+  bool overRows = op.isOverRows();
+  Body body(builder, *op.getBodyBlock(), op.getIns(), overRows ? 1 : 2);
+  SmallVector<unsigned> outs;
+  for (Value out : op.getOuts())
+    outs.push_back(builder.place(out));
+  unsigned rowBegin = builder.word(op.getRows());
+  unsigned colBegin = overRows ? 0 : builder.word(op.getCols());
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    if (touchAll(machine, warp, body.ins, false, op) == Outcome::Fault ||
+        touchAll(machine, warp, outs, true, op) == Outcome::Fault)
+      return Outcome::Fault;
+    const Place &shape = warp.places[outs.front()];
+    for (unsigned row = 0; row < shape.rows; ++row)
+      for (unsigned col = 0; col < shape.cols; ++col) {
+        warp.words[body.arguments[0]].i = int32_t(warp.words[rowBegin].i + row);
+        if (!overRows)
+          warp.words[body.arguments[1]].i = int32_t(warp.words[colBegin].i + col);
+        if (body.run(machine, warp, overRows, row, col) == Outcome::Fault)
+          return Outcome::Fault;
+        for (auto [out, value] : llvm::zip(outs, body.results))
+          warp.places[out].at(row, col) = warp.words[value].f;
+      }
+    return Outcome::Done;
+  });
+}
+
+void addAny(CodeBuilder &builder, tile::AnyOp op) {
+  Body body(builder, *op.getBodyBlock(), op.getIns(), 0);
+  unsigned result = builder.word(op.getResult());
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    if (touchAll(machine, warp, body.ins, false, op) == Outcome::Fault)
+      return Outcome::Fault;
+    bool any = false;
+    for (unsigned row = 0; row < warp.places[body.ins.front()].rows; ++row)
+      for (unsigned share = 0; share < kShares; ++share) {
+        if (body.run(machine, warp, true, row, share) == Outcome::Fault)
+          return Outcome::Fault;
+        any |= warp.words[body.results.front()].i != 0;
+      }
+    warp.words[result].i = any;
+    return Outcome::Done;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void addReduceRows(CodeBuilder &builder, tile::ReduceRowsOp op) {
+  unsigned from = builder.place(op.getFragment()), into = builder.place(op.getInto());
+  tile::Combine kind = op.getKind();
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    if (touchAll(machine, warp, {from, into}, false, op) == Outcome::Fault ||
+        machine.touch(warp, into, true, op) == Outcome::Fault)
+      return Outcome::Fault;
+    Place &fragment = warp.places[from], &rows = warp.places[into];
+    for (unsigned row = 0; row < fragment.rows; ++row)
+      for (unsigned col = 0; col < fragment.cols; ++col) {
+        float &share = rows.at(row, shareOf(col));
+        share = combine(kind, share, fragment.at(row, col));
+      }
+    return Outcome::Done;
+  });
+}
+
+// The lanes' order of adding: neighbours, then pairs.
+void addReduceQuad(CodeBuilder &builder, tile::ReduceQuadOp op) {
+  unsigned place = builder.place(op.getRows());
+  tile::Combine kind = op.getKind();
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    if (machine.touch(warp, place, false, op) == Outcome::Fault)
+      return Outcome::Fault;
+    Place &rows = warp.places[place];
+    for (unsigned row = 0; row < rows.rows; ++row) {
+      float first = combine(kind, rows.at(row, 0), rows.at(row, 1));
+      float second = combine(kind, rows.at(row, 2), rows.at(row, 3));
+      float all = combine(kind, first, second);
+      for (unsigned share = 0; share < kShares; ++share)
+        rows.at(row, share) = all;
+    }
+    return Outcome::Done;
+  });
+}
+
+void addScaleRows(CodeBuilder &builder, tile::ScaleRowsOp op) {
+  unsigned place = builder.place(op.getFragment()), by = builder.place(op.getBy());
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    if (touchAll(machine, warp, {by, place}, false, op) == Outcome::Fault ||
+        machine.touch(warp, place, true, op) == Outcome::Fault)
+      return Outcome::Fault;
+    Place &fragment = warp.places[place];
+    for (unsigned row = 0; row < fragment.rows; ++row)
+      for (unsigned col = 0; col < fragment.cols; ++col)
+        fragment.at(row, col) *= warp.places[by].at(row, shareOf(col));
+    return Outcome::Done;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+void addConversion(CodeBuilder &builder, Operation *op, Value fragment, Value operand) {
+  unsigned from = builder.place(fragment), to = builder.place(operand);
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    if (machine.touch(warp, from, false, op) == Outcome::Fault ||
+        machine.touch(warp, to, true, op) == Outcome::Fault)
+      return Outcome::Fault;
+    DType dtype = machine.code.places[to].dtype;
+    for (auto [target, value] :
+         llvm::zip_equal(warp.places[to].elements, warp.places[from].elements))
+      target = roundTo(dtype, value);
+    return Outcome::Done;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Where rows of a result go.
+struct Target {
+  unsigned pointer, offset, stride, first, end; // words
+  DType dtype;
+
+  template <class Op>
+  Target(CodeBuilder &builder, Op op)
+      : pointer(builder.word(op.getPointer())), offset(builder.word(op.getOffset())),
+        stride(builder.word(op.getStride())), first(builder.word(op.getFirst())),
+        end(builder.word(op.getEnd())), dtype(storageType(op.getPointer().getType().getElement())) {
+  }
+
+  std::byte *row(const Warp &warp, unsigned row) const {
+    int64_t element = warp.words[offset].i + (warp.words[first].i + row) * warp.words[stride].i;
+    return reinterpret_cast<std::byte *>(warp.words[pointer].i) +
+           element * int64_t(dtypeSize(dtype));
+  }
+  bool holds(const Warp &warp, unsigned row) const {
+    return warp.words[first].i + row < warp.words[end].i;
+  }
+};
+
+void addStoreRows(CodeBuilder &builder, tile::StoreRowsOp op) {
+  Target target(builder, op);
+  unsigned place = builder.place(op.getRows());
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    if (machine.touch(warp, place, false, op) == Outcome::Fault)
+      return Outcome::Fault;
+    Place &rows = warp.places[place];
+    if (!rows.sharesAgree())
+      return machine.fail(warp, op, kSharesDiffer);
+    for (unsigned row = 0; row < rows.rows && target.holds(warp, row); ++row) {
+      std::byte *to = target.row(warp, row);
+      if (machine.checkGlobal(warp, op, to, dtypeSize(target.dtype), true) == Outcome::Fault)
+        return Outcome::Fault;
+      storeFloats(target.dtype, &rows.at(row, 0), 1, to);
+    }
+    return Outcome::Done;
+  });
+}
+
+void addStoreFragmentRows(CodeBuilder &builder, tile::StoreFragmentRowsOp op) {
+  Target target(builder, op);
+  unsigned place = builder.place(op.getFragment());
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    if (machine.touch(warp, place, false, op) == Outcome::Fault)
+      return Outcome::Fault;
+    Place &fragment = warp.places[place];
+    for (unsigned row = 0; row < fragment.rows && target.holds(warp, row); ++row) {
+      std::byte *to = target.row(warp, row);
+      if (reinterpret_cast<uintptr_t>(to) % 16 != 0)
+        return machine.fail(warp, op, "stores 16 bytes at an address that is no multiple of it");
+      if (machine.checkGlobal(warp, op, to, fragment.cols * dtypeSize(target.dtype), true) ==
+          Outcome::Fault)
+        return Outcome::Fault;
+      storeFloats(target.dtype, &fragment.at(row, 0), fragment.cols, to);
+    }
+    return Outcome::Done;
+  });
+}
+
+} // namespace
+
+bool addRegisterStep(CodeBuilder &builder, Operation &op) {
+  return TypeSwitch<Operation *, bool>(&op)
+      .Case([&](tile::RegistersOp op) { return addRegisters(builder, op), true; })
+      .Case([&](tile::MapOp op) { return addMap(builder, op), true; })
+      .Case([&](tile::AnyOp op) { return addAny(builder, op), true; })
+      .Case([&](tile::ReduceRowsOp op) { return addReduceRows(builder, op), true; })
+      .Case([&](tile::ReduceQuadOp op) { return addReduceQuad(builder, op), true; })
+      .Case([&](tile::ScaleRowsOp op) { return addScaleRows(builder, op), true; })
+      .Case([&](tile::ToOperandOp op) {
+        return addConversion(builder, op, op.getFragment(), op.getResult()), true;
+      })
+      .Case([&](tile::ConvertOp op) {
+        return addConversion(builder, op, op.getFragment(), op.getOperand()), true;
+      })
+      .Case([&](tile::StoreRowsOp op) { return addStoreRows(builder, op), true; })
+      .Case([&](tile::StoreFragmentRowsOp op) { return addStoreFragmentRows(builder, op), true; })
+      .Default([](Operation *) { return false; });
+}
+
+} // namespace attnc::interpreter

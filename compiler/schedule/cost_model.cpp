@@ -1,0 +1,202 @@
+#include "compiler/schedule/cost_model.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// What follows from no data sheet. Fitted to the tensor-core use of hand-written kernels on an
+// H100 (docs/schedules.md has the measurements beside the model).
+
+// A group's products start this much after those of the group before it have ended.
+static constexpr double kProductStart = 24;
+// What a step of one group waits for beside its arithmetic: barriers, the vote, the last products.
+static constexpr double kStepLatency = 300;
+// One warp in each scheduler gets this part of the rate of the arithmetic units: its operations
+// depend on each other.
+static constexpr double kLoneRate = 0.75;
+// Groups get in each other's way where several bounds are close: the step is the p-norm of its
+// bounds. Groups that take turns do so less.
+static constexpr double kNormInTurns = 10, kNormInAnyOrder = 8;
+// From the release of a slot to the first bytes of its next tile.
+static constexpr double kCopyLatency = 300;
+// A tile of rows costs this beside its steps: the first loads, and for a new block the start of its
+// barriers and registers.
+static constexpr double kTileStart = 500, kBlockStart = 1500;
+// What a block stores goes through L2 at half of the rate at which it loads.
+static constexpr double kStoreRate = 0.5;
+
+const StepBound &StepPrediction::limit() const {
+  return *std::max_element(
+      bounds.begin(), bounds.end(),
+      [](const StepBound &a, const StepBound &b) { return a.clocks < b.clocks; });
+}
+
+namespace {
+
+/// The phases of one group in one step, in clocks.
+struct GroupPhases {
+  double products;   ///< on the tensor cores, its 64 rows
+  double shared;     ///< shared memory's part in these
+  double arithmetic; ///< on the special function units and the other lanes, at full rate
+};
+
+} // namespace
+
+// wgmma m64nNk16 reads N columns of 16 elements from shared memory, and its rows too unless they
+// are in registers (PTX ISA, wgmma).
+static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                            const StreamWork &work, const Rates &rates) {
+  double columns = static_cast<double>(schedule.streamTile);
+  double scores = 64 * columns;
+  GroupPhases phases{};
+  phases.products =
+      scores * static_cast<double>(work.scoreColumns + work.weightColumns) / rates.products;
+  for (const Contraction &contraction : plan.contractions)
+    phases.shared +=
+        2.0 * static_cast<double>(contraction.resident.cols) * (64 + columns) / rates.sharedBytes;
+  phases.shared += 2.0 * static_cast<double>(work.weightColumns) * columns / rates.sharedBytes;
+  phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
+  return phases;
+}
+
+// A slot is free for the next tile from when the last group has released it: the groups follow
+// each other, the last one almost a step behind the first.
+static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                           const Rates &rates) {
+  double largest = 0, groups = static_cast<double>(schedule.groups);
+  for (const OperandTile &operand : plan.streamed)
+    largest = std::max(largest, 2.0 * static_cast<double>(operand.cols * schedule.streamTile));
+  double free = static_cast<double>(schedule.stages) - (2 - 1 / groups);
+  return (kCopyLatency + largest / rates.cacheBytes) / free;
+}
+
+// The phases that groups wait for each other in.
+static double jammed(std::initializer_list<double> bounds, double norm) {
+  double largest = std::max(bounds), sum = 0;
+  for (double bound : bounds)
+    sum += std::pow(bound / largest, norm);
+  return largest * std::pow(sum, 1 / norm);
+}
+
+StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
+                           const WarpgroupSchedule &schedule, const Machine &machine) {
+  const Rates &rates = *machine.warpgroups;
+  GroupPhases group = phasesOf(plan, schedule, work, rates);
+  double groups = static_cast<double>(schedule.groups);
+  double scores = static_cast<double>(schedule.rowTile() * schedule.streamTile);
+  StepPrediction step;
+  step.flops = 2 * scores * static_cast<double>(work.scoreColumns + work.weightColumns);
+  step.special = scores * work.special;
+  step.plain = work.plain;
+  step.copiedBytes = static_cast<double>(work.streamBytes * schedule.streamTile);
+  step.readBytes = scores * static_cast<double>(work.scoreBytes);
+
+  // A product blocks its group until it is issued, so a group does its own arithmetic after its
+  // products, while others have theirs.
+  double turn = std::max(group.products, group.shared) + kProductStart;
+  step.chain = turn + group.arithmetic / kLoneRate + kStepLatency;
+  step.bounds = {
+      {"tensor cores", groups * (group.products + kProductStart)},
+      {"shared memory", groups * group.shared + step.copiedBytes / rates.sharedBytes},
+      {"exponentials and arithmetic", groups * group.arithmetic},
+      {"the chain of one group", step.chain},
+      {"refill of a stage", refillClocks(plan, schedule, rates)},
+      {"copies from L2", step.copiedBytes / rates.cacheBytes},
+      {"memory", step.readBytes / rates.memoryBytes},
+  };
+  step.clocks = std::max(jammed({groups * turn, groups * group.arithmetic, step.chain,
+                                 refillClocks(plan, schedule, rates)},
+                                schedule.alternate ? kNormInTurns : kNormInAnyOrder),
+                         step.limit().clocks);
+  step.tensorShare = groups * group.products / step.clocks;
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+// Long and short sequences with as many rows in all as fill the machine several times.
+static constexpr ReferenceExtents kReferenceExtents[] = {
+    {.rows = 4096, .stream = 4096, .cells = 64},
+    {.rows = 16384, .stream = 16384, .cells = 16},
+};
+
+llvm::ArrayRef<ReferenceExtents> referenceExtents() { return kReferenceExtents; }
+
+static int64_t extentOf(red::NestOp nest, StringAttr dim, int64_t otherwise) {
+  attn::DimAttr attribute = attn::programOf(nest).lookupDim(dim);
+  return attribute.isStatic() ? attribute.getExtent() : otherwise;
+}
+
+CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const Machine &machine)
+    : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan)) {
+  // Rows are sampled: bounds change slowly from row to row.
+  constexpr int64_t kSample = 16;
+  for (ReferenceExtents reference : kReferenceExtents) {
+    int64_t rows = extentOf(nest, plan.row, reference.rows);
+    int64_t stream = extentOf(nest, plan.stream, reference.stream);
+    double elements = 0;
+    for (StreamRange range : streamRanges(nest, plan, kSample, rows, stream))
+      elements += kSample * static_cast<double>(std::max<int64_t>(range.hi - range.lo, 0));
+    usefulScores.push_back(elements * static_cast<double>(reference.cells));
+  }
+}
+
+const CostModel::Visits &CostModel::visits(int64_t rowTile, size_t reference) {
+  auto [place, added] = known.try_emplace({rowTile, reference});
+  Visits &visits = place->second;
+  if (!added)
+    return visits;
+  int64_t rows = extentOf(nest, plan.row, kReferenceExtents[reference].rows);
+  int64_t stream = extentOf(nest, plan.stream, kReferenceExtents[reference].stream);
+  for (StreamRange range : streamRanges(nest, plan, rowTile, rows, stream)) {
+    visits.ranges.push_back(range);
+    const StreamRange &first = visits.ranges.front();
+    visits.uniform &= range.hi - range.lo == first.hi - first.lo;
+  }
+  return visits;
+}
+
+// The time of the last multiprocessor to finish. Tiles of one length go in rounds. Otherwise blocks
+// that start as others end leave half a tile unused at the end; tiles that are dealt out in advance
+// may, where the extents want it so, all meet the longest of their round.
+double CostModel::kernelClocks(const WarpgroupSchedule &schedule, const StepPrediction &step,
+                               const Visits &visits, int64_t cells) const {
+  double multiprocessors = static_cast<double>(machine.warpgroups->multiprocessors);
+  double ends = kTileStart + (schedule.persistent ? 0 : kBlockStart) + step.chain +
+                static_cast<double>(work.resultBytes * schedule.rowTile()) /
+                    (machine.warpgroups->cacheBytes * kStoreRate);
+  double total = 0, longest = 0;
+  for (auto [lo, hi] : visits.ranges) {
+    int64_t steps =
+        hi <= lo ? 0 : llvm::divideCeil(hi, schedule.streamTile) - lo / schedule.streamTile;
+    double clocks = static_cast<double>(steps) * step.clocks + ends;
+    total += clocks * static_cast<double>(cells);
+    longest = std::max(longest, clocks);
+  }
+  double tiles = static_cast<double>(visits.ranges.size()) * static_cast<double>(cells);
+  if (visits.uniform || schedule.persistent)
+    return std::ceil(tiles / multiprocessors) * longest;
+  return std::max(longest, total / multiprocessors + total / tiles / 2);
+}
+
+double CostModel::kernelShare(const WarpgroupSchedule &schedule) {
+  StepPrediction prediction = step(schedule);
+  double inverse = 0; // harmonic mean: of the times at equal work
+  for (auto [i, reference] : llvm::enumerate(kReferenceExtents)) {
+    double clocks =
+        kernelClocks(schedule, prediction, visits(schedule.rowTile(), i), reference.cells);
+    double products = usefulScores[i] * static_cast<double>(work.scoreColumns + work.weightColumns);
+    double atPeak = products / (machine.warpgroups->products *
+                                static_cast<double>(machine.warpgroups->multiprocessors));
+    if (atPeak == 0)
+      return 0;
+    inverse += clocks / atPeak;
+  }
+  return static_cast<double>(std::size(kReferenceExtents)) / inverse;
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,31 @@
+// Which operands of a nest arrive by copies of boxes, and the shape of these.
+#ifndef ATTNC_COMPILER_SCHEDULE_OPERAND_MAPS_H
+#define ATTNC_COMPILER_SCHEDULE_OPERAND_MAPS_H
+
+#include "compiler/schedule/warpgroup_schedule.h"
+
+namespace attnc::schedule {
+
+/// A tensor that arrives as tiles, and the extents of the boxes that fill a tile panel by panel: one
+/// for each axis of the tensor, the last one first.
+struct OperandMap {
+  enum class Kind { Resident, Streamed, Input } kind;
+  attn::ReadOp read;
+  unsigned rowAxis;
+  int64_t rows, cols; ///< of the tile
+  mlir::Type element;
+  llvm::SmallVector<int64_t> box;
+};
+
+/// The tensors that the nest's schedule copies by boxes: all operands and row x stream inputs in the
+/// form "warpgroups", none in others. Residents first, each once, then streamed ones and inputs in
+/// the plan's order.
+llvm::SmallVector<OperandMap> operandMaps(red::NestOp nest);
+
+/// The same for a plan and a schedule.
+llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
+                                          const WarpgroupSchedule &schedule);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,250 @@
+#include "compiler/schedule/schedule_override.h"
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/schedule_ranking.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+using Json = nlohmann::json;
+
+static Status refuse(const std::string &text) { return invalidArgument("schedule: " + text); }
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A key and where its value goes.
+using Field = std::variant<int64_t *, bool *, double *>;
+using Fields = std::vector<std::pair<StringRef, Field>>;
+
+Fields fieldsOf(StreamSchedule &s) {
+  return {{"row_tile", &s.rowTile}, {"stream_tile", &s.streamTile},
+          {"warps", &s.warps},      {"stages", &s.stages},
+          {"slack", &s.slack},      {"min_blocks", &s.minBlocks}};
+}
+
+Fields fieldsOf(WarpgroupSchedule &s) {
+  return {{"groups", &s.groups},
+          {"stream_tile", &s.streamTile},
+          {"stages", &s.stages},
+          {"load_registers", &s.loadRegisters},
+          {"group_registers", &s.groupRegisters},
+          {"alternate", &s.alternate},
+          {"persistent", &s.persistent},
+          {"slack", &s.slack}};
+}
+
+} // namespace
+
+static Status setField(const std::string &key, const Field &field, const Json &value) {
+  if (auto *const *integer = std::get_if<int64_t *>(&field)) {
+    if (!value.is_number_integer())
+      return refuse(key + " is an integer");
+    **integer = value.get<int64_t>();
+  } else if (auto *const *flag = std::get_if<bool *>(&field)) {
+    if (!value.is_boolean())
+      return refuse(key + " is true or false");
+    **flag = value.get<bool>();
+  } else {
+    if (!value.is_number())
+      return refuse(key + " is a number");
+    *std::get<double *>(field) = value.get<double>();
+  }
+  return {};
+}
+
+// Sets what `keys` names.
+static Status setFields(const Fields &fields, StringRef form, const Json &keys) {
+  for (const auto &item : keys.items()) {
+    const std::string &key = item.key();
+    if (key == "form")
+      continue;
+    auto known = llvm::find_if(fields, [&](auto &field) { return field.first == key; });
+    if (known == fields.end()) {
+      std::string names;
+      for (const auto &field : fields)
+        names += (names.empty() ? "" : ", ") + field.first.str();
+      return refuse("unknown key '" + key + "'; the " + form.str() + " form has " + names);
+    }
+    if (Status status = setField(key, known->second, item.value()); !status)
+      return status;
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+static Status overrideGeneric(red::NestOp nest, const Json &keys) {
+  int64_t threads = 128;
+  if (scheduleForm(nest) == "generic" && nest.getScheduleAttr())
+    if (auto set = nest.getScheduleAttr().getAs<IntegerAttr>("threads"))
+      threads = set.getInt();
+  for (const auto &[key, value] : keys.items()) {
+    if (key == "form")
+      continue;
+    if (key != "threads")
+      return refuse("the generic form has no key '" + key + "'; it has threads");
+    threads = value.is_number_integer() ? value.get<int64_t>() : 0;
+    if (threads < 32 || threads > 1024 || threads % 32)
+      return refuse("threads is a multiple of 32 up to 1024");
+  }
+  setGenericSchedule(nest, threads);
+  return {};
+}
+
+static Status overrideStream(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
+                             const Json &keys) {
+  StreamSchedule schedule;
+  if (scheduleForm(nest) == "stream")
+    schedule = StreamSchedule::from(nest.getScheduleAttr());
+  if (Status status = setFields(fieldsOf(schedule), "stream", keys); !status)
+    return status;
+  if (std::string why = checkSchedule(nest, plan, schedule, machine); !why.empty())
+    return refuse(why);
+  nest.setScheduleAttr(schedule.toAttr(nest.getContext()));
+  return {};
+}
+
+// True if the schedule has what `keys` asks for, apart from the registers, which follow from the
+// rest.
+static bool agrees(WarpgroupSchedule schedule, const Json &keys) {
+  for (const auto &[name, field] : fieldsOf(schedule)) {
+    auto asked = keys.find(name.str());
+    if (asked == keys.end() || name.ends_with("_registers") || name == "slack")
+      continue;
+    if (auto *const *integer = std::get_if<int64_t *>(&field); integer && *asked != **integer)
+      return false;
+    if (auto *const *flag = std::get_if<bool *>(&field); flag && *asked != **flag)
+      return false;
+  }
+  return true;
+}
+
+// What the keys do not name: as in the best schedule that has what they do name. If none has, the
+// check says why.
+static WarpgroupSchedule completed(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
+                                   const Json &keys) {
+  for (const RankedSchedule &ranked : rankSchedules(nest, plan, machine))
+    if (agrees(ranked.schedule, keys))
+      return ranked.schedule;
+  WarpgroupSchedule schedule;
+  (void)setFields(fieldsOf(schedule), "warpgroups", keys);
+  RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
+  schedule.loadRegisters = budget.load;
+  schedule.groupRegisters = budget.group;
+  schedule.alternate = schedule.groups > 1;
+  return schedule;
+}
+
+static Status overrideWarpgroups(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
+                                 const Json &keys) {
+  WarpgroupSchedule schedule;
+  // The keys are checked before anything is made of them.
+  if (Status status = setFields(fieldsOf(schedule), "warpgroups", keys); !status)
+    return status;
+  if (!machine.warpgroups)
+    return refuse(checkSchedule(nest, plan, schedule, machine));
+  std::string why;
+  if (!canUseWarpgroups(nest, plan, why))
+    return refuse(kernelName(nest) + " cannot use warpgroups: " + why);
+  schedule = completed(nest, plan, machine, keys);
+  (void)setFields(fieldsOf(schedule), "warpgroups", keys);
+  why = checkSchedule(nest, plan, schedule, machine);
+  if (!why.empty())
+    return refuse(why);
+  nest.setScheduleAttr(schedule.toAttr(nest.getContext()));
+  return {};
+}
+
+// The form that keys are for, without "form" that which a key names, or "".
+static std::string formNamed(const Json &keys) {
+  if (auto named = keys.find("form"); named != keys.end())
+    return named->is_string() ? named->get<std::string>() : "?";
+  static constexpr std::pair<StringLiteral, StringLiteral> kOwnKeys[] = {
+      {"threads", "generic"},      {"row_tile", "stream"},
+      {"warps", "stream"},         {"min_blocks", "stream"},
+      {"groups", "warpgroups"},    {"load_registers", "warpgroups"},
+      {"alternate", "warpgroups"}, {"group_registers", "warpgroups"},
+      {"persistent", "warpgroups"}};
+  for (auto [key, form] : kOwnKeys)
+    if (keys.contains(key.str()))
+      return form.str();
+  return "";
+}
+
+Status overrideSchedule(red::NestOp nest, const Machine &machine, const Json &keys) {
+  if (!keys.is_object())
+    return refuse("not a JSON object");
+  std::string form = formNamed(keys);
+  if (form.empty())
+    form = scheduleForm(nest).str();
+  if (form == "generic")
+    return overrideGeneric(nest, keys);
+  if (form != "stream" && form != "warpgroups")
+    return refuse("form is \"warpgroups\", \"stream\" or \"generic\"");
+  std::string why;
+  FailureOr<StreamPlan> plan = planStream(nest, why);
+  if (failed(plan))
+    return refuse(kernelName(nest) + " has no stream form: " + why);
+  return form == "stream" ? overrideStream(nest, *plan, machine, keys)
+                          : overrideWarpgroups(nest, *plan, machine, keys);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+static Status overrideByUser(red::NestOp nest, const Machine &machine, const Json &keys) {
+  Status status = overrideSchedule(nest, machine, keys);
+  if (status)
+    nest->setAttr(kScheduleSourceAttr, StringAttr::get(nest.getContext(), "as asked for"));
+  return status;
+}
+
+// An override without a kernel's name: what asks for tiles is meant for the nests that have them.
+static Status overrideAll(ArrayRef<red::NestOp> nests, const Machine &machine, const Json &keys) {
+  bool applied = false;
+  bool forGeneric = formNamed(keys) == "generic";
+  for (red::NestOp nest : nests) {
+    if (!keys.contains("form") && (scheduleForm(nest) == "generic") != forGeneric)
+      continue;
+    applied = true;
+    if (Status status = overrideByUser(nest, machine, keys); !status)
+      return status;
+  }
+  if (!applied)
+    return refuse("no nest has the form that the keys are for");
+  return {};
+}
+
+Status applyOverrides(ArrayRef<red::NestOp> nests, const Machine &machine, const Json &overrides) {
+  if (overrides.is_null())
+    return {};
+  if (!overrides.is_object())
+    return refuse("not a JSON object");
+  Json common = Json::object();
+  for (const auto &item : overrides.items())
+    if (!item.value().is_object())
+      common[item.key()] = item.value();
+  if (!common.empty())
+    if (Status status = overrideAll(nests, machine, common); !status)
+      return status;
+  for (const auto &item : overrides.items()) {
+    if (!item.value().is_object())
+      continue;
+    auto nest = llvm::find_if(nests, [&](red::NestOp n) { return kernelName(n) == item.key(); });
+    if (nest == nests.end())
+      return refuse("there is no kernel '" + item.key() + "'");
+    if (Status status = overrideByUser(*nest, machine, item.value()); !status)
+      return status;
+  }
+  return {};
+}
+
+} // namespace attnc::schedule

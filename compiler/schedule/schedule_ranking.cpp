@@ -1,0 +1,86 @@
+#include "compiler/schedule/schedule_ranking.h"
+#include <cmath>
+
+namespace attnc::schedule {
+
+// The axes of the search space. `slack` is not one of them: a smaller one is never faster.
+static constexpr int64_t kGroups[] = {1, 2, 3, 4};
+static constexpr int64_t kStages[] = {2, 3, 4, 5, 6};
+static constexpr int64_t kStreamTileStep = 16, kLargestStreamTile = 256;
+
+// What compiles without spills and what setmaxnreg can hand out of a block's registers: 65536 in
+// all, shared out in equal multiples of 8 at first.
+struct GroupBudget {
+  int64_t groups;
+  RegisterBudget budget;
+};
+static constexpr GroupBudget kBudgets[] = {
+    {1, {56, 256}}, {2, {40, 232}}, {2, {24, 240}}, {3, {32, 160}}, {4, {32, 112}},
+};
+
+RegisterBudget registerBudget(int64_t groups, int64_t needed) {
+  RegisterBudget best = kBudgets[0].budget;
+  for (const GroupBudget &row : kBudgets) {
+    if (row.groups != groups)
+      continue;
+    best = row.budget;
+    if (best.group >= needed)
+      break;
+  }
+  return best;
+}
+
+// The schedules of one number of groups and one tile.
+static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, const StreamPlan &plan,
+                         const Machine &machine, CostModel &model, WarpgroupSchedule schedule) {
+  RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
+  schedule.loadRegisters = budget.load;
+  schedule.groupRegisters = budget.group;
+  for (int64_t stages : kStages)
+    for (bool alternate : {true, false})
+      for (bool persistent : {true, false}) {
+        schedule.stages = stages;
+        schedule.alternate = alternate;
+        schedule.persistent = persistent;
+        if (checkSchedule(nest, plan, schedule, machine).empty())
+          all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
+      }
+}
+
+// Predictions within 0.1 % are equal.
+static auto rankOf(const RankedSchedule &ranked) {
+  const WarpgroupSchedule &s = ranked.schedule;
+  int64_t predicted = std::llround(-1000 * std::log(ranked.share));
+  return std::tuple(predicted, s.stages, s.groups, s.streamTile, !s.alternate, !s.persistent);
+}
+
+std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
+                                          const Machine &machine) {
+  std::vector<RankedSchedule> all;
+  std::string why;
+  if (!machine.warpgroups || !canUseWarpgroups(nest, plan, why))
+    return all;
+  CostModel model(nest, plan, machine);
+  WarpgroupSchedule schedule;
+  for (int64_t groups : kGroups)
+    for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
+      schedule.groups = groups;
+      schedule.streamTile = tile;
+      addSchedules(all, nest, plan, machine, model, schedule);
+    }
+  std::sort(all.begin(), all.end(),
+            [](const RankedSchedule &a, const RankedSchedule &b) { return rankOf(a) < rankOf(b); });
+  return all;
+}
+
+std::vector<RankedSchedule> pickCandidates(const std::vector<RankedSchedule> &ranking,
+                                           size_t count) {
+  std::vector<RankedSchedule> picked;
+  std::map<std::pair<int64_t, int64_t>, int> taken;
+  for (const RankedSchedule &ranked : ranking)
+    if (picked.size() < count && taken[{ranked.schedule.groups, ranked.schedule.streamTile}]++ < 2)
+      picked.push_back(ranked);
+  return picked;
+}
+
+} // namespace attnc::schedule

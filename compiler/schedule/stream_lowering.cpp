@@ -1,0 +1,259 @@
+#include "compiler/schedule/stream_lowering.h"
+#include "compiler/schedule/narrow_indices.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+StreamLowering::StreamLowering(red::NestOp nest, StreamPlan plan, StreamTiles tiles,
+                               const KernelSignature &signature, tile::KernelOp kernel,
+                               OpBuilder &builder)
+    : nest(nest), plan(std::move(plan)), tiles(tiles), memory(nest, signature, kernel),
+      kernel(kernel), b(builder), uniform(nest, memory, builder) {}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Value StreamLowering::constant(int64_t value) {
+  return arith::ConstantOp::create(b, nest.getLoc(), b.getI32IntegerAttr(value));
+}
+
+Value StreamLowering::real(double value) {
+  return arith::ConstantOp::create(b, nest.getLoc(), b.getF32FloatAttr(value));
+}
+
+Value StreamLowering::widen(Value index, StringRef name) {
+  return arith::ExtSIOp::create(b, named(name), b.getI64Type(), index);
+}
+
+Value StreamLowering::narrow(Value index, StringRef name) {
+  return arith::TruncIOp::create(b, named(name), b.getI32Type(), index);
+}
+
+Value StreamLowering::registers(Location loc, Type type, std::optional<double> value) {
+  return tile::RegistersOp::create(b, loc, type, value ? b.getF32FloatAttr(*value) : FloatAttr());
+}
+
+tile::FragmentType StreamLowering::scoreType() {
+  return tile::FragmentType::get(b.getContext(), tiles.warpRows, tiles.columns);
+}
+
+tile::RowsType StreamLowering::rowsType() {
+  return tile::RowsType::get(b.getContext(), tiles.warpRows);
+}
+
+// index / tile for a non-negative i64 index, rounded up or down, as i32.
+Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef name) {
+  Location loc = nest.getLoc();
+  auto wide = [&](int64_t v) {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(v)).getResult();
+  };
+  if (up)
+    index = arith::AddIOp::create(b, loc, index, wide(tile - 1));
+  return narrow(arith::DivSIOp::create(b, named(name), index, wide(tile)), name);
+}
+
+//===----------------------------------------------------------------------===//
+// Where the block works
+//===----------------------------------------------------------------------===//
+
+// The number of row tiles, as i32.
+Value StreamLowering::rowTiles() {
+  Location loc = nest.getLoc();
+  for (StringAttr dim : {plan.row, plan.stream})
+    extents[dim] = narrow(memory.extent(b, loc, dim), (dim.getValue() + "_end").str());
+  return tileNumber(memory.extent(b, loc, plan.row), tiles.rows, true,
+                    plan.row.getValue().str() + "_tiles");
+}
+
+// The grid dims' indices, the last one fastest.
+void StreamLowering::bindCells(Value cell) {
+  Location loc = nest.getLoc();
+  SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
+  Value rest = cell;
+  for (size_t i = dims.size(); i-- > 0;) {
+    Value index = rest;
+    if (i > 0) {
+      Value extent = narrow(memory.extent(b, loc, dims[i]), "extent");
+      index = arith::RemSIOp::create(b, loc, rest, extent);
+      rest = arith::DivSIOp::create(b, named("rest"), rest, extent);
+    }
+    uniform.bind(dims[i], widen(index, dims[i].getValue()));
+  }
+}
+
+std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) {
+  Location loc = nest.getLoc();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value lo = zero, hi = memory.extent(b, loc, plan.stream);
+  if (!nest.getDomainBlock())
+    return {lo, hi};
+  Value last = arith::AddIOp::create(b, loc, first, constant(count));
+  last = arith::MinSIOp::create(b, loc, last, extent32(plan.row));
+  last = arith::SubIOp::create(b, loc, last, constant(1));
+  SmallVector<Value> args;
+  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
+    args.push_back(uniform.index(dim));
+  args.push_back(widen(first, "first"));
+  args.push_back(widen(last, "last"));
+  args.append({zero, zero});
+  PointEvaluator::Domain domain = uniform.domain(args);
+  lo = b.createOrFold<arith::MaxSIOp>(loc, domain.lo.front(), zero);
+  hi = b.createOrFold<arith::MinSIOp>(loc, domain.hi.front(), hi);
+  hi = b.createOrFold<arith::MaxSIOp>(loc, hi, zero);
+  return {lo, hi};
+}
+
+SmallVector<Value> StreamLowering::operandIndices(attn::ReadOp read, unsigned rowAxis) {
+  unsigned rank = tensorOf(read.getSource()).dims.size();
+  SmallVector<Value> indices(rank);
+  for (unsigned axis = 0; axis + 1 < rank; ++axis) {
+    if (axis == rowAxis)
+      continue;
+    StringAttr dim = read.subscriptDim(axis);
+    indices[axis] = dim ? uniform.index(dim) : uniform.evaluate(read.subscriptValue(axis));
+  }
+  return indices;
+}
+
+// Everything that depends on grid dims only is computed once, before the loop.
+void StreamLowering::hoistUniform() {
+  SmallVector<StringAttr> varying = {plan.row, plan.stream};
+  llvm::append_range(varying, nest.getInner().getAsRange<StringAttr>());
+  for (Operation &op : nest.getBodyBlock()->without_terminator())
+    if (!isa<red::FoldOp>(op))
+      uniform.hoist(op.getResult(0), varying);
+}
+
+//===----------------------------------------------------------------------===//
+// Maps
+//===----------------------------------------------------------------------===//
+
+// True if computing one of the arrays reads a tensor at an index that depends on `dim`.
+bool StreamLowering::readsAlong(ArrayRef<Value> arrays, StringAttr dim, ArrayRef<Input> known) {
+  llvm::SetVector<Value> reached;
+  reached.insert(arrays.begin(), arrays.end());
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Value value = reached[i];
+    if (!cast<attn::ArrayType>(value.getType()).hasDim(dim) ||
+        llvm::any_of(known, [&](const Input &input) { return input.array == value; }))
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (op->getBlock() != nest.getBodyBlock() || isa<attn::ReadOp>(op))
+      return true;
+    reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayRef<Input> ins,
+                         ValueRange outs, MapBody body) {
+  SmallVector<Value> places;
+  for (const Input &input : ins)
+    places.push_back(input.place);
+  auto op = tile::MapOp::create(b, loc, rowBegin, over.columnBegin, places, outs);
+  Block &block = op.getBody().emplaceBlock();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&block);
+  PointEvaluator evaluator = uniform;
+  auto bindIndex = [&](StringAttr dim, bool partial) {
+    Value index = block.addArgument(b.getI32Type(), named(dim.getValue()));
+    if (partial && readsAlong(arrays, dim, ins)) {
+      Value end = narrow(memory.extent(b, loc, dim), "");
+      Value last = arith::SubIOp::create(b, loc, end, constant(1));
+      index = arith::MinSIOp::create(b, loc, index, last);
+    }
+    evaluator.bind(dim, widen(index, ""));
+  };
+  bindIndex(plan.row, /*partial=*/true);
+  if (over.column)
+    bindIndex(over.column, over.partial);
+  SmallVector<Value> elements;
+  for (const Input &input : ins) {
+    elements.push_back(block.addArgument(b.getF32Type(), input.place.getLoc()));
+    if (input.array)
+      evaluator.define(input.array, elements.back());
+  }
+  if (over.full)
+    evaluator.assumeFull();
+  SmallVector<Value> results = body(evaluator, elements);
+  tile::YieldOp::create(b, loc, results);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel that has been built
+//===----------------------------------------------------------------------===//
+
+// Folds constants and erases what is not used: the two sides of a branch come from the same code.
+// Then maps that write each element where they read it, and branches that are left empty, go too.
+static void simplify(tile::KernelOp kernel) {
+  (void)applyPatternsGreedily(kernel, FrozenRewritePatternSet());
+  SmallVector<tile::MapOp> copies;
+  kernel.walk([&](tile::MapOp map) {
+    auto yield = cast<tile::YieldOp>(map.getBodyBlock()->getTerminator());
+    for (auto [i, in] : llvm::enumerate(map.getIns()))
+      if (map.getOuts().size() == 1 && in == map.getOuts().front() &&
+          yield.getValues().front() == map.element(i))
+        copies.push_back(map);
+  });
+  for (tile::MapOp map : copies)
+    map.erase();
+}
+
+// x / y for each element, with a y that is the same for all of them, becomes x * (1 / y): a division
+// takes ten times as long as a product. The result differs by at most one more rounding; a y so
+// small that 1 / y overflows has no use as a divisor.
+static void multiplyByReciprocals(tile::KernelOp kernel) {
+  llvm::DenseMap<Value, Value> reciprocals;
+  SmallVector<arith::DivFOp> divisions;
+  kernel.walk([&](tile::MapOp map) {
+    for (auto division : map.getBodyBlock()->getOps<arith::DivFOp>()) {
+      bool isUniform = division.getRhs().getParentRegion()->isProperAncestor(&map.getBody());
+      if (isUniform && !map.isOverRows())
+        divisions.push_back(division);
+    }
+  });
+  for (arith::DivFOp division : divisions) {
+    Value y = division.getRhs();
+    OpBuilder b(division);
+    Value &reciprocal = reciprocals[y];
+    if (!reciprocal) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointAfterValue(y);
+      if (isa<BlockArgument>(y))
+        b.setInsertionPointToStart(y.getParentBlock());
+      Value one = arith::ConstantOp::create(b, y.getLoc(), b.getF32FloatAttr(1));
+      reciprocal = arith::DivFOp::create(b, y.getLoc(), one, y);
+    }
+    Value product = arith::MulFOp::create(b, division.getLoc(), division.getLhs(), reciprocal);
+    division.replaceAllUsesWith(product);
+    division.erase();
+  }
+}
+
+// The kernel's arguments that are sizes of the nest's row and stream dims.
+static SmallVector<Value> tiledSizes(red::NestOp nest, const KernelSignature &signature,
+                                     tile::KernelOp kernel) {
+  SmallVector<Value> sizes;
+  for (ArrayAttr role : {nest.getRow(), nest.getStream()})
+    for (StringAttr dim : role.getAsRange<StringAttr>())
+      if (!attn::programOf(nest).lookupDim(dim).isStatic())
+        sizes.push_back(kernel.getBodyBlock()->getArgument(signature.size(dim)));
+  return sizes;
+}
+
+void simplifyStream(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
+                    ArrayRef<Value> indices) {
+  SmallVector<Value> all = tiledSizes(nest, signature, kernel);
+  llvm::append_range(all, indices);
+  narrowIndices(kernel, all);
+  simplify(kernel);
+  multiplyByReciprocals(kernel);
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,22 @@
+// How much of the stream the rows of a nest see: its domain, at given extents.
+#ifndef ATTNC_COMPILER_SCHEDULE_STREAM_VISITS_H
+#define ATTNC_COMPILER_SCHEDULE_STREAM_VISITS_H
+
+#include "compiler/schedule/stream_plan.h"
+
+namespace attnc::schedule {
+
+/// The part lo <= index < hi of the stream that a tile of rows visits.
+struct StreamRange {
+  int64_t lo, hi;
+};
+
+/// The ranges of the tiles of `rowTile` rows, in order, where the row and the stream dim have the
+/// given extents. Params have their defaults and other dims index 0; where a bound cannot be
+/// computed so, it is that of the whole stream.
+std::vector<StreamRange> streamRanges(red::NestOp nest, const StreamPlan &plan, int64_t rowTile,
+                                      int64_t rows, int64_t extent);
+
+} // namespace attnc::schedule
+
+#endif

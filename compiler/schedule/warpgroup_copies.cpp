@@ -1,0 +1,116 @@
+#include "compiler/schedule/warpgroup_frame.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+namespace {
+
+/// One thread copies: for each row tile its resident operands, and the tiles of the stream in the
+/// order in which the other warps need them.
+class Copies : public WarpgroupFrame {
+public:
+  using WarpgroupFrame::WarpgroupFrame;
+  void build();
+
+private:
+  Counters copyRowTile(Counters before);
+  void fill(const OperandTile &operand, Value pipe, Value number, Value first);
+  void fillInput(const InputTile &input, Value pipe, Value number, Value column);
+  void fillStreamed(bool early, Value tile, Value number);
+  SmallVector<Value> coordinates(attn::ReadOp read, unsigned rowAxis, Value first);
+};
+
+} // namespace
+
+void Copies::build() {
+  Location loc = nest.getLoc();
+  auto role = tile::RoleOp::create(b, loc, b.getStringAttr("load"), b.getI64IntegerAttr(0),
+                                   b.getI64IntegerAttr(4),
+                                   b.getI64IntegerAttr(schedule.loadRegisters));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&role.getBody().emplaceBlock());
+  auto single = tile::SingleOp::create(b, loc);
+  b.setInsertionPointToStart(&single.getBody().emplaceBlock());
+  forEachWork([&](Value work, Counters before) {
+    locate(work);
+    std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
+    return copyRowTile(before);
+  });
+}
+
+// Products of scores run one tile ahead of what is summed with them.
+WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
+  Location loc = nest.getLoc();
+  Value shift = b.createOrFold<arith::SubIOp>(loc, before.streamed, firstTile);
+  fillStreamed(/*early=*/true, firstTile, before.streamed);
+  for (auto &[read, pipe] : block.residents)
+    for (const Contraction &contraction : plan.contractions)
+      if (attn::ReadOp(contraction.resident.read) == read) {
+        fill(contraction.resident, pipe, before.resident, row0);
+        break;
+      }
+  auto loop = scf::ForOp::create(b, loc, add(firstTile, 1), endTile, constant(1));
+  loop.getInductionVar().setLoc(named("t"));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value tile = loop.getInductionVar(), number = add(tile, shift);
+    fillStreamed(/*early=*/true, tile, number);
+    fillStreamed(/*early=*/false, add(tile, -1), add(number, -1));
+  }
+  Value after = add(endTile, shift);
+  fillStreamed(/*early=*/false, add(endTile, -1), add(after, -1));
+  return {after, add(before.resident, 1)};
+}
+
+void Copies::fillStreamed(bool early, Value tile, Value number) {
+  Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), tile,
+                                      constant(tiles.columns));
+  for (unsigned i = 0; i < plan.streamed.size(); ++i)
+    if (isEarly(i) == early)
+      fill(plan.streamed[i], block.streamed[i], number, first);
+  // Inputs are needed with the scores.
+  for (const InputTile &input : plan.inputs)
+    if (auto pipe = block.inputs.find(attn::ReadOp(input.read)); early && pipe != block.inputs.end())
+      fillInput(input, pipe->second, number, first);
+}
+
+// The coordinates of a box, the axis before the last one first.
+SmallVector<Value> Copies::coordinates(attn::ReadOp read, unsigned rowAxis, Value first) {
+  SmallVector<Value> list;
+  for (auto [axis, index] : llvm::enumerate(operandIndices(read, rowAxis)))
+    if (axis == rowAxis)
+      list.push_back(first);
+    else if (index)
+      list.push_back(narrow(index, ""));
+  std::reverse(list.begin(), list.end());
+  return list;
+}
+
+void Copies::fill(const OperandTile &operand, Value pipe, Value number, Value first) {
+  attn::ReadOp read = operand.read;
+  tile::AcquireOp::create(b, read.getLoc(), pipe, number);
+  tile::FillOp::create(b, read.getLoc(), pipe, number, memory.tensorMap(read),
+                       coordinates(read, operand.rowAxis, first));
+}
+
+void Copies::fillInput(const InputTile &input, Value pipe, Value number, Value column) {
+  attn::ReadOp read = input.read;
+  tile::AcquireOp::create(b, read.getLoc(), pipe, number);
+  SmallVector<Value> at = coordinates(read, input.rowAxis, row0);
+  at.insert(at.begin(), column);
+  tile::FillOp::create(b, read.getLoc(), pipe, number, memory.tensorMap(read), at);
+}
+
+void buildCopies(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                 const KernelSignature &signature, tile::KernelOp kernel, OpBuilder &builder,
+                 const BlockPlaces &block) {
+  Copies copies(nest, plan, schedule, signature, kernel, builder);
+  copies.use(block);
+  copies.build();
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,71 @@
+// What the roles of a warpgroup kernel share: pipes, and the row tiles that a block takes in turn.
+#ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUP_FRAME_H
+#define ATTNC_COMPILER_SCHEDULE_WARPGROUP_FRAME_H
+
+#include "compiler/schedule/stream_lowering.h"
+#include "compiler/schedule/warpgroup_schedule.h"
+
+namespace attnc::schedule {
+
+/// What is computed once for all warps of a block, outside the roles.
+struct BlockPlaces {
+  llvm::DenseMap<mlir::StringAttr, mlir::Value> extents; ///< i32, of the row and the stream dim
+  mlir::Value rowTiles, cells, works;                    ///< i32; works = rowTiles * cells
+  mlir::Value together; ///< i32: cells that run side by side; null: one after the other
+  llvm::MapVector<mlir::Operation *, mlir::Value> residents; ///< pipes of one slot, by read
+  llvm::SmallVector<mlir::Value> streamed;                   ///< pipes, as in the plan
+  llvm::MapVector<mlir::Operation *, mlir::Value> inputs;    ///< pipes of row x stream inputs, by read
+};
+
+/// Base of the builders of the roles.
+class WarpgroupFrame : public StreamLowering {
+public:
+  WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, WarpgroupSchedule schedule,
+                 const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder);
+
+  /// Creates the block's values and pipes at the insertion point.
+  BlockPlaces place();
+  /// Takes over what `place` of another frame has created.
+  void use(const BlockPlaces &block);
+
+protected:
+  /// Counters of tiles that a role has passed through the pipes before a row tile.
+  struct Counters {
+    Value streamed, resident;
+  };
+
+  /// Runs `body` for each row tile of the block: it builds the code and returns the counters after.
+  void forEachWork(llvm::function_ref<Counters(Value work, Counters)> body);
+  /// The cell and the first row of a row tile.
+  void locate(Value work);
+  /// The tiles of the stream that matter to `count` rows from `first` on: at least one, since a row
+  /// without any takes part in the rhythm of the pipes all the same.
+  std::pair<Value, Value> tileRange(Value first, int64_t count);
+
+  /// The streamed operands of products of scores, and those that only states read.
+  bool isEarly(unsigned streamed) const;
+  bool isStateOperand(unsigned streamed) const;
+  Value add(Value x, int64_t y);
+  Value add(Value x, Value y);
+
+  WarpgroupSchedule schedule;
+  BlockPlaces block;
+
+private:
+  Value cellsTogether(Value cells);
+};
+
+/// Builds the role that copies, at the insertion point.
+void buildCopies(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                 const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder,
+                 const BlockPlaces &block);
+
+/// Builds the role that computes, and returns the indices of rows and columns in it.
+llvm::SmallVector<mlir::Value> buildCompute(red::NestOp nest, const StreamPlan &plan,
+                                            const WarpgroupSchedule &schedule,
+                                            const KernelSignature &signature, tile::KernelOp kernel,
+                                            mlir::OpBuilder &builder, const BlockPlaces &block);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,221 @@
+#include "compiler/schedule/warpgroup_schedule.h"
+#include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/stream_schedule.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// A row of a panel is as long as the swizzle pattern.
+static constexpr int64_t kPanelBytes = 128;
+// cuTensorMapEncodeTiled: extents of a box, axes of a tensor.
+static constexpr int64_t kMostBoxRows = 256;
+static constexpr size_t kMostAxes = 5;
+// PTX ISA, wgmma: columns of a product.
+static constexpr int64_t kMostProductColumns = 256;
+// PTX ISA, setmaxnreg: multiples of 8.
+static constexpr int64_t kFewestRegisters = 24, kMostRegisters = 256;
+// Registers of a thread that hold neither fragments nor row vectors: addresses, numbers of tiles,
+// descriptors. Measured: two groups whose fragments take 208 registers compile clean with 240,
+// with 212 they spill; three with 124 compile clean with 160, four with 80 with 112.
+static constexpr int64_t kOtherRegisters = 24;
+
+//===----------------------------------------------------------------------===//
+// The attribute
+//===----------------------------------------------------------------------===//
+
+WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
+  WarpgroupSchedule schedule;
+  auto read = [&](StringRef key, int64_t &value) {
+    if (auto number = attr ? attr.getAs<IntegerAttr>(key) : IntegerAttr())
+      value = number.getInt();
+  };
+  auto readFlag = [&](StringRef key, bool &value) {
+    if (auto flag = attr ? attr.getAs<BoolAttr>(key) : BoolAttr())
+      value = flag.getValue();
+  };
+  read("groups", schedule.groups);
+  read("stream_tile", schedule.streamTile);
+  read("stages", schedule.stages);
+  read("load_registers", schedule.loadRegisters);
+  read("group_registers", schedule.groupRegisters);
+  readFlag("alternate", schedule.alternate);
+  readFlag("persistent", schedule.persistent);
+  if (auto slack = attr ? attr.getAs<FloatAttr>("slack") : FloatAttr())
+    schedule.slack = slack.getValueAsDouble();
+  return schedule;
+}
+
+DictionaryAttr WarpgroupSchedule::toAttr(MLIRContext *context) const {
+  Builder builder(context);
+  return builder.getDictionaryAttr({
+      builder.getNamedAttr("form", builder.getStringAttr("warpgroups")),
+      builder.getNamedAttr("groups", builder.getI64IntegerAttr(groups)),
+      builder.getNamedAttr("stream_tile", builder.getI64IntegerAttr(streamTile)),
+      builder.getNamedAttr("stages", builder.getI64IntegerAttr(stages)),
+      builder.getNamedAttr("load_registers", builder.getI64IntegerAttr(loadRegisters)),
+      builder.getNamedAttr("group_registers", builder.getI64IntegerAttr(groupRegisters)),
+      builder.getNamedAttr("alternate", builder.getBoolAttr(alternate)),
+      builder.getNamedAttr("persistent", builder.getBoolAttr(persistent)),
+      builder.getNamedAttr("slack", builder.getF64FloatAttr(slack)),
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What a plan must be like
+//===----------------------------------------------------------------------===//
+
+static std::string sourceName(const OperandTile &operand) {
+  return "'" + tensorOf(OperandTile(operand).read.getSource()).name + "'";
+}
+
+// Why no box of a tensor map is the operand's tile, or "". `along` is the dim of its rows.
+static std::string checkOperand(const OperandTile &operand, StringAttr along) {
+  Tensor tensor = tensorOf(OperandTile(operand).read.getSource());
+  std::string name = sourceName(operand);
+  if (!operand.element.isF16() && !operand.element.isBF16()) {
+    std::string element;
+    llvm::raw_string_ostream(element) << operand.element;
+    return name + " is " + element + "; products of warpgroups take f16 and bf16";
+  }
+  if (tensor.dims.size() > kMostAxes)
+    return llvm::formatv("{0} has {1} axes; a tensor map has up to {2}", name, tensor.dims.size(),
+                         kMostAxes);
+  if (operand.cols % 8 || operand.cols > kMostProductColumns)
+    return llvm::formatv("{0} is {1} wide; it can be a multiple of 8 up to {2}", name, operand.cols,
+                         kMostProductColumns);
+  // What a box reads beyond the tile has to be beyond the tensor, where copies give zeros.
+  StringAttr columns = OperandTile(operand).read.subscriptDim(tensor.dims.size() - 1);
+  if (tensor.dims[operand.rowAxis] != along || tensor.dims.back() != columns)
+    return name + " is larger than the part of it that is read";
+  return "";
+}
+
+bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why) {
+  if (plan.contractions.empty()) {
+    why = "no product of a row with the stream's tile is in it";
+    return false;
+  }
+  for (const Contraction &contraction : plan.contractions)
+    if (why = checkOperand(contraction.resident, plan.row); !why.empty())
+      return false;
+  for (const OperandTile &operand : plan.streamed)
+    if (why = checkOperand(operand, plan.stream); !why.empty())
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What a schedule needs
+//===----------------------------------------------------------------------===//
+
+int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  int64_t bytes = 0, slots = 0;
+  for (const OperandMap &map : operandMaps(plan, schedule)) {
+    int64_t rowBytes = map.cols * (map.element.getIntOrFloatBitWidth() / 8);
+    int64_t stages = map.kind == OperandMap::Kind::Resident ? 1 : schedule.stages;
+    bytes += stages * map.rows * llvm::alignTo(rowBytes, kPanelBytes);
+    slots += stages;
+  }
+  return bytes + 16 * slots; // a slot has a barrier that says full and one that says free
+}
+
+int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan,
+                       const WarpgroupSchedule &schedule) {
+  // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
+  // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
+  int64_t accumulators = 0, rows = 6 * plan.references.size(); // reference, top, rescale
+  llvm::SmallSetVector<int, 2> operands;                       // weights
+  for (const StreamState &state : plan.states) {
+    if (state.streamed == -1) {
+      rows += 2;
+      continue;
+    }
+    accumulators += plan.streamed[state.streamed].cols / 2;
+    operands.insert(state.weight);
+  }
+  int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
+  int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
+  return accumulators + scores + weights + rows + kOtherRegisters;
+}
+
+// A block starts with equal shares, in multiples of 8, which its warps then redistribute.
+static int64_t registerPool(const WarpgroupSchedule &s, const Machine &machine) {
+  int64_t share = machine.registersPerMultiprocessor / s.threads() / 8 * 8;
+  return std::min(share, kMostRegisters) * (s.groups + 1);
+}
+
+static std::string checkShape(const WarpgroupSchedule &s, const Machine &machine) {
+  if (s.groups < 1 || s.groups > 4)
+    return llvm::formatv("groups is {0}; it is 1 to 4", s.groups);
+  if (s.streamTile < 16 || s.streamTile % 16 || s.streamTile > kMostBoxRows)
+    return llvm::formatv("stream_tile is {0}; it is a multiple of 16 up to {1}", s.streamTile,
+                         kMostBoxRows);
+  if (s.stages < 2 || s.stages > 8)
+    return llvm::formatv("stages is {0}; it is 2 to 8", s.stages);
+  if (s.alternate && s.groups == 1)
+    return "alternate needs 2 groups or more";
+  if (!(s.slack >= 0 && s.slack <= kMaxSlack))
+    return llvm::formatv("slack is {0}; it is 0 to {1}", s.slack, kMaxSlack);
+  for (auto [key, value] : {std::pair("load_registers", s.loadRegisters),
+                            std::pair("group_registers", s.groupRegisters)})
+    if (value < kFewestRegisters || value > kMostRegisters || value % 8)
+      return llvm::formatv("{0} is {1}; it is a multiple of 8 from {2} to {3}", key, value,
+                           kFewestRegisters, kMostRegisters);
+  int64_t all = s.loadRegisters + s.groups * s.groupRegisters, pool = registerPool(s, machine);
+  if (all > pool)
+    return llvm::formatv("load_registers {0} and {1} times group_registers {2} are {3}; a block of "
+                         "{4} threads has {5} for the first thread of each warpgroup",
+                         s.loadRegisters, s.groups, s.groupRegisters, all, s.threads(), pool);
+  return "";
+}
+
+static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) {
+  int64_t widest = 0;
+  Type element;
+  for (const OperandTile &operand : plan.streamed)
+    if (operand.cols > widest)
+      std::tie(widest, element) = std::tie(operand.cols, operand.element);
+  std::string text;
+  llvm::raw_string_ostream(text) << element << " operands of width " << widest << " with "
+                                 << s.groups << " groups, stream_tile " << s.streamTile << ", "
+                                 << s.stages << " stages";
+  return text;
+}
+
+// What the machine lacks for a schedule of a possible shape, or "".
+static std::string lack(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                        const Machine &machine) {
+  int64_t bytes = sharedBytes(plan, schedule);
+  int64_t registers = groupRegisters(nest, plan, schedule);
+  if (bytes > machine.sharedPerBlock)
+    return llvm::formatv("needs {0} KB of shared memory, {1} has {2}", (bytes + 1023) / 1024,
+                         machine.name, machine.sharedPerBlock / 1024);
+  if (registers > schedule.groupRegisters)
+    return llvm::formatv("needs about {0} registers a thread, group_registers is {1}", registers,
+                         schedule.groupRegisters);
+  return "";
+}
+
+std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
+                          const WarpgroupSchedule &schedule, const Machine &machine) {
+  if (!machine.warpgroups)
+    return llvm::formatv("{0} has no products of warpgroups; sm_90a has", machine.name);
+  if (std::string why = checkShape(schedule, machine); !why.empty())
+    return why;
+  std::string what = lack(nest, plan, schedule, machine);
+  if (what.empty())
+    return "";
+  std::string text = describe(plan, schedule) + " " + what;
+  WarpgroupSchedule smaller = schedule;
+  for (smaller.streamTile -= 16; smaller.streamTile >= 16; smaller.streamTile -= 16)
+    if (lack(nest, plan, smaller, machine).empty())
+      return text + llvm::formatv(": stream_tile {0} fits", smaller.streamTile).str();
+  return text;
+}
+
+} // namespace attnc::schedule

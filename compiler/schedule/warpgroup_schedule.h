@@ -1,0 +1,47 @@
+// The schedule of a stream nest for warpgroups, tensor memory copies and asynchronous products.
+#ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUP_SCHEDULE_H
+#define ATTNC_COMPILER_SCHEDULE_WARPGROUP_SCHEDULE_H
+
+#include "compiler/schedule/machine.h"
+#include "compiler/schedule/stream_plan.h"
+
+namespace attnc::schedule {
+
+/// How a stream nest is divided among warps with roles: one warpgroup whose first thread starts all
+/// copies, and `groups` that compute, each 64 rows of the block's row tile.
+struct WarpgroupSchedule {
+  int64_t groups = 2;           ///< warpgroups that compute, 1 to 4
+  int64_t streamTile = 128;     ///< stream indices of a tile; a multiple of 16 up to 256
+  int64_t stages = 2;           ///< tiles of each streamed operand in shared memory at a time
+  int64_t loadRegisters = 24;   ///< of a thread of the warpgroup that copies
+  int64_t groupRegisters = 240; ///< of a thread of the others
+  bool alternate = true;        ///< groups start their products one after the other
+  bool persistent = true;       ///< one block per multiprocessor takes row tiles in turn
+  double slack = 8;             ///< a running maximum may lag by this much, in powers of 2
+
+  int64_t rowTile() const { return 64 * groups; }
+  int64_t threads() const { return 128 * (groups + 1); }
+
+  /// Reads the attribute; keys that it lacks keep their defaults.
+  static WarpgroupSchedule from(mlir::DictionaryAttr attr);
+  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
+};
+
+/// True if the nest's plan can be divided so, whatever the tiles; `why` says what it lacks if not:
+/// operands that are not 16-bit, more axes than a tensor map has.
+bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why);
+
+/// Bytes of shared memory of a block: resident tiles, the slots of the pipes, their barriers.
+int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
+/// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
+int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan,
+                       const WarpgroupSchedule &schedule);
+
+/// What the machine lacks for the schedule, with figures, or an empty string.
+std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
+                          const WarpgroupSchedule &schedule, const Machine &machine);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,329 @@
+// Verifiers of the asynchronous ops.
+#include "dialects/Tile/Tile.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace attnc;
+using namespace attnc::tile;
+
+// PTX ISA, setmaxnreg: 24 to 256 in steps of 8.
+LogicalResult RoleOp::verify() {
+  auto kernel = dyn_cast<KernelOp>((*this)->getParentOp());
+  if (!kernel)
+    return emitOpError("belongs directly to a kernel");
+  if (getFirst() % 4 || getCount() % 4 || getCount() < 4 ||
+      32 * (getFirst() + getCount()) > kernel.getThreads())
+    return emitOpError("has warps ")
+           << getFirst() << " to " << getFirst() + getCount() << ": not warpgroups of the block";
+  if (getRegisters() < 24 || getRegisters() > 256 || getRegisters() % 8)
+    return emitOpError("has ") << getRegisters()
+                               << " registers: not a multiple of 8 from 24 to 256";
+  // The first role checks them all.
+  uint64_t next = 0, registers = 0;
+  for (RoleOp role : kernel.getBodyBlock()->getOps<RoleOp>()) {
+    if (next == 0 && role != *this)
+      return success();
+    if (role.getFirst() != next)
+      return role.emitOpError("starts at warp ") << role.getFirst() << ", not at " << next;
+    next += role.getCount();
+    registers += role.getCount() * 32 * role.getRegisters();
+  }
+  if (32 * next != kernel.getThreads())
+    return emitOpError("and the other roles leave warps over");
+  if (registers > 65536)
+    return emitOpError("and the other roles take ") << registers << " registers of 65536";
+  return success();
+}
+
+LogicalResult GroupOp::verify() {
+  return (*this)->getParentOfType<RoleOp>() ? success() : emitOpError("belongs to a role");
+}
+
+// What a single thread starts would be started once by each.
+static LogicalResult verifySingle(Operation *op) {
+  return op->getParentOfType<SingleOp>() ? success()
+                                         : op->emitOpError("belongs into a tile.single");
+}
+
+//===----------------------------------------------------------------------===//
+// Pipes
+//===----------------------------------------------------------------------===//
+
+// A vector: one row of f32, one element after the other.
+static bool isVector(SharedType tile) {
+  return !tile.hasPanels() && tile.getRows() == 1 && tile.getElement().isF32();
+}
+
+static int64_t slotBytes(PipeOp pipe) { return pipe.getType().getTile().getBytes(); }
+static int64_t ringBytes(PipeOp pipe) { return pipe.getType().getStages() * slotBytes(pipe); }
+static int64_t barrierBytes(PipeOp pipe) { return 16 * pipe.getType().getStages(); }
+
+static bool overlap(int64_t first, int64_t firstBytes, int64_t second, int64_t secondBytes) {
+  return first < second + secondBytes && second < first + firstBytes;
+}
+
+// Tiles of two kinds in the same slots with the same barriers.
+static bool isSamePipe(PipeOp x, PipeOp y) {
+  return x.getOffset() == y.getOffset() && x.getBarriers() == y.getBarriers() &&
+         x.getType().getStages() == y.getType().getStages() && slotBytes(x) == slotBytes(y) &&
+         x.getUsers() == y.getUsers() && x.getWriters() == y.getWriters();
+}
+
+// Bytes that another pipe of the kernel uses, or that the block does not have.
+static LogicalResult verifyMemory(PipeOp pipe, KernelOp kernel) {
+  int64_t offset = pipe.getOffset(), barriers = pipe.getBarriers();
+  int64_t end = std::max(offset + ringBytes(pipe), barriers + barrierBytes(pipe));
+  if (end > static_cast<int64_t>(kernel.getSmem()))
+    return pipe.emitOpError("ends at ") << end << " of " << kernel.getSmem() << " bytes";
+  if (overlap(offset, ringBytes(pipe), barriers, barrierBytes(pipe)))
+    return pipe.emitOpError("has barriers inside its slots");
+  for (PipeOp other : kernel.getBodyBlock()->getOps<PipeOp>()) {
+    if (other == pipe)
+      return success();
+    int64_t otherOffset = other.getOffset(), otherBarriers = other.getBarriers();
+    bool shares = overlap(offset, ringBytes(pipe), otherOffset, ringBytes(other)) ||
+                  overlap(offset, ringBytes(pipe), otherBarriers, barrierBytes(other)) ||
+                  overlap(barriers, barrierBytes(pipe), otherOffset, ringBytes(other)) ||
+                  overlap(barriers, barrierBytes(pipe), otherBarriers, barrierBytes(other));
+    if (shares && !isSamePipe(pipe, other))
+      return pipe.emitOpError("overlaps the pipe at ") << otherOffset;
+  }
+  return success();
+}
+
+LogicalResult PipeOp::verify() {
+  auto kernel = dyn_cast<KernelOp>((*this)->getParentOp());
+  if (!kernel)
+    return emitOpError("belongs directly to a kernel");
+  SharedType tile = getType().getTile();
+  if (!isVector(tile) && (!tile.hasPanels() || tile.getPanelRows() != tile.getRows()))
+    return emitOpError("holds ") << tile << ", neither whole tiles with panels nor vectors";
+  int64_t alignment = tile.hasPanels() ? 1024 : 16;
+  if (getOffset() % alignment || getBarriers() % 8)
+    return emitOpError("lies at ") << getOffset() << " with barriers at " << getBarriers()
+                                   << ": not multiples of " << alignment << " and 8";
+  int64_t warps = kernel.getThreads() / 32;
+  if (getUsers() < 1 || static_cast<int64_t>(getUsers()) > warps ||
+      static_cast<int64_t>(getWriters()) > warps)
+    return emitOpError("has ") << getUsers() << " users and " << getWriters() << " writers among "
+                               << warps << " warps";
+  return verifyMemory(*this, kernel);
+}
+
+LogicalResult StartPipesOp::verify() {
+  SmallVector<PipeOp> started;
+  for (Value value : getPipes()) {
+    auto pipe = value.getDefiningOp<PipeOp>();
+    if (!pipe)
+      return emitOpError("starts what is not a tile.pipe");
+    for (PipeOp other : started)
+      if (isSamePipe(pipe, other))
+        return emitOpError("starts the pipe at ") << pipe.getOffset() << " twice";
+    started.push_back(pipe);
+  }
+  return success();
+}
+
+// PTX ISA, cuTensorMapEncodeTiled: up to five axes, up to 256 elements of each in a box.
+static LogicalResult verifyBox(Operation *op, TensorMapType map, SharedType tile,
+                               size_t coordinates, bool columnGiven) {
+  ArrayRef<int64_t> box = map.getBox();
+  int64_t rows = 1;
+  for (int64_t extent : box.drop_front()) {
+    if (extent < 1 || extent > 256)
+      return op->emitOpError("moves boxes of ") << map << "; an axis has 1 to 256 elements";
+    rows *= extent;
+  }
+  if (box.size() < 2 || box.size() > 5 || !tile.hasPanels() ||
+      map.getElement() != tile.getElement() || box.front() != panelColumns(tile.getElement()) ||
+      rows != tile.getRows() || tile.getPanelRows() != tile.getRows())
+    return op->emitOpError("moves boxes of ") << map << ", not the panels of " << tile;
+  if (coordinates + 1 != box.size() && !(columnGiven && coordinates == box.size()))
+    return op->emitOpError("has ")
+           << coordinates << " coordinates for a box of rank " << box.size();
+  return success();
+}
+
+// Only copies complete a slot that no warp writes.
+static LogicalResult verifyWriters(Operation *op, Value place, bool warpsWrite) {
+  auto pipe = place.getDefiningOp<PipeOp>();
+  if (pipe && (pipe.getWriters() != 0) != warpsWrite)
+    return op->emitOpError(warpsWrite ? "completes a tile that copies fill"
+                                      : "copies into a pipe that warps write");
+  return success();
+}
+
+LogicalResult FillOp::verify() {
+  if (failed(verifySingle(*this)) || failed(verifyWriters(*this, getPipe(), false)))
+    return failure();
+  return verifyBox(*this, getMap().getType(), getPipe().getType().getTile(),
+                   getCoordinates().size(), true);
+}
+
+LogicalResult FillRowOp::verify() {
+  if (failed(verifySingle(*this)) || failed(verifyWriters(*this, getPipe(), false)))
+    return failure();
+  SharedType tile = getPipe().getType().getTile();
+  if (!isVector(tile) || tile.getBytes() % 16 || !getPointer().getType().getElement().isF32())
+    return emitOpError("copies ") << getPointer().getType() << " to " << tile
+                                  << ": not f32 vectors of a multiple of 16 bytes";
+  return success();
+}
+
+LogicalResult CompleteOp::verify() { return verifyWriters(*this, getPipe(), true); }
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+LogicalResult ChooseOp::verify() {
+  if (getPlaces().empty() || !llvm::all_equal(getPlaces().getTypes()) ||
+      getPlaces().front().getType() != getType())
+    return emitOpError("chooses among places of one type, which is the result's");
+  return success();
+}
+
+LogicalResult ColumnsOp::verify() {
+  if (auto from = dyn_cast<SharedType>(getTile().getType())) {
+    auto to = dyn_cast<SharedType>(getType());
+    if (!to || !from.hasPanels() || to.getRows() != from.getRows() ||
+        to.getPanelRows() != from.getPanelRows() || to.getElement() != from.getElement() ||
+        to.getCols() > from.getCols())
+      return emitOpError("takes ") << getType() << " from " << from << ": not some of its columns";
+    return success();
+  }
+  auto from = cast<OperandType>(getTile().getType());
+  auto to = dyn_cast<OperandType>(getType());
+  if (!to || to.getRows() != from.getRows() || to.getElement() != from.getElement() ||
+      to.getDepth() > from.getDepth() || to.getDepth() % 16)
+    return emitOpError("takes ") << getType() << " from " << from << ": not some of its columns";
+  if (!matchPattern(getFirst(), m_Constant()))
+    return emitOpError("takes columns of registers from one on that is not constant");
+  return success();
+}
+
+LogicalResult StoreOperandOp::verify() {
+  OperandType from = getOperand().getType();
+  SharedType to = getTile().getType();
+  if (!to.hasPanels() || to.getRows() != 16 || from.getRows() != 16 ||
+      to.getCols() != from.getDepth() || to.getElement() != from.getElement())
+    return emitOpError("writes ") << from << " to " << to << ", not 16 rows of one element type";
+  return success();
+}
+
+LogicalResult ScalePackedOp::verify() {
+  if (auto tile = dyn_cast<SharedType>(getPlace().getType()))
+    if (!tile.hasPanels() || tile.getRows() != 16)
+      return emitOpError("scales ") << tile << ", not a warp's 16 rows with panels";
+  if (auto operand = dyn_cast<OperandType>(getPlace().getType()))
+    if (operand.getRows() != 16)
+      return emitOpError("scales ") << operand << ", not 16 rows";
+  return success();
+}
+
+static LogicalResult verifyVector(Operation *op, SharedType tile) {
+  return isVector(tile) ? success()
+                        : op->emitOpError("has ") << tile << " where a vector of f32 is";
+}
+LogicalResult ReadVectorOp::verify() { return verifyVector(*this, getTile().getType()); }
+LogicalResult WriteVectorOp::verify() { return verifyVector(*this, getTile().getType()); }
+
+//===----------------------------------------------------------------------===//
+// Meeting places
+//===----------------------------------------------------------------------===//
+
+// PTX ISA, bar: 16 barriers, of which __syncthreads has the first; whole warps.
+static LogicalResult verifyMeeting(Operation *op, Value barrier, int64_t threads) {
+  if (IntegerAttr number; matchPattern(barrier, m_Constant(&number)))
+    if (number.getInt() < 1 || number.getInt() > 15)
+      return op->emitOpError("uses barrier ") << number.getInt() << " of 1 to 15";
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (threads < 32 || threads % 32 || (kernel && threads > int64_t(kernel.getThreads())))
+    return op->emitOpError("waits for ") << threads << " threads, not whole warps of the block";
+  return success();
+}
+
+LogicalResult MeetOp::verify() {
+  if (!getAny() != !getResult())
+    return emitOpError("has a result exactly where it asks for one");
+  return verifyMeeting(*this, getBarrier(), getThreads());
+}
+LogicalResult SignalOp::verify() { return verifyMeeting(*this, getBarrier(), getThreads()); }
+LogicalResult LastBlockOp::verify() {
+  if (!getPointer().getType().getElement().isInteger(32))
+    return emitOpError("counts in ") << getPointer().getType() << ", not i32";
+  return verifyMeeting(*this, getBarrier(), getThreads());
+}
+LogicalResult TicketOp::verify() {
+  if (!getPointer().getType().getElement().isInteger(32))
+    return emitOpError("counts in ") << getPointer().getType() << ", not i32";
+  return verifySingle(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult SendOp::verify() {
+  if (getTile().getType() != getInto().getType())
+    return emitOpError("copies ") << getTile().getType() << " to " << getInto().getType();
+  return verifySingle(*this);
+}
+
+LogicalResult StoreBoxOp::verify() {
+  if (failed(verifySingle(*this)))
+    return failure();
+  return verifyBox(*this, getMap().getType(), getTile().getType(), getCoordinates().size(), false);
+}
+
+LogicalResult AddBulkOp::verify() {
+  if (!isVector(getTile().getType()) || !getPointer().getType().getElement().isF32())
+    return emitOpError("adds ") << getTile().getType() << " to " << getPointer().getType()
+                                << ": not a row of f32";
+  return verifySingle(*this);
+}
+
+LogicalResult StoreLanesOp::verify() {
+  FragmentType from = getFragment().getType();
+  SharedType to = getTile().getType();
+  if (!isVector(to) || from.getRows() != 16 || to.getCols() != 16 * from.getCols())
+    return emitOpError("writes ") << from << " to " << to << ", not a row of as many f32";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous products
+//===----------------------------------------------------------------------===//
+
+// PTX ISA, wgmma.mma_async: N is a multiple of 8 up to 256.
+LogicalResult MmaStartOp::verify() {
+  FragmentType c = getC().getType();
+  SharedType b = getB().getType();
+  int64_t rows, depth;
+  Type element;
+  if (auto a = dyn_cast<SharedType>(getA().getType())) {
+    if (!a.hasPanels())
+      return emitOpError("reads ") << a << ", which has no panels";
+    std::tie(rows, depth, element) = std::tuple(a.getRows() / 4, a.getCols(), a.getElement());
+    if (getATransposed())
+      std::tie(rows, depth) = std::pair(a.getCols() / 4, a.getRows());
+  } else {
+    if (getATransposed())
+      return emitOpError("transposes registers");
+    auto operand = cast<OperandType>(getA().getType());
+    std::tie(rows, depth, element) =
+        std::tuple(operand.getRows(), operand.getDepth(), operand.getElement());
+  }
+  if (!b.hasPanels() || b.getElement() != element || !(element.isF16() || element.isBF16()))
+    return emitOpError("multiplies ") << element << " by " << b << ": not f16 or bf16 in panels";
+  int64_t bDepth = getTransposed() ? b.getCols() : b.getRows();
+  int64_t bCols = getTransposed() ? b.getRows() : b.getCols();
+  if (c.getRows() != 16 || rows != 16 || c.getCols() % 8 || c.getCols() > 256)
+    return emitOpError("writes 4 x ") << c << "; wgmma writes 4 x 16 rows, 8 to 256 columns by 8";
+  if (bCols != c.getCols() || depth != bDepth)
+    return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
+                                      << " into " << c.getRows() << "x" << c.getCols();
+  if ((!getTransposed() || getATransposed()) && depth % 16)
+    return emitOpError("sums over ") << depth << " rows of a factor, not a multiple of 16";
+  return success();
+}

@@ -1,0 +1,488 @@
+"""attnc from Python: a spec becomes a program, a program is called with tensors.
+
+    program = attnc.compile("kernels_spec/causal.json", target="sm_90a", set={"d": 128, "e": 128})
+    o = program(q=q, k=k, v=v)                        # allocates o, as PyTorch or NumPy does
+    program(q=q, k=k, v=v, out={"o": o}, scale=0.1)   # writes into o
+    plan = program.bind(q=q, k=k, v=v, out={"o": o})  # checks once,
+    plan()                                            # launches many times
+
+GPU programs take PyTorch tensors and whatever has `__cuda_array_interface__`; programs for the
+target "cpu" take NumPy arrays and whatever has `__array_interface__`. bf16, which NumPy lacks, is
+uint16 there. Launches are asynchronous, on PyTorch's current stream unless `stream` is given.
+
+This file needs the standard library and libattnc.so, which it looks for in ATTNC_LIBRARY (a file),
+beside itself, and where the bundle and the build folder have it. Programs and plans may be used
+from several threads.
+"""
+import collections
+import ctypes
+import functools
+import json
+import os
+import pathlib
+import sys
+import threading
+
+__all__ = ["compile", "version", "Program", "Plan", "Error", "InvalidArgument", "SpecError",
+           "Unavailable", "CompilationError", "InternalError"]
+
+ABI_VERSION = 1
+
+
+# --- errors ------------------------------------------------------------------------------------
+
+
+class Error(Exception):
+    """What went wrong (`message`) and what to do about it (`remedy`, may be empty)."""
+
+    def __init__(self, message, remedy=""):
+        super().__init__(message + ("\n  " + remedy if remedy else ""))
+        self.message, self.remedy = message, remedy
+
+
+class InvalidArgument(Error, ValueError):
+    """Tensors, sizes, params, options or files do not fit."""
+
+
+class SpecError(Error, ValueError):
+    """The spec has errors; the message has their places."""
+
+
+class Unavailable(Error, RuntimeError):
+    """The machine lacks something: a GPU, its driver, NVRTC, memory, a permission."""
+
+
+class CompilationError(Error, RuntimeError):
+    """NVRTC or ptxas refused generated code."""
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of attnc itself: please report it with the spec."""
+
+
+_ERRORS = {1: InvalidArgument, 2: SpecError, 3: Unavailable, 4: CompilationError, 5: InternalError}
+
+
+# --- the library -------------------------------------------------------------------------------
+
+
+def _struct(name, *fields):
+    """A struct of attnc_c.h; `struct_size` is filled in where it is the first field."""
+    def initialise(self, **values):
+        if fields[0][0] == "struct_size":
+            values["struct_size"] = ctypes.sizeof(type(self))
+        ctypes.Structure.__init__(self, **values)
+    return type(name, (ctypes.Structure,), {"_fields_": list(fields), "__init__": initialise})
+
+
+_text, _size, _pointer = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p
+_i32, _i64, _f64 = ctypes.c_int32, ctypes.c_int64, ctypes.c_double
+_extents = ctypes.POINTER(_i64)
+
+_CompileOptions = _struct(
+    "_CompileOptions", ("struct_size", _size), ("target", _text), ("set", ctypes.POINTER(_text)),
+    ("set_count", _size), ("schedule", _text), ("keep_texts", _i32))
+_TensorInfo = _struct(
+    "_TensorInfo", ("struct_size", _size), ("name", _text), ("dtype", _i32), ("is_output", _i32),
+    ("dims", ctypes.POINTER(_text)), ("rank", _size), ("align", _i64))
+_DimInfo = _struct("_DimInfo", ("struct_size", _size), ("name", _text), ("extent", _i64))
+_ParamInfo = _struct(
+    "_ParamInfo", ("struct_size", _size), ("name", _text), ("dtype", _i32), ("has_default", _i32))
+_KernelInfo = _struct(
+    "_KernelInfo", ("struct_size", _size), ("name", _text), ("form", _text), ("schedule", _text),
+    ("notes", _text), ("threads", _i32), ("shared_bytes", _i32), ("registers", _i32),
+    ("spill_store_bytes", _i32), ("spill_load_bytes", _i32), ("stack_bytes", _i32),
+    ("static_shared_bytes", _i32))
+_Timings = _struct("_Timings", ("struct_size", _size), ("total", _f64), ("nvrtc", _f64))
+_Tensor = _struct(
+    "_Tensor", ("name", _text), ("data", _pointer), ("dtype", _i32), ("rank", _i32),
+    ("shape", _extents), ("strides", _extents))
+_Param = _struct(
+    "_Param", ("name", _text), ("is_integer", _i32), ("integer", _i64), ("real", _f64))
+_Arguments = _struct(
+    "_Arguments", ("struct_size", _size), ("tensors", ctypes.POINTER(_Tensor)),
+    ("tensor_count", _size), ("params", ctypes.POINTER(_Param)), ("param_count", _size))
+
+# Functions by name: the type of the result and those of the arguments.
+_FUNCTIONS = {
+    "abi_version": (_i32,), "version": (_text,),
+    "error_kind": (_i32, _pointer), "error_message": (_text, _pointer),
+    "error_remedy": (_text, _pointer), "error_destroy": (None, _pointer),
+    "compile_text": (_pointer, _text, _text, _size, _pointer, _pointer),
+    "compile_file": (_pointer, _text, _pointer, _pointer),
+    "program_destroy": (None, _pointer),
+    "program_name": (_text, _pointer), "program_target": (_text, _pointer),
+    "program_text": (_pointer, _pointer, _i32, _size, _pointer),
+    "program_timings": (_pointer, _pointer, _pointer),
+    "program_shape": (_pointer, _pointer, _pointer, _size, _pointer),
+    "load": (_pointer, _pointer, _i32, _pointer), "loaded_device": (_i32, _pointer),
+    "loaded_destroy": (None, _pointer),
+    "bind": (_pointer, _pointer, _pointer, _pointer),
+    "plan_workspace_bytes": (_i64, _pointer),
+    "plan_launch": (_pointer, _pointer, _pointer, _pointer), "plan_destroy": (None, _pointer),
+}
+for _what in ("tensor", "dim", "param", "kernel"):
+    _FUNCTIONS[f"program_{_what}_count"] = (_size, _pointer)
+    _FUNCTIONS[f"program_{_what}"] = (_pointer, _pointer, _size, _pointer)
+
+
+def _candidates():
+    if chosen := os.environ.get("ATTNC_LIBRARY"):
+        return [pathlib.Path(chosen)]
+    here = pathlib.Path(__file__).resolve().parent
+    build = (here / "../../../build/lib").resolve()
+    return [folder / "libattnc.so" for folder in (here, here.parent / "lib", build)]
+
+
+@functools.lru_cache(maxsize=None)
+def _library():
+    candidates = _candidates()
+    path = next((p for p in candidates if p.exists()), None)
+    if path is None:
+        raise Unavailable("libattnc.so was not found: " + ", ".join(map(str, candidates)),
+                          "build it (./dev build attnc_shared) or name it in ATTNC_LIBRARY")
+    library = ctypes.CDLL(str(path))
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(library, "attnc_" + name)
+        function.restype, function.argtypes = result, arguments
+        setattr(library, name, function)
+    if library.abi_version() != ABI_VERSION:
+        raise Unavailable(f"{path} has version {library.abi_version()} of the C interface, "
+                          f"this file needs {ABI_VERSION}", "take both from one release")
+    return library
+
+
+def _check(error):
+    """Raises what a function of the library returned, if anything."""
+    if not error:
+        return
+    library = _library()
+    kind = _ERRORS.get(library.error_kind(error), InternalError)
+    message, remedy = (f(error).decode(errors="replace")
+                       for f in (library.error_message, library.error_remedy))
+    library.error_destroy(error)
+    raise kind(message, remedy)
+
+
+class _Handle:
+    """Something of the library, destroyed with this object."""
+
+    def __init__(self, destroy):
+        self.value = _pointer()
+        self._destroy = destroy
+
+    def __del__(self):
+        if self.value:
+            self._destroy(self.value)
+
+
+def version():
+    """The version of attnc."""
+    return _library().version().decode()
+
+
+# --- tensors -----------------------------------------------------------------------------------
+
+DTYPES = ("f16", "bf16", "f32", "f64", "i8", "i32", "i64", "u8")
+_TORCH = {"float16": 0, "bfloat16": 1, "float32": 2, "float64": 3, "int8": 4, "int32": 5,
+          "int64": 6, "uint8": 7, "bool": 7}
+_TYPESTR = {"f2": 0, "f4": 2, "f8": 3, "i1": 4, "i4": 5, "i8": 6, "u1": 7, "b1": 7}
+_NUMPY = ("float16", "uint16", "float32", "float64", "int8", "int32", "int64", "uint8")
+
+# Where a tensor is: `cuda` or not, and the number of its GPU if it says so.
+_View = collections.namedtuple("_View", "data dtype shape strides cuda device writable")
+
+
+def _view_of(name, tensor, wanted):
+    """A tensor of another library as what attnc needs to know; `wanted` is the program's dtype."""
+    if hasattr(tensor, "data_ptr") and hasattr(tensor, "stride"):
+        kind = str(tensor.dtype).rpartition(".")[2]
+        if kind not in _TORCH:
+            raise InvalidArgument(f"{name}: attnc has no element type {tensor.dtype}")
+        return _View(tensor.data_ptr(), _TORCH[kind], tuple(tensor.shape), tuple(tensor.stride()),
+                     tensor.device.type == "cuda", tensor.device.index, True)
+    for attribute in ("__cuda_array_interface__", "__array_interface__"):
+        interface = getattr(tensor, attribute, None)
+        if interface is not None:
+            return _view_of_interface(name, tensor, interface, wanted,
+                                      attribute == "__cuda_array_interface__")
+    raise InvalidArgument(
+        f"{name}: {type(tensor).__name__} is no tensor that attnc knows",
+        "pass a PyTorch tensor or an object with __cuda_array_interface__ (a GPU program) or "
+        "__array_interface__ (a program for the cpu)")
+
+
+def _view_of_interface(name, tensor, interface, wanted, cuda):
+    order, kind = interface["typestr"][0], interface["typestr"][1:]
+    size = int(kind[1:])
+    if kind == "u2" and wanted == DTYPES.index("bf16"):
+        dtype = wanted
+    elif kind in _TYPESTR and (order in "|<" or size == 1):
+        dtype = _TYPESTR[kind]
+    else:
+        raise InvalidArgument(f"{name}: attnc has no element type {interface['typestr']}")
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    if strides is not None:
+        if any(stride % size for stride in strides):
+            raise InvalidArgument(f"{name}: strides {strides} are no multiples of its elements")
+        strides = tuple(stride // size for stride in strides)
+    if interface.get("data") is None:
+        raise InvalidArgument(f"{name}: does not say where its data are")
+    data, read_only = interface["data"]
+    device = getattr(getattr(tensor, "device", None), "id", None) if cuda else None
+    return _View(data, dtype, shape, strides, cuda, device, not read_only)
+
+
+def _encode(views, params):
+    """The arguments of a call, with what they point to."""
+    tensors = (_Tensor * max(len(views), 1))()
+    kept = [tensors]
+    for slot, (name, view) in zip(tensors, views.items()):
+        slot.name, slot.data, slot.dtype = name.encode(), view.data, view.dtype
+        slot.rank = len(view.shape)
+        slot.shape = (_i64 * len(view.shape))(*view.shape)
+        if view.strides is not None:
+            slot.strides = (_i64 * len(view.strides))(*view.strides)
+    encoded = (_Param * max(len(params), 1))()
+    for slot, (name, value) in zip(encoded, params.items()):
+        slot.name = name.encode()
+        if isinstance(value, int):
+            slot.is_integer, slot.integer = 1, value
+        else:
+            slot.real = float(value)
+    arguments = _Arguments(tensors=tensors, tensor_count=len(views), params=encoded,
+                           param_count=len(params))
+    return arguments, kept + [encoded]
+
+
+def _stream_handle(stream, views):
+    """A CUstream: as given, or the one on which PyTorch works now."""
+    if stream is None:
+        torch = sys.modules.get("torch")
+        devices = [view.device for view in views if view.cuda and view.device is not None]
+        if torch is None or not devices or not torch.cuda.is_initialized():
+            return None
+        return torch.cuda.current_stream(devices[0]).cuda_stream
+    for attribute in ("cuda_stream", "ptr"):
+        if hasattr(stream, attribute):
+            return getattr(stream, attribute)
+    if hasattr(stream, "__cuda_stream__"):
+        return stream.__cuda_stream__()[1]
+    return stream
+
+
+# --- programs ----------------------------------------------------------------------------------
+
+Tensor = collections.namedtuple("Tensor", "name dtype dims align")
+Param = collections.namedtuple("Param", "name dtype has_default")
+Kernel = collections.namedtuple(
+    "Kernel", "name form schedule notes threads shared_bytes registers spill_store_bytes "
+    "spill_load_bytes stack_bytes static_shared_bytes")
+_TEXTS = ("attn", "red", "tile", "llvm", "manifest", "warnings", "cuda", "ptx", "cubin")
+
+
+class Plan:
+    """A program bound to tensors; they stay alive as long as it does."""
+
+    def __init__(self, handle, loaded, tensors, views, outputs):
+        self._handle, self._loaded, self._tensors = handle, loaded, tensors
+        self._views, self.outputs = tuple(views), outputs
+
+    @property
+    def workspace_bytes(self):
+        """Scratch memory that a launch needs."""
+        return _library().plan_workspace_bytes(self._handle.value)
+
+    def __call__(self, stream=None, workspace=None):
+        """Launches. `workspace` is the address of device memory that nothing else uses until the
+        work is done; without it, a launch takes its own in the order of the stream."""
+        _check(_library().plan_launch(self._handle.value, _stream_handle(stream, self._views),
+                                      workspace))
+        return self.outputs
+
+
+class Program:
+    """A compiled spec. `inputs`, `outputs`, `params`, `dims` and `kernels` say what is in it;
+    `seconds` (`nvrtc_seconds` of them in NVRTC) is how long compiling took."""
+
+    def __init__(self, handle):
+        self._handle, self._loaded, self._lock = handle, {}, threading.Lock()
+        library = _library()
+        self.name = library.program_name(handle.value).decode()
+        self.target = library.program_target(handle.value).decode()
+        tensors = [(bool(t.is_output),
+                    Tensor(t.name.decode(), DTYPES[t.dtype],
+                           tuple(t.dims[i].decode() for i in range(t.rank)), t.align))
+                   for t in self._all("tensor", _TensorInfo)]
+        self.inputs = tuple(t for is_output, t in tensors if not is_output)
+        self.outputs = tuple(t for is_output, t in tensors if is_output)
+        self.dims = {d.name.decode(): d.extent if d.extent >= 0 else None
+                     for d in self._all("dim", _DimInfo)}
+        self.params = tuple(Param(p.name.decode(), DTYPES[p.dtype], bool(p.has_default))
+                            for p in self._all("param", _ParamInfo))
+        self.kernels = tuple(
+            Kernel(*(v.decode() if isinstance(v, bytes) else v
+                     for v in (getattr(k, field) for field in Kernel._fields)))
+            for k in self._all("kernel", _KernelInfo))
+        timings = _Timings()
+        _check(library.program_timings(handle.value, ctypes.byref(timings)))
+        self.seconds, self.nvrtc_seconds = timings.total, timings.nvrtc
+
+    def _all(self, what, struct):
+        library = _library()
+        for index in range(getattr(library, f"program_{what}_count")(self._handle.value)):
+            info = struct()
+            _check(getattr(library, "program_" + what)(self._handle.value, index,
+                                                       ctypes.byref(info)))
+            yield info
+
+    def __repr__(self):
+        def signature(tensors):
+            return ", ".join(f"{t.name}: {t.dtype}[{', '.join(t.dims)}]" for t in tensors)
+        params = "".join(f", {p.name}: {p.dtype}" for p in self.params)
+        return (f"<attnc program {self.name} for {self.target}: ({signature(self.inputs)}{params})"
+                f" -> ({signature(self.outputs)})>")
+
+    def text(self, which, kernel=0):
+        """One of "attn", "red", "tile", "llvm", "manifest", "warnings", or, of one kernel, "cuda",
+        "ptx", "cubin" (bytes). The IR and "cuda" need keep_texts; None if there is none."""
+        if which not in _TEXTS:
+            raise InvalidArgument(f"there is no text '{which}'", "one of " + ", ".join(_TEXTS))
+        length = _size()
+        address = _library().program_text(self._handle.value, _TEXTS.index(which), kernel,
+                                          ctypes.byref(length))
+        if not address:
+            return None
+        content = ctypes.string_at(address, length.value)
+        return content if which == "cubin" else content.decode()
+
+    def load(self, device=None):
+        """Loads the kernels on GPU number `device` (that of the current context without it), which
+        the first call does otherwise."""
+        return self._load(-1 if device is None else device)
+
+    def _load(self, device):
+        with self._lock:
+            if device not in self._loaded:
+                handle = _Handle(_library().loaded_destroy)
+                _check(_library().load(self._handle.value, device, ctypes.byref(handle.value)))
+                self._loaded[device] = handle
+            return self._loaded[device]
+
+    def launch(self, inputs, outputs=None, params=None, stream=None):
+        """As a call, with names in dicts: for specs whose names a call cannot take."""
+        return self._returned(self._bind(inputs, outputs, params or {})(stream))
+
+    def bind(self, out=None, **arguments):
+        """Checks tensors and params and returns a Plan, which can be launched again and again."""
+        return self._bind(*self._split(arguments, out))
+
+    def __call__(self, out=None, stream=None, **arguments):
+        """Computes the outputs from inputs and params, by name. `out` maps names of outputs to
+        tensors to write; those that it lacks are allocated. Returns the output, or a dict of them
+        if there are several."""
+        return self._returned(self._bind(*self._split(arguments, out))(stream))
+
+    def _split(self, arguments, out):
+        names = {param.name for param in self.params}
+        params = {name: value for name, value in arguments.items() if name in names}
+        inputs = {name: value for name, value in arguments.items() if name not in names}
+        if out is not None and not isinstance(out, dict):
+            if len(self.outputs) != 1:
+                raise InvalidArgument(f"{self.name} has {len(self.outputs)} outputs",
+                                      "pass out={name: tensor}")
+            out = {self.outputs[0].name: out}
+        return inputs, out, params
+
+    def _returned(self, outputs):
+        return outputs[self.outputs[0].name] if len(self.outputs) == 1 else outputs
+
+    def _bind(self, inputs, outputs, params):
+        outputs = dict(outputs or {})
+        views = {}
+        for declared, given in ((self.inputs, inputs), (self.outputs, outputs)):
+            dtypes = {t.name: DTYPES.index(t.dtype) for t in declared}
+            for name, tensor in given.items():
+                if name not in dtypes:
+                    raise InvalidArgument(f"there is no {name} in {self!r}")
+                views[name] = _view_of(name, tensor, dtypes[name])
+        for missing in (t for t in self.outputs if t.name not in outputs):
+            outputs[missing.name] = self._allocate(missing, inputs, views, params)
+            views[missing.name] = _view_of(missing.name, outputs[missing.name],
+                                           DTYPES.index(missing.dtype))
+        loaded = self._load(self._place(views, outputs))
+        arguments, kept = _encode(views, params)
+        plan = _Handle(_library().plan_destroy)
+        _check(_library().bind(loaded.value, ctypes.byref(arguments), ctypes.byref(plan.value)))
+        del kept
+        ordered = {t.name: outputs[t.name] for t in self.outputs}
+        return Plan(plan, loaded, {**inputs, **outputs}, views.values(), ordered)
+
+    def _place(self, views, outputs):
+        """The GPU of all tensors, or -1 for the current one. The library does not ask where
+        pointers point for the cpu, so that is checked here."""
+        on_gpu = self.target != "cpu"
+        for name, view in views.items():
+            if view.cuda != on_gpu:
+                raise InvalidArgument(
+                    f"{name} is {'on a GPU' if view.cuda else 'in host memory'}, but the program "
+                    f"is for {self.target}",
+                    "move it to the GPU" if on_gpu else "move it to the cpu, or compile for a GPU")
+            if name in outputs and not view.writable:
+                raise InvalidArgument(f"output {name} is read-only")
+        devices = {view.device for view in views.values() if view.device is not None}
+        if len(devices) > 1:
+            raise InvalidArgument(f"tensors are on several GPUs: {sorted(devices)}")
+        return devices.pop() if on_gpu and devices else -1
+
+    def _allocate(self, output, inputs, views, params):
+        arguments, kept = _encode(views, params)
+        shape = (_i64 * max(len(output.dims), 1))()
+        index = len(self.inputs) + self.outputs.index(output)
+        _check(_library().program_shape(self._handle.value, ctypes.byref(arguments), index, shape))
+        del kept
+        shape = tuple(shape[:len(output.dims)])
+        dtype = DTYPES.index(output.dtype)
+        like = inputs[self.inputs[0].name] if self.inputs else None
+        if "torch" in sys.modules and hasattr(like, "data_ptr"):
+            torch = sys.modules["torch"]
+            name = next(name for name, code in _TORCH.items() if code == dtype)
+            return torch.empty(shape, dtype=getattr(torch, name), device=like.device)
+        if "numpy" in sys.modules and isinstance(like, sys.modules["numpy"].ndarray):
+            return sys.modules["numpy"].empty(shape, dtype=_NUMPY[dtype])
+        raise InvalidArgument(f"attnc does not allocate a {type(like).__name__}",
+                              f"pass out={{'{output.name}': ...}} with shape {shape}")
+
+
+def compile(spec, target, set=None, schedule=None, keep_texts=False):
+    """Compiles a spec: a path, the text of a spec, or a dict as json.load gives it.
+
+    `target` is "sm_90a", "sm_80", ... or "cpu"; `set` overrides static extents, named types and
+    integer lets, as in {"d": 128, "T": "bf16"}; `schedule` is a dict, JSON text or the path of a
+    schedule file. Raises SpecError, InvalidArgument, or Unavailable without NVRTC.
+    """
+    library = _library()
+    values = [f"{name}={value}".encode() for name, value in (set or {}).items()]
+    options = _CompileOptions(target=target.encode(), set=(_text * max(len(values), 1))(*values),
+                              set_count=len(values), schedule=_schedule_text(schedule),
+                              keep_texts=int(keep_texts))
+    handle = _Handle(library.program_destroy)
+    tail = (ctypes.byref(options), ctypes.byref(handle.value))
+    if isinstance(spec, dict):
+        spec = json.dumps(spec)
+    if isinstance(spec, str) and spec.lstrip().startswith(("{", "/*", "//")):
+        text = spec.encode()
+        _check(library.compile_text(b"<text>", text, len(text), *tail))
+    else:
+        _check(library.compile_file(os.fsencode(spec), *tail))
+    return Program(handle)
+
+
+def _schedule_text(schedule):
+    if schedule is None:
+        return None
+    if isinstance(schedule, dict):
+        return json.dumps(schedule).encode()
+    if isinstance(schedule, str) and schedule.lstrip().startswith("{"):
+        return schedule.encode()
+    return pathlib.Path(schedule).read_bytes()

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""The Python module, with the standard library; with NumPy and PyTorch where they are.
+
+usage: attnc_test.py SPEC_DIRECTORY [unittest's arguments]
+"""
+import array
+import importlib.util
+import itertools
+import math
+import pathlib
+import random
+import subprocess
+import sys
+import unittest
+
+import attnc
+
+SPECS = pathlib.Path(sys.argv.pop(1))
+SINGLE = 2.0 ** -24  # the unit of rounding of f32
+LLVM = pathlib.Path("/usr/lib/llvm-22/lib/libLLVM.so")
+F32 = {"T": "f32", "d": 8, "e": 8}
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+class Array:
+    """A C-contiguous array of f32 in host memory, which is all that attnc asks for."""
+
+    def __init__(self, shape, values=None, read_only=False):
+        self.shape = shape
+        self.values = array.array("f", values or [math.nan] * math.prod(shape))
+        self.read_only = read_only
+
+    @property
+    def __array_interface__(self):
+        return {"typestr": "<f4", "shape": self.shape, "version": 3,
+                "data": (self.values.buffer_info()[0], self.read_only)}
+
+    def __getitem__(self, index):
+        flat = 0
+        for at, extent in zip(index, self.shape):
+            flat = flat * extent + at
+        return self.values[flat]
+
+
+def random_array(shape, seed):
+    draw = random.Random(seed)
+    return Array(shape, [draw.uniform(-1, 1) for _ in range(math.prod(shape))])
+
+
+def causal(q, k, v, scale):
+    """Each output in float64 with a bound on what f32 may make of it."""
+    b, h, rows, width = q.shape
+    for bb, hh, i in itertools.product(range(b), range(h), range(rows)):
+        s = [scale * sum(q[bb, hh, i, d] * k[bb, hh, j, d] for d in range(width))
+             for j in range(i + 1)]
+        sizes = [scale * sum(abs(q[bb, hh, i, d] * k[bb, hh, j, d]) for d in range(width))
+                 for j in range(i + 1)]
+        # A score is a sum of `width` products, scaled and shifted; exp makes its error relative;
+        # two sums over the row and a division follow. Twice that, for terms of higher order.
+        relative = 2 * SINGLE * ((width + 8) * max(sizes) + 2 * (i + 1) + 8)
+        weights = [math.exp(x - max(s)) for x in s]
+        for e in range(v.shape[3]):
+            value = sum(w * v[bb, hh, j, e] for j, w in enumerate(weights)) / sum(weights)
+            size = sum(w * abs(v[bb, hh, j, e]) for j, w in enumerate(weights)) / sum(weights)
+            yield (bb, hh, i, e), value, 2 * relative * size
+
+
+class OnCpu(unittest.TestCase):
+    def setUp(self):
+        self.program = attnc.compile(SPECS / "causal.json", target="cpu", set=F32)
+        self.q, self.k, self.v = (random_array((1, 2, 5, 8), seed) for seed in range(3))
+        self.o = Array((1, 2, 5, 8))
+
+    def expect_causal(self, scale):
+        for index, value, bound in causal(self.q, self.k, self.v, scale):
+            self.assertLessEqual(abs(self.o[index] - value), bound, index)
+
+    def test_computes_what_the_spec_says(self):
+        result = self.program(q=self.q, k=self.k, v=self.v, out={"o": self.o})
+        self.assertIs(result, self.o)
+        self.expect_causal(1 / math.sqrt(8))
+
+    def test_params_are_passed_by_name(self):
+        self.program(q=self.q, k=self.k, v=self.v, out=self.o, scale=3)
+        self.expect_causal(3)
+
+    def test_a_plan_is_launched_often(self):
+        plan = self.program.bind(q=self.q, k=self.k, v=self.v, out=self.o)
+        for _ in range(2):
+            self.o.values[:] = array.array("f", [math.nan] * len(self.o.values))
+            plan()
+            self.expect_causal(1 / math.sqrt(8))
+        self.assertEqual(plan.workspace_bytes, 0)
+
+    def test_a_spec_may_be_text_or_a_dict(self):
+        import json
+        text = (SPECS / "causal.json").read_text(encoding="utf-8")
+        for spec in (text, json.loads(text), str(SPECS / "causal.json")):
+            program = attnc.compile(spec, target="cpu", set=F32)
+            self.assertEqual([t.name for t in program.inputs], ["q", "k", "v"])
+
+    def test_a_program_says_what_is_in_it(self):
+        program = self.program
+        self.assertEqual((program.name, program.target), ("causal", "cpu"))
+        self.assertEqual(program.inputs[0][:3], ("q", "f32", ("b", "h", "i", "d")))
+        self.assertEqual([t.name for t in program.outputs], ["o"])
+        self.assertEqual(program.dims["d"], 8)
+        self.assertIsNone(program.dims["i"])
+        self.assertEqual(program.params, (("scale", "f32", True),))
+        self.assertGreater(program.seconds, 0)
+        self.assertIn("q: f32[b, h, i, d]", repr(program))
+        self.assertIn('"attnc_manifest"', program.text("manifest"))
+        self.assertIsNone(program.text("red"))
+
+    def test_what_does_not_fit_raises_with_a_reason(self):
+        arrays = {"q": self.q, "k": self.k, "v": self.v}
+        for changed, out, reason in (
+                ({"q": 1}, self.o, "q: int is no tensor"),
+                ({"w": self.q}, self.o, "there is no w in <attnc program causal"),
+                ({"q": random_array((1, 2, 5, 9), 1)}, self.o, "dim d is 9 but the program has 8"),
+                ({"scale": -1.0}, self.o, "param scale is -1"),
+                ({}, Array((1, 2, 5, 8), read_only=True), "output o is read-only"),
+                ({}, {"p": self.o}, "there is no p in"),
+                ({}, None, "attnc does not allocate a Array"),
+                ({}, self.q, "output o overlaps input q")):
+            with self.subTest(reason), self.assertRaises(attnc.InvalidArgument) as raised:
+                self.program(out=out, **{**arrays, **changed})
+            self.assertIn(reason, str(raised.exception))
+
+    @unittest.skipUnless(has("numpy"), "NumPy is not there")
+    def test_numpy_arrays_are_taken_and_made(self):
+        import numpy
+        q, k, v = (numpy.frombuffer(x.values, "f4").reshape(x.shape)
+                   for x in (self.q, self.k, self.v))
+        o = self.program(q=q, k=k, v=v)
+        self.o.values[:] = array.array("f", o.ravel().tolist())
+        self.expect_causal(1 / math.sqrt(8))
+
+
+class Errors(unittest.TestCase):
+    def test_specs_with_errors_raise_with_their_places(self):
+        with self.assertRaises(attnc.SpecError) as raised:
+            attnc.compile('{\n  "attnc": 1,\n  "nam": "x" }', target="cpu")
+        self.assertRegex(raised.exception.message, r"<text>:3:3: error: ")
+
+    def test_errors_carry_a_remedy(self):
+        with self.assertRaises(attnc.InvalidArgument) as raised:
+            attnc.compile(SPECS / "causal.json", target="sm_91")
+        self.assertIn("did you mean", raised.exception.remedy)
+        self.assertIsInstance(raised.exception, ValueError)
+
+    def test_missing_files_and_schedules_raise(self):
+        with self.assertRaises(attnc.Unavailable):
+            attnc.compile("/nowhere.json", target="cpu")
+        with self.assertRaises(attnc.InvalidArgument):
+            attnc.compile(SPECS / "full.json", target="cpu", schedule="{")
+
+
+class ForGpu(unittest.TestCase):
+    def setUp(self):
+        try:
+            self.program = attnc.compile(SPECS / "causal.json", target="sm_90a", keep_texts=True)
+        except attnc.Unavailable as error:
+            self.skipTest(error.message)
+
+    def test_code_is_made_without_a_gpu(self):
+        kernel = self.program.kernels[0]
+        self.assertEqual(self.program.text("cubin")[:4], b"\177ELF")
+        self.assertIn(kernel.name, self.program.text("cuda"))
+        self.assertIn(".target sm_90a", self.program.text("ptx"))
+        self.assertGreater(kernel.registers, 0)
+        self.assertEqual(kernel.spill_store_bytes + kernel.spill_load_bytes, 0)
+        self.assertGreater(self.program.nvrtc_seconds, 0)
+
+    def test_a_schedule_changes_the_code(self):
+        other = attnc.compile(SPECS / "causal.json", target="sm_80", schedule={"stream_tile": 32})
+        self.assertIn("stream_tile = 32", other.kernels[0].schedule)
+        with self.assertRaises(attnc.InvalidArgument):
+            attnc.compile(SPECS / "causal.json", target="sm_80", schedule={"no_such_key": 1})
+
+    def test_host_memory_is_refused(self):
+        with self.assertRaises(attnc.InvalidArgument) as raised:
+            self.program(**{name: random_array((1, 1, 4, 64), 1) for name in "qkv"},
+                         out=Array((1, 1, 4, 64)))
+        self.assertIn("q is in host memory", str(raised.exception))
+
+    def test_loading_without_a_gpu_says_so(self):
+        try:
+            self.program.load()
+        except attnc.Unavailable as error:
+            self.assertTrue(error.remedy)
+        else:
+            self.skipTest("there is a GPU")
+
+    @unittest.skipUnless(has("torch"), "PyTorch is not there")
+    def test_torch_tensors_are_taken_and_made(self):
+        import torch
+        if not torch.cuda.is_available():
+            self.skipTest("PyTorch has no GPU")
+        program = attnc.compile(SPECS / "causal.json", target="sm_80", set={"T": "f16"})
+        q, k, v = (torch.randn(2, 3, 129, 64, device="cuda", dtype=torch.float16)
+                   for _ in range(3))
+        with torch.cuda.stream(torch.cuda.Stream()):
+            o = program(q=q, k=k, v=v)
+            torch.cuda.current_stream().synchronize()
+        reference = torch.nn.functional.scaled_dot_product_attention(
+            q.double(), k.double(), v.double(), is_causal=True)
+        # One rounding of the result, one of each weight; twice that.
+        bound = 4 * 2.0 ** -11 * v.double().abs().max().item()
+        self.assertLess((o.double() - reference).abs().max().item(), bound)
+
+
+class Process(unittest.TestCase):
+    """What happens at the edges of a process, each in one of its own."""
+
+    def run_python(self, code):
+        run = subprocess.run([sys.executable, "-c", code, str(SPECS / "causal.json")],
+                             capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+
+    def test_ends_well_with_programs_alive(self):
+        self.run_python("import attnc, sys\n"
+                        "kept = attnc.compile(sys.argv[1], target='cpu')\n"
+                        "kept.cycle = kept\n"
+                        "kept.load()\n")
+
+    def test_the_library_can_be_unloaded(self):
+        # LLVM keeps things by thread, and they keep the library until the thread ends.
+        self.run_python("import attnc, os, sys, threading, time, _ctypes\n"
+                        "work = lambda: attnc.compile(sys.argv[1], target='cpu').load() and None\n"
+                        "thread = threading.Thread(target=work)\n"
+                        "thread.start()\n"
+                        "thread.join()\n"
+                        "while len(os.listdir('/proc/self/task')) > 1: time.sleep(0.001)\n"
+                        "_ctypes.dlclose(attnc._library()._handle)\n"
+                        "assert 'libattnc' not in open('/proc/self/maps').read()\n")
+
+    @unittest.skipUnless(LLVM.exists(), "there is no libLLVM.so")
+    def test_lives_beside_another_llvm(self):
+        # Its symbols are for all to see, as those of a careless library would be.
+        self.run_python("import ctypes, sys\n"
+                        f"ctypes.CDLL({str(LLVM)!r}, mode=ctypes.RTLD_GLOBAL)\n"
+                        "import attnc\n"
+                        "attnc.compile(sys.argv[1], target='cpu').load()\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,159 @@
+#include "tests/unit/api/handles.h"
+
+#include <cstring>
+
+using namespace attnc::test;
+
+namespace {
+
+/// Whether compiling for a GPU fails for want of NVRTC.
+std::string whyNoGpuCode() {
+  attnc_program *program = nullptr;
+  attnc_compile_options options = optionsFor("sm_80");
+  Own<attnc_error> error(
+      attnc_compile_text("spec", scaleSpec, std::strlen(scaleSpec), &options, &program));
+  attnc_program_destroy(program);
+  return error && attnc_error_kind(error.get()) == ATTNC_ERROR_ENVIRONMENT
+             ? attnc_error_message(error.get())
+             : "";
+}
+
+TEST(Version, IsThatOfTheHeader) {
+  EXPECT_EQ(attnc_abi_version(), ATTNC_ABI_VERSION);
+  EXPECT_STREQ(attnc_version(), ATTNC_VERSION);
+}
+
+TEST(Compile, TellsWhatAProgramTakesAndGives) {
+  Own<attnc_program> program = compile(scaleSpec, optionsFor("cpu"));
+  EXPECT_STREQ(attnc_program_name(program.get()), "scaled");
+  EXPECT_STREQ(attnc_program_target(program.get()), "cpu");
+  ASSERT_EQ(attnc_program_tensor_count(program.get()), 3U);
+  attnc_tensor_info tensor = {};
+  tensor.struct_size = sizeof tensor;
+  ASSERT_EQ(said(attnc_program_tensor(program.get(), 0, &tensor)), "");
+  EXPECT_STREQ(tensor.name, "x");
+  EXPECT_EQ(tensor.dtype, ATTNC_F32);
+  EXPECT_FALSE(tensor.is_output);
+  ASSERT_EQ(tensor.rank, 2U);
+  EXPECT_STREQ(tensor.dims[0], "n");
+  EXPECT_STREQ(tensor.dims[1], "d");
+  ASSERT_EQ(said(attnc_program_tensor(program.get(), 2, &tensor)), "");
+  EXPECT_STREQ(tensor.name, "z");
+  EXPECT_TRUE(tensor.is_output);
+  EXPECT_EQ(said(attnc_program_tensor(program.get(), 3, &tensor)),
+            "1: tensor 3 is asked for, but there are 3");
+
+  attnc_dim_info dim = {};
+  dim.struct_size = sizeof dim;
+  for (size_t i = 0; i < attnc_program_dim_count(program.get()); ++i) {
+    ASSERT_EQ(said(attnc_program_dim(program.get(), i, &dim)), "");
+    EXPECT_EQ(dim.extent, std::string(dim.name) == "d" ? 4 : -1) << dim.name;
+  }
+  attnc_param_info param = {};
+  param.struct_size = sizeof param;
+  ASSERT_EQ(attnc_program_param_count(program.get()), 1U);
+  ASSERT_EQ(said(attnc_program_param(program.get(), 0, &param)), "");
+  EXPECT_STREQ(param.name, "by");
+  EXPECT_EQ(param.dtype, ATTNC_F32);
+  EXPECT_TRUE(param.has_default);
+}
+
+TEST(Compile, OlderCallersGetTheFieldsThatTheyKnow) {
+  Own<attnc_program> program = compile(scaleSpec, optionsFor("cpu"));
+  attnc_timings timings = {offsetof(attnc_timings, nvrtc), 0, -1};
+  ASSERT_EQ(said(attnc_program_timings(program.get(), &timings)), "");
+  EXPECT_GT(timings.total, 0);
+  EXPECT_EQ(timings.nvrtc, -1);
+  timings.struct_size = 0;
+  EXPECT_EQ(said(attnc_program_timings(program.get(), &timings)),
+            "1: attnc_timings is missing or has no struct_size");
+}
+
+TEST(Compile, KeepsTextsIfAsked) {
+  attnc_compile_options options = optionsFor("cpu");
+  size_t length = 1;
+  Own<attnc_program> without = compile(scaleSpec, options);
+  EXPECT_EQ(attnc_program_text(without.get(), ATTNC_TEXT_RED, 0, &length), nullptr);
+  EXPECT_EQ(length, 0U);
+  EXPECT_NE(attnc_program_text(without.get(), ATTNC_TEXT_MANIFEST, 0, &length), nullptr);
+  options.keep_texts = 1;
+  Own<attnc_program> with = compile(scaleSpec, options);
+  for (int32_t which : {ATTNC_TEXT_ATTN, ATTNC_TEXT_RED, ATTNC_TEXT_LLVM}) {
+    const char *text = attnc_program_text(with.get(), which, 0, &length);
+    ASSERT_NE(text, nullptr) << which;
+    EXPECT_EQ(std::strlen(text), length);
+  }
+  EXPECT_EQ(attnc_program_text(with.get(), ATTNC_TEXT_CUDA, 0, nullptr), nullptr);
+  EXPECT_EQ(attnc_program_text(with.get(), 99, 0, nullptr), nullptr);
+}
+
+TEST(Compile, MakesGpuCodeWithoutAGpu) {
+  if (std::string why = whyNoGpuCode(); !why.empty())
+    GTEST_SKIP() << why;
+  attnc_compile_options options = optionsFor("sm_90a");
+  options.keep_texts = 1;
+  Own<attnc_program> program = compile(scaleSpec, options);
+  size_t length = 0;
+  attnc_kernel_info kernel = {};
+  kernel.struct_size = sizeof kernel;
+  ASSERT_GT(attnc_program_kernel_count(program.get()), 0U);
+  for (size_t i = 0; i < attnc_program_kernel_count(program.get()); ++i) {
+    const char *cubin = attnc_program_text(program.get(), ATTNC_TEXT_CUBIN, i, &length);
+    ASSERT_NE(cubin, nullptr);
+    EXPECT_EQ(std::string(cubin, 4), "\177ELF");
+    ASSERT_EQ(said(attnc_program_kernel(program.get(), i, &kernel)), "");
+    const char *source = attnc_program_text(program.get(), ATTNC_TEXT_CUDA, i, nullptr);
+    ASSERT_NE(source, nullptr);
+    EXPECT_NE(std::string(source).find(kernel.name), std::string::npos);
+    EXPECT_GT(kernel.registers, 0);
+    EXPECT_GT(kernel.threads, 0);
+    EXPECT_EQ(kernel.spill_store_bytes, 0);
+  }
+  attnc_timings timings = {sizeof timings, 0, 0};
+  ASSERT_EQ(said(attnc_program_timings(program.get(), &timings)), "");
+  EXPECT_GT(timings.nvrtc, 0);
+  EXPECT_GT(timings.total, timings.nvrtc);
+}
+
+struct Refusal {
+  const char *name, *spec, *target, *set, *schedule, *says;
+};
+
+class Refused : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, SaysWhy) {
+  const Refusal &refusal = GetParam();
+  attnc_compile_options options = optionsFor(refusal.target);
+  options.set = &refusal.set;
+  options.set_count = refusal.set ? 1 : 0;
+  options.schedule = refusal.schedule;
+  auto *program = reinterpret_cast<attnc_program *>(&options);
+  std::string text =
+      said(attnc_compile_text("spec", refusal.spec, std::strlen(refusal.spec), &options, &program));
+  EXPECT_EQ(text.substr(0, std::strlen(refusal.says)), refusal.says);
+  EXPECT_EQ(program, nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Compile, Refused,
+    testing::Values(
+        Refusal{"Spec", "{}", "cpu", nullptr, nullptr, "2: spec:1:1: error:"},
+        Refusal{"Target", scaleSpec, "sm_91", nullptr, nullptr, "1: there is no target 'sm_91'"},
+        Refusal{"NoTarget", scaleSpec, nullptr, nullptr, nullptr, "1: no target is named"},
+        Refusal{"Set", scaleSpec, "cpu", "d", nullptr, "1: set: 'd' is not of the form name=value"},
+        Refusal{"SetName", scaleSpec, "cpu", "dd=3", nullptr, "2: "},
+        Refusal{"ScheduleText", scaleSpec, "cpu", nullptr, "{", "1: the schedule is not JSON"},
+        Refusal{"ScheduleKind", scaleSpec, "cpu", nullptr, "[]",
+                "1: the schedule is not a JSON object"}),
+    [](const testing::TestParamInfo<Refusal> &info) { return std::string(info.param.name); });
+
+TEST(Compile, FilesThatCannotBeReadAreTheEnvironmentsFault) {
+  attnc_compile_options options = optionsFor("cpu");
+  attnc_program *program = nullptr;
+  EXPECT_EQ(said(attnc_compile_file("/nowhere.json", &options, &program)),
+            "3: /nowhere.json cannot be read: No such file or directory");
+  EXPECT_EQ(said(attnc_compile_file("/", &options, &program)),
+            "3: / cannot be read: Is a directory");
+}
+
+} // namespace

@@ -1,0 +1,80 @@
+#include "runtime/cuda/driver.h"
+#include "tests/unit/api/handles.h"
+
+using namespace attnc;
+using namespace attnc::test;
+
+namespace {
+
+TEST(Device, WithoutAGpuLoadingSaysSo) {
+  if (Result<int> count = cudaDeviceCount(); count && *count > 0)
+    GTEST_SKIP() << "there is a GPU";
+  attnc_compile_options options = optionsFor("sm_80");
+  attnc_program *made = nullptr;
+  std::string text = scaleSpec;
+  Own<attnc_error> noNvrtc(attnc_compile_text("spec", text.data(), text.size(), &options, &made));
+  if (noNvrtc)
+    GTEST_SKIP() << attnc_error_message(noNvrtc.get());
+  Own<attnc_program> program(made);
+  auto *loaded = reinterpret_cast<attnc_loaded *>(&options);
+  Own<attnc_error> error(attnc_load(program.get(), ATTNC_CURRENT_DEVICE, &loaded));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(attnc_error_kind(error.get()), ATTNC_ERROR_ENVIRONMENT);
+  EXPECT_STRNE(attnc_error_remedy(error.get()), "");
+  EXPECT_EQ(loaded, nullptr);
+}
+
+/// scaleSpec on GPU 0.
+class GpuApi : public testing::Test {
+protected:
+  void SetUp() override {
+    auto opened = CudaDevice::open(0);
+    if (!opened)
+      GTEST_SKIP() << opened.error().text();
+    device = *std::move(opened);
+    program = compile(scaleSpec, optionsFor("sm_80"));
+    loaded = load(program.get());
+    for (std::size_t i = 0; i < tensors.list.size(); ++i) {
+      std::vector<float> &host = *hosts[i];
+      buffers.push_back(*device->allocate(host.size() * sizeof(float)));
+      ASSERT_TRUE(buffers.back().upload(host.data(), host.size() * sizeof(float)));
+      tensors.list[i].data = buffers.back().data();
+    }
+  }
+
+  void download() {
+    ASSERT_TRUE(device->synchronize());
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      ASSERT_TRUE(buffers[i].download(hosts[i]->data(), hosts[i]->size() * sizeof(float)));
+  }
+
+  std::unique_ptr<CudaDevice> device;
+  Own<attnc_program> program;
+  Own<attnc_loaded> loaded;
+  ScaleTensors tensors{1000};
+  std::vector<float> *hosts[3] = {&tensors.x, &tensors.y, &tensors.z};
+  std::vector<DeviceBuffer> buffers;
+};
+
+TEST_F(GpuApi, LaunchesOnTheCallersStream) {
+  EXPECT_EQ(attnc_loaded_device(loaded.get()), 0);
+  CudaStream stream = *device->createStream();
+  attnc_arguments arguments = tensors.arguments();
+  attnc_plan *made = nullptr;
+  ASSERT_EQ(said(attnc_bind(loaded.get(), &arguments, &made)), "");
+  Own<attnc_plan> plan(made);
+  for (int run = 0; run < 3; ++run)
+    ASSERT_EQ(said(attnc_plan_launch(plan.get(), stream.handle(), nullptr)), "");
+  download();
+  for (std::size_t i = 0; i < tensors.x.size(); ++i)
+    ASSERT_EQ(tensors.y[i], 2 * tensors.x[i]) << i;
+}
+
+TEST_F(GpuApi, HostMemoryIsRefused) {
+  tensors.list[0].data = tensors.x.data();
+  attnc_arguments arguments = tensors.arguments();
+  EXPECT_NE(said(attnc_launch(loaded.get(), &arguments, nullptr)).find("is host memory"),
+            std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,20 @@
+// The tuning databases that a command asks.
+#ifndef ATTNC_TOOLS_ATTNC_TUNED_SCHEDULES_H
+#define ATTNC_TOOLS_ATTNC_TUNED_SCHEDULES_H
+
+#include "compiler/schedule/tuning_database.h"
+#include "tools/attnc/target.h"
+
+namespace attnc::cli {
+
+/// The user's file for the GPU of the target, then attnc's own for it. Without a GPU: attnc's own
+/// for any device, whose entries name their target. A damaged file is reported on stderr and left
+/// out.
+schedule::TuningDatabase tunedSchedules(const Target &target);
+
+/// The user's file for a device; empty if there is no folder for it.
+std::string userTuningFile(const DeviceProperties &device);
+
+} // namespace attnc::cli
+
+#endif
