@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures attention forward on the GPU of this machine: attnc, and beside it, in one process and in
-turns, cuDNN and Flash through PyTorch's scaled_dot_product_attention, and FlexAttention.
+"""Measures attention forward on the GPU of this machine: attnc and beside it, in one process and
+in turns, cuDNN and Flash through PyTorch's scaled_dot_product_attention, and FlexAttention.
 
 Per cell: every candidate is compiled, run, and compared with float64 at all elements; attnc is run
 again for bitwise equality; then, in rounds and in another order in each, a batch of launches of
@@ -42,8 +42,10 @@ import trial_kernels  # noqa: E402
 TARGET = "sm_90a"
 BATCH_MS, BATCH_LAUNCHES = 5.0, (4, 20)
 WAIT_CYCLES = 2_000_000
+LACKING = 4  # the exit code where the machine lacks something, as that of attnc itself
 REPEATS = 3  # runs that have to give the same bits
 COLD_SPECS = ("full", "causal", "softcap")
+COLD_SIZE = (128, 4096, "bf16")
 COLD_REPEATS = 3
 ERROR_SLACK = 1.05  # how much larger than cuDNN's the error of attnc may be
 
@@ -292,6 +294,9 @@ def dry_run(chosen, options):
         for label, path in [("attnc", None), *schedules_for(options.schedules, c.name)]:
             try:
                 program = compile_cell(c, options.target, path)
+            except attnc.Unavailable as error:
+                print(error)
+                sys.exit(LACKING)
             except attnc.Error as error:
                 print(f"{c.name:22} {label}: {error.message.splitlines()[0]}")
                 failures += label == "attnc"
@@ -314,9 +319,11 @@ def parse():
     parser.add_argument("--schedules", type=pathlib.Path, help="folder of schedules to try")
     parser.add_argument("--trials", type=pathlib.Path, help="folder of hand-written kernels")
     parser.add_argument("--no-peers", action="store_true", help="attnc and trials only")
-    parser.add_argument("--limit", type=float, default=480, help="start no cell after that; seconds")
+    parser.add_argument("--limit", type=float, default=480, metavar="SECONDS",
+                        help="start no cell after that")
     parser.add_argument("--target", default=TARGET)
-    parser.add_argument("--dry-run", action="store_true", help="compile every cell, measure nothing")
+    parser.add_argument("--dry-run", action="store_true",
+                        help="compile every cell, measure nothing")
     options = parser.parse_args()
     if options.quick:
         options.rounds = 3
@@ -342,7 +349,7 @@ def main():
         options.output.write_text(json.dumps(report, indent=1) + "\n")
     if not options.quick:
         report["cold"] = [cold(c, options.target) for c in chosen
-                          if c.spec.stem in COLD_SPECS and (c.d, c.n, c.dtype) == (128, 4096, "bf16")]
+                          if c.spec.stem in COLD_SPECS and (c.d, c.n, c.dtype) == COLD_SIZE]
     report["host_us"] = attention_machine.host_times(torch, options.target)
     with torch.no_grad(), attention_peers.quiet():
         for c in chosen:

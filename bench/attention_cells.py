@@ -1,8 +1,8 @@
 """The cells of the attention benchmark: what is computed, by which spec, at which size.
 
 A cell's mathematics is written three times, so that a mistake in one of them shows as an error:
-in its spec, for attnc; as `score` and `mask` here, for FlexAttention and for the reference; and, for
-masks, as a count of visible pairs, for the throughput.
+in its spec, for attnc; as `score` and `mask` here, for FlexAttention and for the reference; and,
+for masks, as a count of visible pairs, for the throughput.
 """
 import collections
 import pathlib

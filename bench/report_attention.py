@@ -17,10 +17,10 @@ quartiles. *Peers* are PyTorch's `scaled_dot_product_attention` on cuDNN and on 
 compute the cell. *By hand* is the best of the kernels that were written for comparison, where there
 is one.
 """
-ERRORS = """Errors in the same run, at every element of the output, against attention in float64 on the
-same inputs: root mean square relative to that of the output. *Bits* says whether attnc gave the same
-bits in every run. A cell is wrong if they differ, if an element was not written, or if attnc errs by
-over 5 % more than cuDNN (than the best peer, where cuDNN does not compute the cell).
+ERRORS = """Errors in the same run, at every element of the output, against attention in float64 on
+the same inputs: root mean square relative to that of the output. *Bits* says whether attnc gave the
+same bits in every run. A cell is wrong if they differ, if an element was not written, or if attnc
+errs by over 5 % more than cuDNN (than the best peer, where cuDNN does not compute the cell).
 """
 
 
@@ -47,7 +47,8 @@ def title(cell):
 def speed(record):
     if not record:
         return "-"
-    return f"{figure(record['tflops'])} ({figure(record['tflops_low'])}-{figure(record['tflops_high'])})"
+    low, high = figure(record["tflops_low"]), figure(record["tflops_high"])
+    return f"{figure(record['tflops'])} ({low}-{high})"
 
 
 def speed_rows(report):
@@ -95,8 +96,8 @@ def summary(report):
             least = TRIAL_SHARE if who == "trial" else 1
             reached = sum(share >= least for share in shares)
             lines.append(f"- {'at least 0.97 of' if who == 'trial' else 'faster than'} {name} in "
-                         f"{reached} of {len(shares)} cells ({min(shares):.2f} to {max(shares):.2f} "
-                         "times as fast, round by round)")
+                         f"{reached} of {len(shares)} cells ({min(shares):.2f} to "
+                         f"{max(shares):.2f} times as fast, round by round)")
     return "attnc is\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
@@ -122,15 +123,16 @@ def error_rows(report):
 def times(report):
     lines = []
     for cold in report.get("cold", []):
-        low, high = min(cold["seconds"]), max(cold["seconds"])
+        low, high = figure(min(cold["seconds"])), figure(max(cold["seconds"]))
         lines.append(
-            f"- {cold['spec']}, {cold['dtype']}, D{cold['d']}, from the text of the spec to a loaded "
-            f"kernel in a new process without caches: {figure(cold['median'])} s ({figure(low)} to "
-            f"{figure(high)}; aim: {figure(COLD_AIM_S)} s), {figure(cold['nvrtc'])} s of it in NVRTC")
+            f"- {cold['spec']}, {cold['dtype']}, D{cold['d']}, from the text of the spec to a "
+            f"loaded kernel in a new process without caches: {figure(cold['median'])} s ({low} to "
+            f"{high}; aim: {figure(COLD_AIM_S)} s), {figure(cold['nvrtc'])} s of it in NVRTC")
     if host := report.get("host_us"):
-        lines.append(f"- Host time of a call from Python: {figure(host['plan'])} us for a plan that "
-                     f"is launched again, {figure(host['program'])} us with all checks, "
-                     f"{figure(host['sdpa'])} us for PyTorch's SDPA")
+        lines.append(
+            f"- Host time of a call from Python: {figure(host['plan'])} us for a plan that is "
+            f"launched again, {figure(host['program'])} us with all checks, "
+            f"{figure(host['sdpa'])} us for PyTorch's SDPA")
     return "\n".join(lines) + "\n"
 
 

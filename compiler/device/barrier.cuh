@@ -70,9 +70,7 @@ ATTNC_DEVICE bool meetAny(int id, int threads, bool x) {
 }
 
 /// Shared memory written by this thread before is seen by copies and matrix products after.
-ATTNC_DEVICE void publishToAsync() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
+ATTNC_DEVICE void publishToAsync() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 /// The number of this warpgroup, four warps, in its block. The compiler sees that it is the same in
 /// the whole warp, so a decision on it is no divergent branch.

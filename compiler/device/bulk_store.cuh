@@ -1,16 +1,16 @@
 // Copies from shared to global memory that one thread starts. PTX ISA, "cp.async.bulk" and
-// "cp.reduce.async.bulk". The shared memory was published to asynchronous ops before, by the threads
-// that wrote it.
+// "cp.reduce.async.bulk". The shared memory was published to asynchronous ops before, by the
+// threads that wrote it.
 #pragma once
 #include "attnc/pipe.cuh"
 
 namespace attnc {
 
 ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
-                   &map),
-               "r"(from), "r"(x), "r"(y)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+      "r"(from), "r"(x), "r"(y)
+      : "memory");
 }
 ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], "

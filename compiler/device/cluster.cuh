@@ -1,9 +1,9 @@
 // Blocks of a cluster and each other's shared memory. PTX ISA, "mapa", "st.async",
 // "cp.async.bulk", "barrier.cluster".
 //
-// Barriers keep the default scope of their arrivals: with .release.cluster and .acquire.cluster each
-// of them waits for all memory traffic of the thread, which costs half of a kernel's speed. Data
-// that crosses is counted by the barrier itself.
+// Barriers keep the default scope of their arrivals: with .release.cluster and .acquire.cluster
+// each of them waits for all memory traffic of the thread, which costs half of a kernel's speed.
+// Data that crosses is counted by the barrier itself.
 #pragma once
 #include "attnc/barrier.cuh"
 #include "attnc/fragment.cuh"
@@ -20,7 +20,8 @@ ATTNC_DEVICE i32 clusterRank() {
 /// All threads of the cluster meet; shared memory written before is seen after.
 ATTNC_DEVICE void meetCluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n"
-               "barrier.cluster.wait.acquire.aligned;" ::: "memory");
+               "barrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
 }
 
 /// The address of the same place in block `peer`.
@@ -36,10 +37,10 @@ ATTNC_DEVICE void arriveAt(u32 barrier, i32 peer) {
                : "memory");
 }
 ATTNC_DEVICE void arriveExpectingAt(u32 barrier, int bytes, i32 peer) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%0], %1;" ::"r"(
-                   sharedOf(barrier, peer)),
-               "r"(bytes)
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%0], %1;" ::"r"(sharedOf(barrier, peer)),
+      "r"(bytes)
+      : "memory");
 }
 
 /// One thread: starts the copy of a tile to `into` of block `peer`, whose barrier counts the bytes.
@@ -53,7 +54,8 @@ template <class Tile> ATTNC_DEVICE void sendTile(Tile tile, Tile into, i32 peer,
 /// Each of kThreads threads: its part of a fragment to `into` of block `peer`, whose barrier counts
 /// the bytes; the thread with the same number there adds it by addReceived.
 template <int kThreads, int kRows, int kCols>
-ATTNC_DEVICE void sendFragment(u32 into, const Accumulator<kRows, kCols> &x, i32 peer, u32 barrier) {
+ATTNC_DEVICE void sendFragment(u32 into, const Accumulator<kRows, kCols> &x, i32 peer,
+                               u32 barrier) {
   const u32 to = sharedOf(into + threadIndex() % kThreads * 16, peer);
   const u32 counts = sharedOf(barrier, peer);
 #pragma unroll

@@ -1,13 +1,13 @@
-// What warps pass to each other through memory: fragments as 16-bit panel tiles, vectors of rows and
-// columns, and partial results that are read back by the thread with the same place.
+// What warps pass to each other through memory: fragments as 16-bit panel tiles, vectors of rows
+// and columns, and partial results that are read back by the thread with the same place.
 #pragma once
 #include "attnc/fragment.cuh"
 #include "attnc/panel.cuh"
 
 namespace attnc {
 
-/// Writes 16 rows of 16 columns of a tile, from column `col` on: lane l gives the address of row l%8
-/// of 8x8 matrix l/8; the first two lie below each other. PTX ISA, stmatrix.
+/// Writes 16 rows of 16 columns of a tile, from column `col` on: lane l gives the address of row
+/// l%8 of 8x8 matrix l/8; the first two lie below each other. PTX ISA, stmatrix.
 template <class Tile>
 ATTNC_DEVICE void storeMatrices(Tile tile, int col, u32 a, u32 b, u32 c, u32 d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
@@ -54,6 +54,12 @@ ATTNC_DEVICE void scalePacked(PanelTile<T, 16, kCols, kPanelRows> tile,
   }
 }
 
+/// Shared memory as the compiler knows it: it may move a load to where its value is used, which an
+/// asm statement keeps it from.
+template <class T> ATTNC_DEVICE const T &sharedValue(u32 address) {
+  return *static_cast<const T *>(__cvta_shared_to_generic(address));
+}
+
 /// A vector of f32 in shared memory, one element after the other, in the layout of the registers.
 template <int kRows, int kCount>
 ATTNC_DEVICE void writeVector(SharedTile<f32, 1, kCount> to, int first, const RowVector<kRows> &x) {
@@ -67,15 +73,15 @@ template <int kRows, int kCount>
 ATTNC_DEVICE void readVector(RowVector<kRows> &x, SharedTile<f32, 1, kCount> from, int first) {
 #pragma unroll
   for (int s = 0; s < x.kSize; ++s)
-    x[s] = __uint_as_float(loadShared(from.base + 4 * (first + x.row(s))));
+    x[s] = sharedValue<f32>(from.base + 4 * (first + x.row(s)));
 }
 template <int kCols, int kCount>
 ATTNC_DEVICE void readVector(ColumnVector<kCols> &x, SharedTile<f32, 1, kCount> from, int first) {
 #pragma unroll
   for (int s = 0; s < x.kSize; s += 2) {
-    const uint2 pair = loadShared8(from.base + 4 * (first + x.column(s)));
-    x[s] = __uint_as_float(pair.x);
-    x[s + 1] = __uint_as_float(pair.y);
+    const float2 pair = sharedValue<float2>(from.base + 4 * (first + x.column(s)));
+    x[s] = pair.x;
+    x[s + 1] = pair.y;
   }
 }
 

@@ -53,6 +53,8 @@ template <int kRowCount, int kColCount> struct Accumulator {
   static ATTNC_DEVICE constexpr int columnSlot(int e) { return e / 4 % kBlockCols * 2 + e % 2; }
   static ATTNC_DEVICE int row(int e) { return RowVector<kRows>::row(rowSlot(e)); }
   static ATTNC_DEVICE int column(int e) { return ColumnVector<kCols>::column(columnSlot(e)); }
+  /// Columns from the lane's first element of the row to element e: the same in all lanes.
+  static ATTNC_DEVICE constexpr int columnDistance(int e) { return e / 4 % kBlockCols * 8 + e % 2; }
 };
 
 template <class Fragment> ATTNC_DEVICE void fill(Fragment &x, f32 value) {

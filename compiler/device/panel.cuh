@@ -33,8 +33,8 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
     return chunk(row, col) + col % kPerChunk * static_cast<int>(sizeof(T));
   }
-  /// An element, as f32. A plain load, which the compiler shares between the two neighbours that lie
-  /// in one word; barriers keep it in its place.
+  /// An element, as f32. A plain load, which the compiler shares between the two neighbours that
+  /// lie in one word; barriers keep it in its place.
   ATTNC_DEVICE f32 element(int row, int col) const {
     constexpr int kPerWord = 4 / static_cast<int>(sizeof(T));
     const int first = col / kPerWord * kPerWord;

@@ -74,7 +74,8 @@ ATTNC_DEVICE void scalePacked(RegisterOperand<T, kDepth> &x, const RowVector<16>
 
 /// Rounds a fragment; its layout is the operand's.
 template <class T, int kCols>
-ATTNC_DEVICE void convertOperand(RegisterOperand<T, kCols> &to, const Accumulator<16, kCols> &from) {
+ATTNC_DEVICE void convertOperand(RegisterOperand<T, kCols> &to,
+                                 const Accumulator<16, kCols> &from) {
 #pragma unroll
   for (int k = 0; k < kCols / 16; ++k)
 #pragma unroll

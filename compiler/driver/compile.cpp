@@ -7,6 +7,7 @@
 #include "compiler/driver/verify_pass.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/lower_stream.h"
+#include "compiler/schedule/operand_maps.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/stream_plan.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -126,10 +127,12 @@ private:
 
   Status compileForCpu() {
     std::vector<KernelShape> kernels;
-    for (NestReport &nest : result.nests) {
-      nest.form = "cpu";
+    for (auto [nest, report] :
+         llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
+      report.form = "cpu";
       KernelShape shape;
-      shape.name = nest.kernel;
+      shape.name = report.kernel;
+      shape.args = kernelArguments(nest);
       kernels.push_back(shape);
     }
     if (Status status = makeManifest(kernels); !status)
@@ -163,7 +166,8 @@ private:
     if (!merged)
       return merged.error();
     overrides = std::move(*merged);
-    if (Status status = schedule::chooseSchedules(program, options.target, overrides, options.tuned);
+    if (Status status =
+            schedule::chooseSchedules(program, options.target, overrides, options.tuned);
         !status)
       return status;
     result.passes.push_back({"choose-schedule",
@@ -216,6 +220,8 @@ private:
         reportSchedule(nest, report);
         status = compileNest(nest, report, shapes);
       }
+      if (status)
+        status = compileFallback(nest, report, shapes.back());
       if (!status)
         return status;
       result.tile += report.tile + "\n";
@@ -241,26 +247,64 @@ private:
       return internalError("a nest cannot be lowered: " + errors.str(),
                            "report this with the spec");
     report.tile = printIr(*kernel);
-    Result<KernelShape> shape = shapeOf(*kernel);
+    Result<KernelShape> shape = shapeOf(nest, *kernel);
     if (!shape)
       return shape.error();
     shapes.push_back(*shape);
     return generateCode(*kernel, report);
   }
 
+  // Rows of an input tile need not be aligned as copies of boxes want them: the lengths of rows are
+  // dynamic. A second kernel reads elements.
+  Status compileFallback(red::NestOp nest, NestReport &report, KernelShape &shape) {
+    std::vector<std::string> boxed = schedule::copiedInputs(nest);
+    if (boxed.empty())
+      return {};
+    DictionaryAttr scheduled = nest.getScheduleAttr();
+    schedule::WarpgroupSchedule direct = schedule::WarpgroupSchedule::from(scheduled);
+    direct.copyInputs = false;
+    nest.setScheduleAttr(direct.toAttr(nest.getContext()));
+    report.fallback = std::make_shared<NestReport>();
+    report.fallback->kernel = report.kernel + "_unaligned";
+    std::vector<KernelShape> shapes;
+    Status status = compileNest(nest, *report.fallback, shapes);
+    while (status && spills(*report.fallback) && !hasTileOverrides() &&
+           schedule::chooseSmallerSchedule(nest, *schedule::findMachine(options.target)) &&
+           schedule::scheduleForm(nest) == "warpgroups") {
+      shapes.clear();
+      status = compileNest(nest, *report.fallback, shapes);
+    }
+    nest.setScheduleAttr(scheduled);
+    if (!status)
+      return status;
+    shape.fallback = std::make_shared<KernelShape>(shapes.front());
+    for (const std::string &tensor : boxed)
+      shape.fallbackFor[tensor] = 16;
+    return {};
+  }
+
   Status finishProgram(ArrayRef<KernelShape> shapes) {
     if (Status status = makeManifest(shapes); !status)
       return status;
-    for (auto [decl, report] : llvm::zip(result.program.manifest.kernels, result.nests)) {
-      decl.resources = report.resources;
-      if (!report.source.empty())
-        result.program.sources.push_back({report.kernel + ".cu", report.source});
-      if (report.cubin.empty())
-        continue;
-      result.program.images.push_back({ImageKind::Cubin, report.kernel, std::move(report.cubin)});
-      result.program.images.push_back({ImageKind::Ptx, report.kernel, std::move(report.ptx)});
+    for (NestReport &report : result.nests) {
+      addImages(report);
+      if (report.fallback)
+        addImages(*report.fallback);
     }
     return {};
+  }
+
+  void addImages(NestReport &report) {
+    Manifest &manifest = result.program.manifest;
+    for (KernelDecl &decl : manifest.kernels)
+      if (decl.name == report.kernel)
+        decl.resources = report.resources;
+    if (!report.source.empty())
+      result.program.sources.push_back({report.kernel + ".cu", report.source});
+    if (report.cubin.empty())
+      return;
+    result.program.images.push_back({ImageKind::Cubin, report.kernel, std::move(report.cubin)});
+    result.program.images.push_back({ImageKind::Ptx, report.kernel, std::move(report.ptx)});
   }
 
   static nlohmann::ordered_json toJson(Attribute attribute) {
@@ -274,8 +318,9 @@ private:
     return list;
   }
 
-  Result<KernelShape> shapeOf(tile::KernelOp kernel) {
+  Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel) {
     KernelShape shape;
+    shape.args = kernelArguments(nest);
     shape.name = kernel.getSymName().str();
     shape.threads = kernel.getThreads();
     shape.cluster = kernel.getCluster().value_or(1);

@@ -60,6 +60,8 @@ struct NestReport {
   std::string ptx, cubin; ///< moved to Compilation::program when all nests are compiled
   std::optional<KernelResources> resources;
   std::vector<std::string> ptxasNotes;
+  /// The kernel for tensors that copies of boxes cannot read, if it is another one.
+  std::shared_ptr<NestReport> fallback;
 };
 
 /// The result of a compilation.

@@ -90,8 +90,8 @@ Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &bindi
   Plan plan{std::move(*calls), {}};
   for (const auto &[name, tensor] : binding.tensors) {
     bool output = llvm::any_of(manifest().outputs, [&](auto &decl) { return decl.name == name; });
-    plan.ranges.push_back({name, static_cast<std::byte *>(tensor.data),
-                           bytesOf(tensor.dtype, tensor.shape), output});
+    plan.ranges.push_back(
+        {name, static_cast<std::byte *>(tensor.data), bytesOf(tensor.dtype, tensor.shape), output});
   }
   for (const auto &[name, offset] : workspace->offsets) {
     const TensorDecl &decl = *manifest().findTensor(name);
@@ -106,13 +106,11 @@ Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &bindi
 
 Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
   for (const KernelCall &call : plan.calls) {
-    interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2],
-                               plan.ranges};
+    interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2], plan.ranges};
     if (llvm::Error fault = kernels.at(call.kernel).interpreter->run(launch, seed))
-      return internalError(
-          fmt::format("{}\n  (order {} of warps and asynchronous ops)",
-                      llvm::toString(std::move(fault)), seed),
-          kReport);
+      return internalError(fmt::format("{}\n  (order {} of warps and asynchronous ops)",
+                                       llvm::toString(std::move(fault)), seed),
+                           kReport);
   }
   return {};
 }
@@ -130,16 +128,19 @@ Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
   if (!plan)
     return plan.error();
 
-  bool repeatable = llvm::none_of(kernels, [](auto &kernel) { return kernel.second.addsInAnyOrder; });
+  bool repeatable =
+      llvm::none_of(kernels, [](auto &kernel) { return kernel.second.addsInAnyOrder; });
+  std::vector<uint64_t> seeds = options.seeds;
+  if (llvm::none_of(kernels, [](auto &kernel) { return kernel.second.interpreter->hasOrders(); }))
+    seeds.resize(1);
   RunResult result;
-  for (uint64_t seed : options.seeds) {
+  for (uint64_t seed : seeds) {
     memory.poison();
     auto start = std::chrono::steady_clock::now();
     if (Status status = runOnce(*plan, seed); !status)
       return status.error();
-    result.milliseconds = std::chrono::duration<double, std::milli>(
-                              std::chrono::steady_clock::now() - start)
-                              .count();
+    result.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     std::map<std::string, HostTensor> outputs = memory.readOutputs(*bound);
     for (const auto &[name, before] : result.outputs)
       if (repeatable && before.data != outputs.at(name).data)
@@ -159,8 +160,8 @@ Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
 
 Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &compilation,
                                                           InterpreterOptions options) {
-  auto executor = std::make_unique<InterpreterExecutor>(compilation.program.manifest,
-                                                        std::move(options));
+  auto executor =
+      std::make_unique<InterpreterExecutor>(compilation.program.manifest, std::move(options));
   for (const NestReport &nest : compilation.nests)
     if (Status status = executor->add(nest); !status)
       return status.error();

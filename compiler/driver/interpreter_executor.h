@@ -10,7 +10,7 @@ struct InterpreterOptions {
   /// Each run executes every kernel once for each of these orders of warps and asynchronous ops.
   std::vector<uint64_t> seeds = {0, 1, 2, 6};
   /// Of the GPU that is imagined: few, so that persistent blocks have several tiles.
-  int64_t multiprocessors = 3;
+  int64_t multiprocessors = 2;
 };
 
 /// Runs the kernels of `compilation` (of a GPU target, at least up to Stage::Tile) in the tile

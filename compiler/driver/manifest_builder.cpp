@@ -70,8 +70,7 @@ static ArgDecl argument(const schedule::KernelArg &arg) {
   case schedule::KernelArg::Kind::Param:
     return ArgDecl::param(arg.array.getDefiningOp<attn::ParamOp>().getName().str());
   case schedule::KernelArg::Kind::TensorMap:
-    return ArgDecl::tensorMap(schedule::tensorOf(arg.array).name,
-                              {arg.box.begin(), arg.box.end()});
+    return ArgDecl::tensorMap(schedule::tensorOf(arg.array).name, {arg.box.begin(), arg.box.end()});
   }
   return {};
 }
@@ -122,6 +121,47 @@ static void requireAlignment(Manifest &manifest, const std::string &name, std::i
         tensor.align = std::max(tensor.align, align);
 }
 
+std::vector<ArgDecl> kernelArguments(red::NestOp nest) {
+  std::vector<ArgDecl> list;
+  schedule::KernelSignature signature(nest);
+  for (const schedule::KernelArg &arg : signature.args())
+    list.push_back(argument(arg));
+  return list;
+}
+
+static void addKernel(Manifest &manifest, const KernelShape &kernel) {
+  KernelDecl decl;
+  decl.name = decl.image = decl.symbol = kernel.name;
+  decl.threads = kernel.threads;
+  decl.cluster = kernel.cluster;
+  decl.sharedBytes = Expr::constant(kernel.sharedBytes);
+  manifest.kernels.push_back(decl);
+  for (auto [i, arg] : llvm::enumerate(kernel.args))
+    if (i < kernel.align.size() && kernel.align[i] > 1)
+      requireAlignment(manifest, arg.name, kernel.align[i]);
+}
+
+// Without kernels for the unaligned, one variant serves all tensors.
+static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels) {
+  auto launch = [](const KernelShape &kernel) {
+    LaunchDecl decl;
+    decl.kernel = kernel.name;
+    decl.grid = kernel.grid;
+    decl.args = kernel.args;
+    return decl;
+  };
+  VariantDecl first, second;
+  for (const KernelShape &kernel : kernels) {
+    first.launches.push_back(launch(kernel));
+    first.aligned.insert(kernel.fallbackFor.begin(), kernel.fallbackFor.end());
+    second.launches.push_back(launch(kernel.fallback ? *kernel.fallback : kernel));
+  }
+  bool differ = !first.aligned.empty();
+  manifest.variants.push_back(std::move(first));
+  if (differ)
+    manifest.variants.push_back(std::move(second));
+}
+
 Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
                                ArrayRef<KernelShape> kernels) {
   Manifest manifest;
@@ -131,26 +171,12 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
   addTensors(program, manifest);
   if (Status status = addFacts(program, manifest); !status)
     return status.error();
-  VariantDecl variant;
-  for (auto [nest, kernel] : llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), kernels)) {
-    KernelDecl decl;
-    decl.name = decl.image = decl.symbol = kernel.name;
-    decl.threads = kernel.threads;
-    decl.cluster = kernel.cluster;
-    decl.sharedBytes = Expr::constant(kernel.sharedBytes);
-    manifest.kernels.push_back(decl);
-    LaunchDecl launch;
-    launch.kernel = kernel.name;
-    launch.grid = kernel.grid;
-    schedule::KernelSignature signature(nest);
-    for (auto [i, arg] : llvm::enumerate(signature.args())) {
-      launch.args.push_back(argument(arg));
-      if (i < kernel.align.size() && kernel.align[i] > 1)
-        requireAlignment(manifest, launch.args.back().name, kernel.align[i]);
-    }
-    variant.launches.push_back(std::move(launch));
+  for (const KernelShape &kernel : kernels) {
+    addKernel(manifest, kernel);
+    if (kernel.fallback)
+      addKernel(manifest, *kernel.fallback);
   }
-  manifest.variants.push_back(std::move(variant));
+  addVariants(manifest, kernels);
   if (Status status = checkManifest(manifest); !status)
     return status.error();
   return manifest;

@@ -1,5 +1,6 @@
 #include "compiler/driver/schedule_report.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/operand_maps.h"
 #include "compiler/schedule/schedule_ranking.h"
 #include <fmt/format.h>
 
@@ -43,7 +44,8 @@ public:
     if (s.groups > 1)
       into.roles.push_back(s.alternate ? "groups start their products one after the other"
                                        : "groups start their products as they come");
-    reportStages(s.rowTile(), s.streamTile, s.stages, bytes, into);
+    reportTiles(s, into);
+    reportMemory(s.rowTile(), s.streamTile, s.stages, bytes, into);
     into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
                                  s.persistent ? "it stays and takes row tiles in turn"
                                               : "a new one for each row tile");
@@ -61,7 +63,8 @@ public:
   void report(const StreamSchedule &s, ScheduleReport &into) {
     into.roles = {fmt::format("{} warps, each copies a share of the tiles and computes {} rows",
                               s.warps, s.rowTile / s.warps)};
-    reportStages(s.rowTile, s.streamTile, s.stages, schedule::sharedBytes(nest, plan, s), into);
+    reportTiles(s, into);
+    reportMemory(s.rowTile, s.streamTile, s.stages, schedule::sharedBytes(nest, plan, s), into);
     into.occupancy = fmt::format(
         "registers for {} of {} threads on a multiprocessor; a new one for each row "
         "tile",
@@ -70,20 +73,31 @@ public:
   }
 
 private:
-  static std::string nameOf(const schedule::OperandTile &operand) {
-    return schedule::tensorOf(schedule::OperandTile(operand).read.getSource()).name;
+  static std::string nameOf(attn::ReadOp read) { return schedule::tensorOf(read.getSource()).name; }
+  static std::string tileText(attn::ReadOp read, int64_t rows, int64_t cols, int64_t stages) {
+    return fmt::format("{}: {} x {}, {}", nameOf(read), rows, cols,
+                       stages == 1 ? "one tile" : fmt::format("{} stages", stages));
   }
 
-  void reportStages(int64_t rowTile, int64_t streamTile, int64_t stages, int64_t bytes,
-                    ScheduleReport &into) {
+  void reportTiles(const WarpgroupSchedule &s, ScheduleReport &into) {
+    using Kind = schedule::OperandMap::Kind;
+    for (const schedule::OperandMap &map : schedule::operandMaps(plan, s))
+      into.stages.push_back(
+          tileText(map.read, map.rows, map.cols, map.kind == Kind::Resident ? 1 : s.stages));
+  }
+
+  void reportTiles(const StreamSchedule &s, ScheduleReport &into) {
     llvm::SmallDenseSet<Operation *> seen;
     for (const schedule::Contraction &contraction : plan.contractions)
-      if (seen.insert(schedule::OperandTile(contraction.resident).read).second)
-        into.stages.push_back(fmt::format("{}: {} x {}, one tile", nameOf(contraction.resident),
-                                          rowTile, contraction.resident.cols));
+      if (const schedule::OperandTile &tile = contraction.resident;
+          seen.insert(schedule::OperandTile(tile).read).second)
+        into.stages.push_back(tileText(tile.read, s.rowTile, tile.cols, 1));
     for (const schedule::OperandTile &operand : plan.streamed)
-      into.stages.push_back(
-          fmt::format("{}: {} x {}, {} stages", nameOf(operand), streamTile, operand.cols, stages));
+      into.stages.push_back(tileText(operand.read, s.streamTile, operand.cols, s.stages));
+  }
+
+  void reportMemory(int64_t rowTile, int64_t streamTile, int64_t stages, int64_t bytes,
+                    ScheduleReport &into) {
     into.stages.push_back(fmt::format("{} of shared memory, {} has {}", bytesText(bytes),
                                       machine.name.str(), bytesText(machine.sharedPerBlock)));
     into.numbers["row_tile"] = rowTile;

@@ -141,6 +141,15 @@ std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
   return why;
 }
 
+std::vector<StreamSchedule> portableSchedules(red::NestOp nest, const StreamPlan &plan,
+                                              const Machine &machine) {
+  std::vector<StreamSchedule> fitting;
+  llvm::copy_if(kCandidates, std::back_inserter(fitting), [&](const StreamSchedule &candidate) {
+    return checkSchedule(nest, plan, candidate, machine).empty();
+  });
+  return fitting;
+}
+
 static bool chooseSmallerPortable(red::NestOp nest, const StreamPlan &plan,
                                   const Machine &machine) {
   DictionaryAttr current = nest.getScheduleAttr();
@@ -163,7 +172,8 @@ static bool chooseSmallerWarpgroups(red::NestOp nest, const StreamPlan &plan,
     return schedule.groupRegisters - groupRegisters(nest, plan, schedule);
   };
   DictionaryAttr current = nest.getScheduleAttr();
-  int64_t spareNow = spare(WarpgroupSchedule::from(current));
+  WarpgroupSchedule now = WarpgroupSchedule::from(current);
+  int64_t spareNow = spare(now);
   std::vector<RankedSchedule> ranking = rankSchedules(nest, plan, machine);
   auto position = llvm::find_if(ranking, [&](const RankedSchedule &ranked) {
     return ranked.schedule.toAttr(nest.getContext()) == current;
@@ -171,7 +181,7 @@ static bool chooseSmallerWarpgroups(red::NestOp nest, const StreamPlan &plan,
   if (position == ranking.end())
     position = ranking.begin();
   for (; position != ranking.end(); ++position)
-    if (spare(position->schedule) > spareNow) {
+    if (spare(position->schedule) > spareNow && position->schedule.copyInputs == now.copyInputs) {
       nest.setScheduleAttr(position->schedule.toAttr(nest.getContext()));
       return true;
     }

@@ -29,6 +29,10 @@ bool chooseSmallerSchedule(red::NestOp nest, const Machine &machine);
 Status chooseSchedules(attn::ProgramOp program, llvm::StringRef target,
                        const nlohmann::json &overrides, const TuningDatabase *tuned = nullptr);
 
+/// The portable schedules that fit the nest and the machine, in order of preference.
+std::vector<StreamSchedule> portableSchedules(red::NestOp nest, const StreamPlan &plan,
+                                              const Machine &machine);
+
 /// The form of the nest's schedule: "warpgroups", "stream" or "generic".
 llvm::StringRef scheduleForm(red::NestOp nest);
 

@@ -39,7 +39,7 @@ private:
   void storeFragment(Value array, Value result, bool last);
 
   StreamSchedule schedule;
-  Value warpRow; ///< i32: the warp's first row in the block
+  Value warpRow;                               ///< i32: the warp's first row in the block
   llvm::DenseMap<Operation *, Value> resident; ///< shared tile of a row x inner read
   SmallVector<Value> rings, bases;             ///< of the streamed operands
   Value tileIndex;
@@ -139,7 +139,7 @@ Value WarpLowering::operandBase(const OperandTile &operand) {
 }
 
 void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value first, Value end,
-                                 Value into) {
+                               Value into) {
   attn::ReadOp read = operand.read;
   Location loc = read.getLoc();
   Value stride = memory.stride(read.getSource(), operand.rowAxis);

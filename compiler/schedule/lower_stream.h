@@ -12,8 +12,8 @@ namespace attnc::schedule {
 /// requiredAlignment says.
 mlir::FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, mlir::OpBuilder &builder);
 
-/// The same for a nest whose schedule has the form "warpgroups" (see WarpgroupSchedule). Its operands
-/// arrive through tensor maps, whose strides are multiples of 16 bytes.
+/// The same for a nest whose schedule has the form "warpgroups" (see WarpgroupSchedule). Its
+/// operands arrive through tensor maps, whose strides are multiples of 16 bytes.
 mlir::FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, mlir::OpBuilder &builder);
 
 /// Bytes to which the pointer that is the kernel's argument `number`, and its strides, have to be

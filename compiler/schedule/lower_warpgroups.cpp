@@ -33,9 +33,8 @@ bool WarpgroupFrame::isEarly(unsigned streamed) const {
 }
 
 bool WarpgroupFrame::isStateOperand(unsigned streamed) const {
-  return llvm::any_of(plan.states, [&](const StreamState &s) {
-    return s.streamed == static_cast<int>(streamed);
-  });
+  return llvm::any_of(
+      plan.states, [&](const StreamState &s) { return s.streamed == static_cast<int>(streamed); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,9 +131,9 @@ void WarpgroupFrame::forEachWork(llvm::function_ref<Counters(Value work, Counter
 void WarpgroupFrame::locate(Value work) {
   Location loc = nest.getLoc();
   auto div = [&](Value x, Value y, StringRef name) -> Value {
-    return arith::DivSIOp::create(b, named(name), x, y);
+    return arith::DivUIOp::create(b, named(name), x, y);
   };
-  auto rem = [&](Value x, Value y) -> Value { return arith::RemSIOp::create(b, loc, x, y); };
+  auto rem = [&](Value x, Value y) -> Value { return arith::RemUIOp::create(b, loc, x, y); };
   Value number, cell;
   if (!block.together) {
     number = rem(work, block.rowTiles);
@@ -144,7 +143,7 @@ void WarpgroupFrame::locate(Value work) {
     Value before = arith::MulIOp::create(b, loc, div(work, batch, "batch_number"), block.together);
     Value left = arith::SubIOp::create(b, loc, block.cells, before);
     Value count = arith::MinSIOp::create(b, named("beside"), left, block.together);
-    Value inBatch = arith::RemSIOp::create(b, named("in_batch"), work, batch);
+    Value inBatch = arith::RemUIOp::create(b, named("in_batch"), work, batch);
     Value last = arith::SubIOp::create(b, loc, block.rowTiles, constant(1));
     number = arith::SubIOp::create(b, loc, last, div(inBatch, count, ""));
     cell = arith::AddIOp::create(b, named("cell"), before, rem(inBatch, count));
@@ -188,17 +187,19 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builde
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);
+  bool readsElements = !plan->inputs.empty() && !schedule.copyInputs;
   auto kernel = tile::KernelOp::create(
-      builder, nest.getLoc(), kernelName(nest), argumentTypes(signature),
-      builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}), schedule.threads(),
-      sharedBytes(*plan, schedule));
+      builder, nest.getLoc(), kernelName(nest) + (readsElements ? "_unaligned" : ""),
+      argumentTypes(signature), builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}),
+      schedule.threads(), sharedBytes(*plan, schedule));
   kernel->setAttr("schedule", schedule.toAttr(nest.getContext()));
   kernel.setMinBlocks(1);
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   WarpgroupFrame frame(nest, *plan, schedule, signature, kernel, builder);
   BlockPlaces block = frame.place();
   buildCopies(nest, *plan, schedule, signature, kernel, builder, block);
-  SmallVector<Value> indices = buildCompute(nest, *plan, schedule, signature, kernel, builder, block);
+  SmallVector<Value> indices =
+      buildCompute(nest, *plan, schedule, signature, kernel, builder, block);
   simplifyStream(nest, signature, kernel, indices);
   return kernel;
 }

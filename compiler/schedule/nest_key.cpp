@@ -2,6 +2,7 @@
 #include "compiler/schedule/signature.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
+#include <set>
 
 using namespace mlir;
 
@@ -52,9 +53,13 @@ private:
     os << ']';
   }
 
+  // The order of a computed array's dims is the program's, which depends on the order of inputs.
   void writeType(Type type) {
     if (auto array = dyn_cast<attn::ArrayType>(type)) {
-      writeDims(array.getDims());
+      std::set<std::string> sorted;
+      for (StringAttr name : array.getDims())
+        sorted.insert(dim(name));
+      os << '[' << llvm::join(sorted, " ") << ']';
       os << array.getElementType();
     } else {
       os << type;

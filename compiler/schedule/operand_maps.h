@@ -6,8 +6,8 @@
 
 namespace attnc::schedule {
 
-/// A tensor that arrives as tiles, and the extents of the boxes that fill a tile panel by panel: one
-/// for each axis of the tensor, the last one first.
+/// A tensor that arrives as tiles, and the extents of the boxes that fill a tile panel by panel:
+/// one for each axis of the tensor, the last one first.
 struct OperandMap {
   enum class Kind { Resident, Streamed, Input } kind;
   attn::ReadOp read;
@@ -15,16 +15,20 @@ struct OperandMap {
   int64_t rows, cols; ///< of the tile
   mlir::Type element;
   llvm::SmallVector<int64_t> box;
+  bool alsoElements = false; ///< scalar code reads single elements, too
 };
 
-/// The tensors that the nest's schedule copies by boxes: all operands and row x stream inputs in the
-/// form "warpgroups", none in others. Residents first, each once, then streamed ones and inputs in
-/// the plan's order.
+/// The tensors that the nest's schedule copies by boxes: all operands and row x stream inputs in
+/// the form "warpgroups", none in others. Residents first, each once, then streamed ones and inputs
+/// in the plan's order.
 llvm::SmallVector<OperandMap> operandMaps(red::NestOp nest);
 
 /// The same for a plan and a schedule.
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
                                           const WarpgroupSchedule &schedule);
+
+/// The names of the tensors that the nest's kernel reads as input tiles.
+std::vector<std::string> copiedInputs(red::NestOp nest);
 
 } // namespace attnc::schedule
 

@@ -35,6 +35,7 @@ Fields fieldsOf(WarpgroupSchedule &s) {
           {"group_registers", &s.groupRegisters},
           {"alternate", &s.alternate},
           {"persistent", &s.persistent},
+          {"copy_inputs", &s.copyInputs},
           {"slack", &s.slack}};
 }
 
@@ -167,11 +168,11 @@ static std::string formNamed(const Json &keys) {
   if (auto named = keys.find("form"); named != keys.end())
     return named->is_string() ? named->get<std::string>() : "?";
   static constexpr std::pair<StringLiteral, StringLiteral> kOwnKeys[] = {
-      {"threads", "generic"},      {"row_tile", "stream"},
-      {"warps", "stream"},         {"min_blocks", "stream"},
-      {"groups", "warpgroups"},    {"load_registers", "warpgroups"},
-      {"alternate", "warpgroups"}, {"group_registers", "warpgroups"},
-      {"persistent", "warpgroups"}};
+      {"threads", "generic"},       {"row_tile", "stream"},
+      {"warps", "stream"},          {"min_blocks", "stream"},
+      {"groups", "warpgroups"},     {"load_registers", "warpgroups"},
+      {"alternate", "warpgroups"},  {"group_registers", "warpgroups"},
+      {"persistent", "warpgroups"}, {"copy_inputs", "warpgroups"}};
   for (auto [key, form] : kOwnKeys)
     if (keys.contains(key.str()))
       return form.str();

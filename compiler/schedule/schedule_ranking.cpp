@@ -36,22 +36,29 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, con
   RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
   schedule.loadRegisters = budget.load;
   schedule.groupRegisters = budget.group;
+  // Only nests that read tensors with both dims have a choice there.
+  llvm::SmallVector<bool, 2> copyInputs = {true};
+  if (!plan.inputs.empty())
+    copyInputs.push_back(false);
   for (int64_t stages : kStages)
     for (bool alternate : {true, false})
-      for (bool persistent : {true, false}) {
-        schedule.stages = stages;
-        schedule.alternate = alternate;
-        schedule.persistent = persistent;
-        if (checkSchedule(nest, plan, schedule, machine).empty())
-          all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
-      }
+      for (bool persistent : {true, false})
+        for (bool copies : copyInputs) {
+          schedule.stages = stages;
+          schedule.alternate = alternate;
+          schedule.persistent = persistent;
+          schedule.copyInputs = copies;
+          if (checkSchedule(nest, plan, schedule, machine).empty())
+            all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
+        }
 }
 
-// Predictions within 0.1 % are equal.
+// Predictions within 0.5 % are equal.
 static auto rankOf(const RankedSchedule &ranked) {
   const WarpgroupSchedule &s = ranked.schedule;
-  int64_t predicted = std::llround(-1000 * std::log(ranked.share));
-  return std::tuple(predicted, s.stages, s.groups, s.streamTile, !s.alternate, !s.persistent);
+  int64_t predicted = std::llround(-200 * std::log(ranked.share));
+  return std::tuple(predicted, -s.streamTile, s.stages, s.groups, !s.alternate, !s.persistent,
+                    !s.copyInputs);
 }
 
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,

@@ -22,7 +22,7 @@ struct RankedSchedule {
 };
 
 /// Every schedule of the search space that checkSchedule accepts, the fastest by prediction first.
-/// Predictions within 0.1 % count as equal; then fewer stages, fewer groups and smaller tiles come
+/// Predictions within 0.5 % count as equal; then larger tiles, fewer stages and fewer groups come
 /// first. The order is the same in every run. Empty if the machine has no warpgroups or the plan
 /// cannot use them.
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,

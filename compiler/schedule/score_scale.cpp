@@ -35,17 +35,6 @@ public:
     return map && map->getBlock() == nest.getBodyBlock() ? map : attn::MapOp();
   }
 
-  bool dependsOn(Value scalar, Value param) {
-    if (Value array = arrayOf(scalar)) {
-      if (array == param)
-        return true;
-      attn::MapOp map = mapOf(array);
-      return map && dependsOn(map.getYielded(), param);
-    }
-    return llvm::any_of(scalar.getDefiningOp()->getOperands(),
-                        [&](Value operand) { return dependsOn(operand, param); });
-  }
-
   // True if the scalar is c * x or fixed under c; `param` is c, or null until one is found.
   bool factors(Value scalar, Value &param) {
     if (Value array = arrayOf(scalar)) {
@@ -56,20 +45,18 @@ public:
     if (matchPattern(scalar, m_Constant(&constant)))
       return constant.getValue().isInfinity() || constant.getValue().isZero();
     if (auto select = scalar.getDefiningOp<arith::SelectOp>())
-      return factors(select.getTrueValue(), param) && factors(select.getFalseValue(), param) &&
-             (!param || !dependsOn(select.getCondition(), param));
+      return factors(select.getTrueValue(), param) && factors(select.getFalseValue(), param);
     auto product = scalar.getDefiningOp<arith::MulFOp>();
     if (!product)
       return false;
-    return isProduct(product.getLhs(), product.getRhs(), param) ||
-           isProduct(product.getRhs(), product.getLhs(), param);
+    return isFactor(product.getLhs(), param) || isFactor(product.getRhs(), param);
   }
 
 private:
-  bool isProduct(Value factor, Value rest, Value &param) {
-    Value array = arrayOf(factor);
+  bool isFactor(Value scalar, Value &param) {
+    Value array = arrayOf(scalar);
     auto declared = array ? array.getDefiningOp<attn::ParamOp>() : attn::ParamOp();
-    if (!declared || !isPositive(declared) || (param && param != array) || dependsOn(rest, array))
+    if (!declared || !isPositive(declared) || (param && param != array))
       return false;
     param = array;
     return true;
@@ -85,6 +72,27 @@ Value positiveFactor(red::NestOp nest, Value array) {
   attn::MapOp map = search.mapOf(array);
   Value param;
   return map && search.factors(map.getYielded(), param) ? param : Value();
+}
+
+// Goes the way that FactorSearch has gone, in the code that a map's body has become.
+Value withoutFactor(OpBuilder &b, Value element, Value factor) {
+  FloatAttr constant;
+  if (matchPattern(element, m_Constant(&constant)))
+    return element; // 0 or infinite
+  if (auto select = element.getDefiningOp<arith::SelectOp>()) {
+    auto without = arith::SelectOp::create(b, select.getLoc(), select.getCondition(),
+                                           withoutFactor(b, select.getTrueValue(), factor),
+                                           withoutFactor(b, select.getFalseValue(), factor));
+    without->setDiscardableAttrs(select->getDiscardableAttrDictionary());
+    return without;
+  }
+  if (auto product = element.getDefiningOp<arith::MulFOp>()) {
+    if (product.getLhs() == factor)
+      return product.getRhs();
+    if (product.getRhs() == factor)
+      return product.getLhs();
+  }
+  return arith::DivFOp::create(b, element.getLoc(), element, factor);
 }
 
 } // namespace attnc::schedule

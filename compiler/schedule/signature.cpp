@@ -87,8 +87,9 @@ std::string kernelName(red::NestOp nest) {
 static bool readsBesides(red::NestOp nest, Value array, ArrayRef<OperandMap> maps) {
   bool found = false;
   nest.walk([&](attn::ReadOp read) {
-    found |= read.getSource() == array &&
-             llvm::none_of(maps, [&](OperandMap map) { return map.read == read; });
+    found |= read.getSource() == array && llvm::none_of(maps, [&](OperandMap map) {
+               return map.read == read && !map.alsoElements;
+             });
   });
   return found;
 }

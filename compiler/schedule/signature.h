@@ -31,18 +31,19 @@ struct KernelArg {
     TensorMap, ///< `tensor` for copies of boxes of `box` elements, innermost axis first
   };
   Kind kind;
-  std::string name;     ///< a C identifier, unique in the signature: q, q_stride0, size_j, scale
-  mlir::Value array;    ///< Pointer, Stride, Param: the captured value, or the nest's result
-  unsigned axis = 0;    ///< Stride
-  mlir::StringAttr dim; ///< Size
+  std::string name;       ///< a C identifier, unique in the signature: q, q_stride0, size_j, scale
+  mlir::Value array;      ///< Pointer, Stride, Param: the captured value, or the nest's result
+  unsigned axis = 0;      ///< Stride
+  mlir::StringAttr dim;   ///< Size
   attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it
   llvm::SmallVector<int64_t> box = {};
 };
 
 /// The arguments of the kernel of a nest, in order: for each captured tensor and then each result
-/// its tensor maps, and, unless all reads of it go through these, its pointer and the strides of all
-/// axes but the last; the sizes of all dynamic dims that the nest or its tensors mention, in program
-/// order; the params. Which operands arrive through tensor maps is said by the nest's schedule.
+/// its tensor maps, and, unless all reads of it go through these, its pointer and the strides of
+/// all axes but the last; the sizes of all dynamic dims that the nest or its tensors mention, in
+/// program order; the params. Which operands arrive through tensor maps is said by the nest's
+/// schedule.
 class KernelSignature {
 public:
   explicit KernelSignature(red::NestOp nest);

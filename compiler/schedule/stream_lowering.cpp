@@ -1,5 +1,6 @@
 #include "compiler/schedule/stream_lowering.h"
 #include "compiler/schedule/narrow_indices.h"
+#include "compiler/schedule/share_arithmetic.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -205,37 +206,6 @@ static void simplify(tile::KernelOp kernel) {
     map.erase();
 }
 
-// x / y for each element, with a y that is the same for all of them, becomes x * (1 / y): a division
-// takes ten times as long as a product. The result differs by at most one more rounding; a y so
-// small that 1 / y overflows has no use as a divisor.
-static void multiplyByReciprocals(tile::KernelOp kernel) {
-  llvm::DenseMap<Value, Value> reciprocals;
-  SmallVector<arith::DivFOp> divisions;
-  kernel.walk([&](tile::MapOp map) {
-    for (auto division : map.getBodyBlock()->getOps<arith::DivFOp>()) {
-      bool isUniform = division.getRhs().getParentRegion()->isProperAncestor(&map.getBody());
-      if (isUniform && !map.isOverRows())
-        divisions.push_back(division);
-    }
-  });
-  for (arith::DivFOp division : divisions) {
-    Value y = division.getRhs();
-    OpBuilder b(division);
-    Value &reciprocal = reciprocals[y];
-    if (!reciprocal) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointAfterValue(y);
-      if (isa<BlockArgument>(y))
-        b.setInsertionPointToStart(y.getParentBlock());
-      Value one = arith::ConstantOp::create(b, y.getLoc(), b.getF32FloatAttr(1));
-      reciprocal = arith::DivFOp::create(b, y.getLoc(), one, y);
-    }
-    Value product = arith::MulFOp::create(b, division.getLoc(), division.getLhs(), reciprocal);
-    division.replaceAllUsesWith(product);
-    division.erase();
-  }
-}
-
 // The kernel's arguments that are sizes of the nest's row and stream dims.
 static SmallVector<Value> tiledSizes(red::NestOp nest, const KernelSignature &signature,
                                      tile::KernelOp kernel) {
@@ -253,7 +223,7 @@ void simplifyStream(red::NestOp nest, const KernelSignature &signature, tile::Ke
   llvm::append_range(all, indices);
   narrowIndices(kernel, all);
   simplify(kernel);
-  multiplyByReciprocals(kernel);
+  shareElementArithmetic(kernel);
 }
 
 } // namespace attnc::schedule

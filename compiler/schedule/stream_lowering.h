@@ -81,7 +81,8 @@ protected:
   /// needs the states after it.
   void storeResults(llvm::function_ref<void(Value array, Value result, bool last)> storeFragment);
   void storeRows(Value array, Value result);
-  /// The place of a result per element, finished; it takes the place of its state if it is the last.
+  /// The place of a result per element, finished; it takes the place of its state if it is the
+  /// last.
   Value finishFragment(Value array, Value result, bool last);
   llvm::SmallVector<Value> rowParts(Value array);
   std::pair<llvm::SmallVector<Value>, int> rowAxisOf(Value result);
@@ -120,7 +121,7 @@ protected:
   PointEvaluator uniform; ///< values that depend on grid dims only
 
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
-  Value row0, rowBegin; ///< i32: the first row of the block, of the warp
+  Value row0, rowBegin;                            ///< i32: the first row of the block, of the warp
   /// Rows that decide together whether a tile is full: they take the same branches.
   Value branchRow0;
   int64_t branchRows = 0;

@@ -29,8 +29,8 @@ public:
     if (failed(planRoles()))
       return failure();
     planInputs();
-    if (failed(planContractions()) || failed(planStates()) ||
-        failed(checkStep()) || failed(checkResults()))
+    if (failed(planContractions()) || failed(planStates()) || failed(checkStep()) ||
+        failed(checkResults()))
       return failure();
     return std::move(result);
   }
@@ -78,8 +78,8 @@ private:
         if (dim == result.row && input.rowAxis == ~0u)
           input.rowAxis = axis;
         else
-          fits &= dim ? llvm::is_contained(nest.getGrid(), dim)
-                      : isGridOnly(read.subscriptValue(axis));
+          fits &=
+              dim ? llvm::is_contained(nest.getGrid(), dim) : isGridOnly(read.subscriptValue(axis));
       }
       if (fits && input.rowAxis != ~0u)
         result.inputs.push_back(input);

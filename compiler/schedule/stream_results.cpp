@@ -71,7 +71,8 @@ void StreamLowering::storeResults(
     storeFragment(array, result, fragments.size() == 1);
 }
 
-// The indices of the result's elements in this cell, null where they vary, and the axis of its rows.
+// The indices of the result's elements in this cell, null where they vary, and the axis of its
+// rows.
 std::pair<SmallVector<Value>, int> StreamLowering::rowAxisOf(Value result) {
   SmallVector<Value> indices;
   int rowAxis = -1;

@@ -65,16 +65,15 @@ void StreamLowering::createStates(bool keepTops) {
     double empty = identityOf(red::FoldKind::Max);
     reference.push_back(registers(r.fold.getLoc(), rowsType(), empty));
     bool keepTop = keepTops || isResult(r.fold);
-    top.push_back(
-        keepTop ? registers(attn::renamed(r.fold.getLoc(), name + "_top"), rowsType(), empty)
-                : Value());
+    top.push_back(keepTop
+                      ? registers(attn::renamed(r.fold.getLoc(), name + "_top"), rowsType(), empty)
+                      : Value());
   }
   for (StreamState &s : plan.states) {
     Type type = rowsType();
     if (s.streamed != -1) {
       const OperandTile &operand = plan.streamed[s.streamed];
-      int64_t cols =
-          tiles.padded ? tile::paddedWidth(operand.cols, operand.element) : operand.cols;
+      int64_t cols = tiles.padded ? tile::paddedWidth(operand.cols, operand.element) : operand.cols;
       type = tile::FragmentType::get(b.getContext(), tiles.warpRows, cols);
     }
     state.push_back(registers(s.fold.getLoc(), type, identityOf(s.fold.getKind())));
@@ -94,7 +93,8 @@ void StreamLowering::beginTile(Value index) {
 }
 
 // Registers for a product, every element `value` if there is one.
-Value StreamLowering::contractionPlace(const Contraction &contraction, std::optional<double> value) {
+Value StreamLowering::contractionPlace(const Contraction &contraction,
+                                       std::optional<double> value) {
   red::FoldOp fold = contraction.fold;
   bool hasName = !attn::specName(fold.getLoc()).empty();
   return registers(hasName ? fold.getLoc() : attn::renamed(fold.getLoc(), "scores"), scoreType(),
@@ -179,14 +179,13 @@ Value StreamLowering::scores(Value array, red::FoldKind kind) {
     return fragment;
   Location loc = array.getLoc();
   SmallVector<Input> ins = tileInputs(array), products;
-  llvm::copy_if(ins, std::back_inserter(products), [](const Input &input) {
-    return isa<tile::FragmentType>(input.place.getType());
-  });
+  llvm::copy_if(ins, std::back_inserter(products),
+                [](const Input &input) { return isa<tile::FragmentType>(input.place.getType()); });
   fragment = products.size() == 1 && consumers(products.front().array) <= 1
                  ? products.front().place
                  : registers(loc, scoreType());
-  bool isWritten = products.size() == 1 && products.front().array == array &&
-                   fragment == products.front().place;
+  bool isWritten =
+      products.size() == 1 && products.front().array == array && fragment == products.front().place;
   Value into = fragment, identity = real(identityOf(kind));
   bool differs = differsInPartialTiles(array);
   if (!differs && !isWritten)
@@ -210,7 +209,7 @@ Value StreamLowering::scores(Value array, red::FoldKind kind) {
 // the stream, which do not exist beyond the extent.
 bool StreamLowering::differsInPartialTiles(Value array) {
   Operation *op = array.getDefiningOp();
-  if (!op || op->getBlock() != nest.getBodyBlock() || isa<red::FoldOp>(op) ||
+  if (!op || op->getBlock() != nest.getBodyBlock() || contractionFragments.contains(array) ||
       inputTiles.contains(array))
     return false;
   if (isa<attn::ReadOp>(op) && cast<attn::ArrayType>(array.getType()).hasDim(plan.stream))
@@ -230,11 +229,14 @@ void StreamLowering::writeScores(Location loc, Value array, ArrayRef<Input> ins,
   for (auto [r, param] : llvm::zip(plan.references, scaleParam))
     if (r.fold.getFactors().front() == array)
       scale = param;
+  // A fragment that holds the array already is without the factor.
+  if (llvm::any_of(ins, [&](const Input &input) { return input.array == array; }))
+    scale = Value();
   map(loc, {plan.stream, column0, /*partial=*/bool(identity), full}, array, ins, into,
       [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
-        if (scale)
-          evaluator.define(scale, real(1));
         Value element = evaluator.evaluate(array);
+        if (scale)
+          element = withoutFactor(b, element, memory.param(scale));
         if (!identity)
           return {element};
         auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());

@@ -137,9 +137,14 @@ private:
         return countScalar(map, side.getValue() ? select.getTrueValue() : select.getFalseValue());
     if (dimsOf(map, scalar) == (kRow | kStream)) {
       Cost cost = costOf(op);
-      auto division = dyn_cast<arith::DivFOp>(op);
-      if (division && dimsOf(map, division.getRhs()) == 0)
-        cost = {0, 1}; // by its reciprocal
+      if (sharesFactor(map, scalar))
+        cost = {0, sharesFactor(map, op->getOperand(0)) || sharesFactor(map, op->getOperand(1))
+                       ? 0.
+                       : 1.};
+      else if (isAffineIndex(scalar))
+        cost = {};
+      else if (isa<arith::SIToFPOp>(op) && isAffineIndex(op->getOperand(0)))
+        cost = {0, 1}; // the distance to the lane's first column is added
       work.special += cost.special;
       work.plain += cost.plain;
     }
@@ -161,6 +166,26 @@ private:
     for (Value operand : scalar.getDefiningOp()->getOperands())
       all |= dimsOf(map, operand);
     return dims[scalar] = all;
+  }
+
+  // x * c or x / c with a c that all elements share: one product, whatever number of factors in a
+  // row (share_arithmetic.h).
+  bool sharesFactor(attn::MapOp map, Value scalar) {
+    Operation *op = scalar.getDefiningOp();
+    if (isa_and_nonnull<arith::DivFOp>(op))
+      return dimsOf(map, op->getOperand(1)) == 0;
+    return isa_and_nonnull<arith::MulFOp>(op) &&
+           (dimsOf(map, op->getOperand(0)) == 0 || dimsOf(map, op->getOperand(1)) == 0);
+  }
+
+  // A sum or difference of indices.
+  static bool isAffineIndex(Value scalar) {
+    if (!scalar.getType().isIntOrIndex())
+      return false;
+    Operation *op = scalar.getDefiningOp();
+    return !op || isa<arith::ConstantOp>(op) ||
+           (isa<arith::AddIOp, arith::SubIOp>(op) &&
+            llvm::all_of(op->getOperands(), isAffineIndex));
   }
 
   Block *body() { return nest.getBodyBlock(); }

@@ -117,12 +117,11 @@ WarpgroupFrame::Counters Compute::computeRowTile(Counters before) {
   for (auto &[read, pipe] : block.residents)
     tile::ReleaseOp::create(b, loc, pipe, before.resident);
   lastProducts(add(add(ownEnd, shift), -1));
+  completeStates();
+  storeResults(
+      [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
   if (differs)
     passOver(ownEnd, endTile, shift);
-  completeStates();
-  storeResults([&](Value array, Value result, bool isLast) {
-    storeFragment(array, result, isLast);
-  });
   return {add(endTile, shift), add(before.resident, 1)};
 }
 
@@ -259,8 +258,8 @@ void Compute::startScores(Value number) {
     Value row = arith::MulIOp::create(b, loc, group, constant(64));
     Value strip = tile::StripOp::create(b, loc, part, resident, row);
     Value ring = block.streamed[contraction.streamed];
-    Value streamed = tile::StageOp::create(b, loc, cast<tile::PipeType>(ring.getType()).getTile(),
-                                           ring, number);
+    Value streamed =
+        tile::StageOp::create(b, loc, cast<tile::PipeType>(ring.getType()).getTile(), ring, number);
     tile::MmaStartOp::create(b, fold.getLoc(), place, strip, streamed, /*transposed=*/true,
                              /*fresh=*/true);
   }
@@ -273,8 +272,8 @@ void Compute::startStates(Value number) {
     if (s.streamed == -1)
       continue;
     Value ring = block.streamed[s.streamed];
-    Value streamed = tile::StageOp::create(b, loc, cast<tile::PipeType>(ring.getType()).getTile(),
-                                           ring, number);
+    Value streamed =
+        tile::StageOp::create(b, loc, cast<tile::PipeType>(ring.getType()).getTile(), ring, number);
     tile::MmaStartOp::create(b, red::FoldOp(s.fold).getLoc(), place, operands[s.weight], streamed,
                              /*transposed=*/false, /*fresh=*/false);
   }
@@ -296,7 +295,8 @@ SmallVector<Value> Compute::statePlaces() {
 // compute weights.
 void Compute::takeTurn() {
   if (schedule.alternate)
-    tile::MeetOp::create(b, nest.getLoc(), Type(), add(group, 1), b.getI64IntegerAttr(256), Value());
+    tile::MeetOp::create(b, nest.getLoc(), Type(), add(group, 1), b.getI64IntegerAttr(256),
+                         Value());
 }
 
 void Compute::passTurn() {
@@ -304,8 +304,8 @@ void Compute::passTurn() {
     return;
   Location loc = nest.getLoc();
   Value next = add(group, 2);
-  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
-                                       constant(schedule.groups - 1));
+  Value isLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group, constant(schedule.groups - 1));
   next = arith::SelectOp::create(b, loc, isLast, constant(1), next);
   tile::SignalOp::create(b, loc, next, b.getI64IntegerAttr(256));
 }
@@ -376,8 +376,7 @@ Compute::Move Compute::followMaximum(unsigned number) {
         [](PointEvaluator &, ValueRange x) -> SmallVector<Value> { return {x[0]}; });
   }
   tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, top[number]);
-  Move move{number, exceedsReference(number),
-            registers(attn::renamed(loc, "rescale"), rowsType())};
+  Move move{number, exceedsReference(number), registers(attn::renamed(loc, "rescale"), rowsType())};
   auto branch = scf::IfOp::create(b, loc, move.moved, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(b);

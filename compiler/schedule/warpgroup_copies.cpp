@@ -27,9 +27,9 @@ private:
 
 void Copies::build() {
   Location loc = nest.getLoc();
-  auto role = tile::RoleOp::create(b, loc, b.getStringAttr("load"), b.getI64IntegerAttr(0),
-                                   b.getI64IntegerAttr(4),
-                                   b.getI64IntegerAttr(schedule.loadRegisters));
+  auto role =
+      tile::RoleOp::create(b, loc, b.getStringAttr("load"), b.getI64IntegerAttr(0),
+                           b.getI64IntegerAttr(4), b.getI64IntegerAttr(schedule.loadRegisters));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&role.getBody().emplaceBlock());
   auto single = tile::SingleOp::create(b, loc);
@@ -74,7 +74,8 @@ void Copies::fillStreamed(bool early, Value tile, Value number) {
       fill(plan.streamed[i], block.streamed[i], number, first);
   // Inputs are needed with the scores.
   for (const InputTile &input : plan.inputs)
-    if (auto pipe = block.inputs.find(attn::ReadOp(input.read)); early && pipe != block.inputs.end())
+    if (auto pipe = block.inputs.find(attn::ReadOp(input.read));
+        early && pipe != block.inputs.end())
       fillInput(input, pipe->second, number, first);
 }
 

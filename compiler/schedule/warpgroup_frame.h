@@ -14,7 +14,7 @@ struct BlockPlaces {
   mlir::Value together; ///< i32: cells that run side by side; null: one after the other
   llvm::MapVector<mlir::Operation *, mlir::Value> residents; ///< pipes of one slot, by read
   llvm::SmallVector<mlir::Value> streamed;                   ///< pipes, as in the plan
-  llvm::MapVector<mlir::Operation *, mlir::Value> inputs;    ///< pipes of row x stream inputs, by read
+  llvm::MapVector<mlir::Operation *, mlir::Value> inputs; ///< pipes of row x stream inputs, by read
 };
 
 /// Base of the builders of the roles.

@@ -23,6 +23,8 @@ static constexpr int64_t kFewestRegisters = 24, kMostRegisters = 256;
 // descriptors. Measured: two groups whose fragments take 208 registers compile clean with 240,
 // with 212 they spill; three with 124 compile clean with 160, four with 80 with 112.
 static constexpr int64_t kOtherRegisters = 24;
+// Addresses and elements under way where code reads a tensor with both dims itself.
+static constexpr int64_t kReadRegisters = 16;
 
 //===----------------------------------------------------------------------===//
 // The attribute
@@ -45,6 +47,7 @@ WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
   read("group_registers", schedule.groupRegisters);
   readFlag("alternate", schedule.alternate);
   readFlag("persistent", schedule.persistent);
+  readFlag("copy_inputs", schedule.copyInputs);
   if (auto slack = attr ? attr.getAs<FloatAttr>("slack") : FloatAttr())
     schedule.slack = slack.getValueAsDouble();
   return schedule;
@@ -61,6 +64,7 @@ DictionaryAttr WarpgroupSchedule::toAttr(MLIRContext *context) const {
       builder.getNamedAttr("group_registers", builder.getI64IntegerAttr(groupRegisters)),
       builder.getNamedAttr("alternate", builder.getBoolAttr(alternate)),
       builder.getNamedAttr("persistent", builder.getBoolAttr(persistent)),
+      builder.getNamedAttr("copy_inputs", builder.getBoolAttr(copyInputs)),
       builder.getNamedAttr("slack", builder.getF64FloatAttr(slack)),
   });
 }
@@ -140,7 +144,8 @@ int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan,
   }
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
   int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
-  return accumulators + scores + weights + rows + kOtherRegisters;
+  int64_t reads = plan.inputs.empty() || schedule.copyInputs ? 0 : kReadRegisters;
+  return accumulators + scores + weights + rows + reads + kOtherRegisters;
 }
 
 // A block starts with equal shares, in multiples of 8, which its warps then redistribute.
@@ -169,7 +174,7 @@ static std::string checkShape(const WarpgroupSchedule &s, const Machine &machine
   int64_t all = s.loadRegisters + s.groups * s.groupRegisters, pool = registerPool(s, machine);
   if (all > pool)
     return llvm::formatv("load_registers {0} and {1} times group_registers {2} are {3}; a block of "
-                         "{4} threads has {5} for the first thread of each warpgroup",
+                         "{4} threads has {5} for one thread of each warpgroup",
                          s.loadRegisters, s.groups, s.groupRegisters, all, s.threads(), pool);
   return "";
 }

@@ -17,6 +17,7 @@ struct WarpgroupSchedule {
   int64_t groupRegisters = 240; ///< of a thread of the others
   bool alternate = true;        ///< groups start their products one after the other
   bool persistent = true;       ///< one block per multiprocessor takes row tiles in turn
+  bool copyInputs = true;       ///< row x stream tensors arrive as tiles; else code reads elements
   double slack = 8;             ///< a running maximum may lag by this much, in powers of 2
 
   int64_t rowTile() const { return 64 * groups; }
@@ -35,8 +36,7 @@ bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
-int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan,
-                       const WarpgroupSchedule &schedule);
+int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// What the machine lacks for the schedule, with figures, or an empty string.
 std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,

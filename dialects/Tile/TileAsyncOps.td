@@ -12,7 +12,8 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator]> {
   let summary = "What the warps `first` to `first + count` of the block do";
   let description = [{
     Warpgroups of four warps; the roles of a kernel follow each other and divide its warps. Each warp
-    has `registers` registers for a thread, a multiple of 8, instead of an equal share.
+    has `registers` registers for a thread, a multiple of 8, instead of an equal share. Together they
+    take no more than the equal shares, each rounded down to a multiple of 8.
   }];
   let arguments = (ins StrAttr:$name, I64Attr:$first, I64Attr:$count, I64Attr:$registers);
   let regions = (region SizedRegion<1>:$body);
@@ -114,10 +115,10 @@ def Tile_FillRowOp : Tile_Op<"fill_row"> {
 }
 
 def Tile_CompleteOp : Tile_PipeNumberOp<"complete"> {
-  let summary = "This warp has written its part of tile `number`, which has arrived when all writers have";
+  let summary = "This warp has written its part of tile `number`";
   let description = [{
-    After tile.acquire of the same number, and after tile.publish where a product or a copy reads the
-    tile.
+    The tile has arrived when all writers have. After tile.acquire of the same number, and after
+    tile.publish where a product or a copy reads the tile.
   }];
   let hasVerifier = 1;
 }
@@ -219,7 +220,7 @@ def Tile_StoreOperandOp : Tile_Op<"store_operand"> {
 }
 
 def Tile_ScalePackedOp : Tile_Op<"scale_packed"> {
-  let summary = "Multiplies each row of rounded weights by an element of a row vector, and rounds again";
+  let summary = "Multiplies each row of rounded weights, and rounds again";
   let description = "An operand in registers, or the warp's 16 rows of a tile with panels.";
   let arguments = (ins AnyTypeOf<[Tile_SharedType, Tile_OperandType]>:$place, Tile_RowsType:$by);
   let assemblyFormat = "$place `by` $by attr-dict `:` type($place) `,` type($by)";
@@ -253,7 +254,9 @@ def Tile_WriteVectorOp : Tile_Op<"write_vector"> {
 
 def Tile_MeetOp : Tile_Op<"meet"> {
   let summary = "Waits at the numbered barrier until `threads` threads have met or signalled there";
-  let description = "Barriers 1 to 15. With an operand, the result is true if it is for some thread that meets.";
+  let description = [{
+    Barriers 1 to 15. With an operand, the result is true if it is for some thread that meets.
+  }];
   let arguments = (ins I32:$barrier, I64Attr:$threads, Optional<I1>:$any);
   let results = (outs Optional<I1>:$result);
   let assemblyFormat = "$barrier `threads` $threads (`any` $any^)? attr-dict (`:` type($result)^)?";
@@ -265,6 +268,12 @@ def Tile_SignalOp : Tile_Op<"signal"> {
   let arguments = (ins I32:$barrier, I64Attr:$threads);
   let assemblyFormat = "$barrier `threads` $threads attr-dict";
   let hasVerifier = 1;
+}
+
+def Tile_WarpMeetOp : Tile_Op<"warp_meet"> {
+  let summary = "The threads of a warp meet; shared memory written before is seen after";
+  let description = "After a tile.single each_warp that waits for something on behalf of its warp.";
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_PublishOp : Tile_Op<"publish"> {
@@ -336,10 +345,10 @@ def Tile_SendFragmentOp : Tile_Op<"send_fragment"> {
   let summary = "Each thread writes its part of a fragment to the block `peer`, for the same thread there";
   let description = [{
     f32, at byte offset `offset` of shared memory, a multiple of 16; 4 rows times columns bytes for each
-    warp of the role, or of the block outside of roles: barrier `number` there counts the bytes. The threads with
-    the same numbers read them there by tile.receive_fragment, after tile.pass, and then arrive at a
-    barrier of this block before the place is sent to again. Blocks meet (tile.cluster_meet) before one
-    ends that others still send to.
+    warp of the role, or of the block outside of roles: barrier `number` there counts the bytes. The
+    threads with the same numbers read them there by tile.receive_fragment, after tile.pass, and then
+    arrive at a barrier of this block before the place is sent to again. Blocks meet
+    (tile.cluster_meet) before one ends that others still send to.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$offset, I32:$peer,
                        Tile_BarriersType:$barriers, I32:$number);

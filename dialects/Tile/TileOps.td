@@ -221,6 +221,18 @@ def Tile_MapOp : Tile_Op<"map", [SingleBlock, AttrSizedOperandSegments]> {
   }];
 }
 
+def Tile_FirstColumnOp : Tile_Op<"first_column", [Pure, HasParent<"MapOp">]> {
+  let summary = "In a map: the column of the first element of this lane in the element's row";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ColumnDistanceOp : Tile_Op<"column_distance", [Pure, HasParent<"MapOp">]> {
+  let summary = "In a map: the element's column minus tile.first_column, a constant for each element";
+  let results = (outs F32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_AnyOp : Tile_Op<"any", [SingleBlock]> {
   let summary = "True in the whole warp if the region yields true for some row";
   let arguments = (ins Variadic<Tile_RowsType>:$ins);

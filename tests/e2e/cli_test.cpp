@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Tool, helpOfEveryCommandHasAnExample) {
-  for (const char *command : {"compile", "run", "check", "explain", "list", "doctor"}) {
+  for (const char *command : {"compile", "run", "check", "explain", "tune", "list", "doctor"}) {
     Ended ended = attnc({command, "--help"});
     EXPECT_EQ(ended.exit, 0);
     EXPECT_THAT(ended.out, HasSubstr(std::string("Example: attnc ") + command));
@@ -138,6 +138,13 @@ TEST(Run, saysThatGradientsAreLeftOut) {
   EXPECT_THAT(ended.err, HasSubstr("those of x are left out"));
 }
 
+TEST(Check, interpretsTheKernelsOfAGpuTargetWithoutAGpu) {
+  auto json = attnc({"check", "causal", "--target", "sm_90a", "--interpret", "--json"}).json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json.at("ok"), true);
+  EXPECT_EQ(json.at("checks").at(0).at("target"), "sm_90a");
+}
+
 TEST(Check, showsErrorBesideTolerance) {
   Ended ended = attnc({"check", "causal", "lse", "--target", "cpu"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
@@ -157,6 +164,28 @@ TEST(Explain, saysWhatIsFusedAndSkipped) {
   auto json = attnc({"explain", "causal", "--target", "cpu", "--json", "--ir"}).json();
   EXPECT_EQ(json.at("kernels").size(), 1u);
   EXPECT_FALSE(json.at("passes").empty());
+}
+
+TEST(Explain, saysWhatAScheduleMeans) {
+  Ended ended = attnc({"explain", "softcap", "--target", "sm_90a", "--set", "d=128,e=128"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  for (const char *part : {"from: cost model", "one thread copies tiles", "3 stages",
+                           "of shared memory", "one block of 512 threads on a multiprocessor",
+                           "limited by exponentials and arithmetic", "of the tensor cores' peak"})
+    EXPECT_THAT(ended.out, HasSubstr(part));
+  auto kernel =
+      attnc({"explain", "softcap", "--target", "sm_90a", "--json"}).json().at("kernels")[0];
+  EXPECT_EQ(kernel.at("schedule_from"), "cost model");
+  EXPECT_GT(kernel.at("schedule_report").at("predicted").at("clocks"), 0);
+}
+
+TEST(Explain, aScheduleFileComesBeforeThePrediction) {
+  TemporaryFolder folder;
+  std::string file = folder.write("s.json", R"({"groups": 2, "stream_tile": 128})");
+  Ended ended = attnc({"explain", "full", "--target", "sm_90a", "--schedule", file});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("from: as asked for"));
+  EXPECT_THAT(ended.out, HasSubstr("k: 128 x 64"));
 }
 
 TEST(Compile, writesEveryTextWithoutAGpu) {

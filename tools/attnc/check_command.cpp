@@ -18,14 +18,17 @@ namespace {
 struct CheckArguments {
   std::vector<std::string> specs, targets, set;
   uint64_t seed = 1;
-  bool verifyPasses = false, json = false;
+  bool verifyPasses = false, interpret = false, json = false;
 };
 
 /// The targets that are asked for, or the processor and the GPU if there is one.
 std::vector<Target> targetsOf(const CheckArguments &arguments) {
   std::vector<Target> targets;
   for (const std::string &name : arguments.targets)
-    targets.push_back(chooseRunnableTarget(name));
+    targets.push_back(arguments.interpret ? chooseInterpretedTarget(name)
+                                          : chooseRunnableTarget(name));
+  if (targets.empty() && arguments.interpret)
+    targets.push_back(chooseInterpretedTarget(""));
   if (targets.empty()) {
     targets.push_back({"cpu", nullptr});
     if (Target native = chooseTarget("native"); !native.isCpu())
@@ -140,6 +143,7 @@ Command addCheckCommand(CLI::App &tool) {
   app->add_option("--seed", arguments->seed, "Seed of the inputs; 1 without it");
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Also evaluate the program before and after each pass");
+  app->add_flag("--interpret", arguments->interpret, interpretHelp);
   app->add_flag("--json", arguments->json, "The table as JSON on stdout");
   app->footer(
       "Example: attnc check causal alibi my_variant.json --target cpu\n"

@@ -19,6 +19,7 @@ Command addCompileCommand(CLI::App &tool);
 Command addRunCommand(CLI::App &tool);
 Command addCheckCommand(CLI::App &tool);
 Command addExplainCommand(CLI::App &tool);
+Command addTuneCommand(CLI::App &tool);
 Command addListCommand(CLI::App &tool);
 Command addDoctorCommand(CLI::App &tool);
 

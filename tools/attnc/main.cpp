@@ -96,7 +96,8 @@ int main(int argc, char **argv) {
                 "            4 the environment lacks something, 5 an internal error");
     std::vector<Command> commands = {addCompileCommand(tool), addRunCommand(tool),
                                      addCheckCommand(tool),   addExplainCommand(tool),
-                                     addListCommand(tool),    addDoctorCommand(tool)};
+                                     addTuneCommand(tool),    addListCommand(tool),
+                                     addDoctorCommand(tool)};
     return dispatch(tool, commands, argc, argv);
   } catch (const Failure &failure) {
     return report(failure, json);

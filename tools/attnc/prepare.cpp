@@ -1,4 +1,5 @@
 #include "tools/attnc/prepare.h"
+#include "compiler/driver/interpreter_executor.h"
 #include "tools/attnc/failure.h"
 #include "tools/attnc/tuned_schedules.h"
 
@@ -11,12 +12,15 @@ Prepared prepare(const Spec &spec, const Target &target, const nlohmann::json &s
   driver::CompileOptions options;
   options.tuned = &tuned;
   options.target = target.name;
-  options.upTo = driver::Stage::Cubin;
+  options.upTo = target.interpreted ? driver::Stage::Tile : driver::Stage::Cubin;
   options.schedule = schedule;
   options.verifyPasses = verifyPasses;
   options.nvrtc = nvrtc.get();
   Prepared prepared{orFail(driver::compile(spec, options), SpecErrors), nullptr};
-  prepared.executor = orFail(driver::makeExecutor(prepared.compilation, target.device), Internal);
+  prepared.executor =
+      orFail(target.interpreted ? driver::makeInterpreterExecutor(prepared.compilation)
+                                : driver::makeExecutor(prepared.compilation, target.device),
+             Internal);
   return prepared;
 }
 

@@ -26,7 +26,7 @@ struct RunArguments {
   std::string spec, target, schedule;
   std::vector<std::string> set, shape, param, input, output;
   uint64_t seed = 1;
-  bool check = false, time = false, verifyPasses = false, json = false;
+  bool check = false, time = false, verifyPasses = false, json = false, interpret = false;
 };
 
 /// What the finite elements of a tensor look like.
@@ -162,7 +162,8 @@ ExitCode runSpec(const RunArguments &arguments) {
   auto shape = parseExtents("--shape", arguments.shape);
   auto params = parseNumbers("--param", arguments.param);
   nlohmann::json schedule = readSchedule(arguments.schedule);
-  Target target = chooseRunnableTarget(arguments.target);
+  Target target = arguments.interpret ? chooseInterpretedTarget(arguments.target)
+                                      : chooseRunnableTarget(arguments.target);
   auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
   checkParams(*loaded.spec, params);
@@ -228,6 +229,7 @@ Command addRunCommand(CLI::App &tool) {
   app->add_flag("--time", arguments->time, "Run it several times and print the median");
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Evaluate the program before and after each pass; stop at the first difference");
+  app->add_flag("--interpret", arguments->interpret, interpretHelp);
   app->add_flag("--json", arguments->json, "The result as JSON on stdout");
   app->footer("Example: attnc run softcap --shape b=1,h=2,i=257,j=513 --check");
   return {app, [arguments] { return runSpec(*arguments); }};

@@ -13,6 +13,10 @@ const char *const targetHelp =
     "cpu, native, or an architecture such as sm_80 or sm_90a; without it the GPU of this machine "
     "if there is one, else the CPU";
 
+const char *const interpretHelp =
+    "Run the kernels of a GPU target on the processor, in adversarial orders of warps and "
+    "asynchronous ops: slow, for small shapes, finds races";
+
 namespace {
 
 /// What --target takes.
@@ -96,8 +100,20 @@ Target chooseRunnableTarget(const std::string &asked) {
   throw noDevice(target.name);
 }
 
+Target chooseInterpretedTarget(const std::string &asked) {
+  Target target = chooseTarget(asked);
+  if (asked == "cpu")
+    throw Failure(Usage, "--interpret runs the kernels of a GPU target, and the target is the cpu",
+                  "give --target sm_90a, or leave --interpret out");
+  if (target.isCpu())
+    target.name = schedule::machines().back().name.str();
+  target.device = nullptr;
+  target.interpreted = true;
+  return target;
+}
+
 std::unique_ptr<Nvrtc> openNvrtc(const Target &target) {
-  return target.isCpu() ? nullptr : orFail(Nvrtc::open(), Environment);
+  return target.isCpu() || target.interpreted ? nullptr : orFail(Nvrtc::open(), Environment);
 }
 
 } // namespace attnc::cli

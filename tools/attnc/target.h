@@ -13,6 +13,8 @@ namespace attnc::cli {
 struct Target {
   std::string name; ///< "cpu", "sm_80", "sm_90a", ...
   std::shared_ptr<const CudaDevice> device;
+  /// The kernels run in the tile interpreter: no GPU and no NVRTC is needed.
+  bool interpreted = false;
 
   bool isCpu() const { return name == "cpu"; }
 };
@@ -24,6 +26,10 @@ Target chooseTarget(const std::string &asked);
 /// The same for a command that runs kernels. Failure (Environment): no GPU here runs this target.
 Target chooseRunnableTarget(const std::string &asked);
 
+/// The same for the tile interpreter, which runs the kernels of any GPU target; the newest one for
+/// "" and "native" where there is no GPU. Failure (Usage): `asked` is "cpu".
+Target chooseInterpretedTarget(const std::string &asked);
+
 /// NVRTC if the target needs it, else null. Failure (Environment): it is not there.
 std::unique_ptr<Nvrtc> openNvrtc(const Target &target);
 
@@ -32,6 +38,7 @@ std::unique_ptr<Nvrtc> openNvrtc(const Target &target);
 std::string targetOf(const DeviceProperties &device);
 
 extern const char *const targetHelp;
+extern const char *const interpretHelp;
 
 } // namespace attnc::cli
 

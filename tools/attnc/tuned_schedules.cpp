@@ -25,9 +25,9 @@ schedule::TuningDatabase tunedSchedules(const Target &target) {
       database.add(path, std::move(**file));
   }
   for (const auto &[name, file] : schedule::builtinTuningFiles()) {
-    const bool fits = !target.device ||
-                      (file.device == target.device->properties().name &&
-                       file.multiprocessors == target.device->properties().multiprocessors);
+    const bool fits =
+        !target.device || (file.device == target.device->properties().name &&
+                           file.multiprocessors == target.device->properties().multiprocessors);
     if (fits)
       database.add("attnc's own " + name, file);
   }

@@ -219,6 +219,7 @@ bool KernelPrinter::printMeetingOp(Operation &op) {
         return call("signal(" + text(signal.getBarrier()) + ", " + number(signal.getThreads()) +
                     ")");
       })
+      .Case([&](tile::WarpMeetOp) { return call("__syncwarp()"); })
       .Case([&](tile::PublishOp) { return call("publishToAsync()"); })
       .Case([&](tile::StartBarriersOp start) {
         return call(tileText(start.getBarriers()) + ".start(" + number(start.getArrivals()) + ")");

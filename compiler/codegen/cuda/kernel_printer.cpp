@@ -88,7 +88,12 @@ void KernelPrinter::printHead() {
   line("");
   line("namespace attnc {");
   line("");
-  std::string blocks = kernel.getMinBlocks() ? ", " + std::to_string(*kernel.getMinBlocks()) : "";
+  // Roles change their registers from what each thread starts with, which the compiler only knows
+  // where the number of blocks on a multiprocessor is said.
+  bool roles = !kernel.getBodyBlock()->getOps<tile::RoleOp>().empty();
+  std::string blocks = roles || kernel.getMinBlocks()
+                           ? ", " + std::to_string(kernel.getMinBlocks().value_or(1))
+                           : "";
   std::string cluster =
       kernel.getCluster() ? "__cluster_dims__(" + std::to_string(*kernel.getCluster()) + ") " : "";
   line("extern \"C\" __global__ void " + cluster + "__launch_bounds__(" +
@@ -116,7 +121,7 @@ static bool isScalarOp(Operation *op) {
   return op->getNumResults() == 1 &&
          (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
           isa<tile::LoadOp, tile::PointOp, tile::BlockOp, tile::WarpOp, tile::GridSizeOp,
-              tile::GroupOp, tile::RankOp>(op));
+              tile::GroupOp, tile::RankOp, tile::FirstColumnOp, tile::ColumnDistanceOp>(op));
 }
 
 bool KernelPrinter::isInline(Value value) {
@@ -159,6 +164,8 @@ Text KernelPrinter::expression(Value value) {
     return {"clusterRank()"};
   if (auto group = dyn_cast<tile::GroupOp>(op))
     return groupText(group);
+  if (isa<tile::FirstColumnOp, tile::ColumnDistanceOp>(op))
+    return laneColumnText(*op);
   SmallVector<Text> operands;
   for (Value operand : op->getOperands())
     operands.push_back(expression(operand));

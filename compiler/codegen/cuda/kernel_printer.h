@@ -44,6 +44,7 @@ private:
   bool printTileOp(mlir::Operation &op);
   void printMap(tile::MapOp map);
   void printAny(tile::AnyOp any);
+  Text laneColumnText(mlir::Operation &op);
   void printCopy(tile::CopyOp copy);
   std::string sharedText(int64_t offset);
   void declareSharedBase();
@@ -79,6 +80,7 @@ private:
   std::string lastStatement;
   bool commenting = true;
   bool sharedBase = false; ///< the block's shared memory has a name already
+  std::string mapElement;  ///< the index of the elements that the map being printed loops over
   std::string warpgroup;   ///< the variable with the warpgroup's number, in kernels with roles
   bool failed = false;
 };

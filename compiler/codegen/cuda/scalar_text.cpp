@@ -88,6 +88,22 @@ static Text integerCall(StringRef function, Operation *op, ArrayRef<Text> x) {
 
 static Text convert(Type type, ArrayRef<Text> x) { return call(typeText(type), x); }
 
+// Division of numbers that are not negative is faster without a sign.
+static Text unsignedInfix(StringRef symbol, Type type, ArrayRef<Text> x) {
+  std::string casted = type.isInteger(32) ? "u32" : "u64";
+  Text operands[] = {call(casted, x[0]), call(casted, x[1])};
+  return call(typeText(type), infix(symbol, Binding::Multiply, operands));
+}
+
+// A negative constant is subtracted.
+static Text addIntegers(arith::AddIOp op, ArrayRef<Text> x) {
+  auto constant = op.getRhs().getDefiningOp<arith::ConstantOp>();
+  StringRef number = x[1].text;
+  if (!constant || !number.consume_front("-"))
+    return infix("+", Binding::Add, x);
+  return infix("-", Binding::Add, {x[0], Text{number.str()}});
+}
+
 static Text compareIntegers(arith::CmpIOp op, ArrayRef<Text> x) {
   using P = arith::CmpIPredicate;
   switch (op.getPredicate()) {
@@ -172,11 +188,14 @@ static bool isTrueConstant(Value value) {
 static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
   bool logical = op->getNumResults() == 1 && op->getResult(0).getType().isInteger(1);
   return TypeSwitch<Operation *, FailureOr<Text>>(op)
-      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return infix("+", Binding::Add, x); })
+      .Case([&](arith::AddFOp) { return infix("+", Binding::Add, x); })
+      .Case([&](arith::AddIOp add) { return addIntegers(add, x); })
       .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return infix("-", Binding::Add, x); })
       .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return infix("*", Binding::Multiply, x); })
       .Case<arith::DivFOp, arith::DivSIOp>([&](auto) { return infix("/", Binding::Multiply, x); })
       .Case([&](arith::RemSIOp) { return infix("%", Binding::Multiply, x); })
+      .Case([&](arith::DivUIOp) { return unsignedInfix("/", op->getResult(0).getType(), x); })
+      .Case([&](arith::RemUIOp) { return unsignedInfix("%", op->getResult(0).getType(), x); })
       .Case([&](arith::RemFOp) { return call("fmodf", x); })
       .Case(
           [&](arith::NegFOp) { return Text{"-" + x[0].within(Binding::Primary), Binding::Unary}; })

@@ -154,7 +154,7 @@ std::string KernelPrinter::openElements(StringRef of, StringRef index) {
 void KernelPrinter::printMap(tile::MapOp map) {
   comment(map.getLoc());
   std::string out = tileText(map.getOuts().front());
-  std::string n = openElements(out, map.isOverRows() ? "r" : "n");
+  const std::string n = mapElement = openElements(out, map.isOverRows() ? "r" : "n");
   auto index = [&](BlockArgument arg, Value begin, StringRef of) {
     if (arg.use_empty())
       return;
@@ -186,6 +186,17 @@ void KernelPrinter::printMap(tile::MapOp map) {
   commenting = true;
   close();
   names.closeScope();
+}
+
+// tile.first_column and tile.column_distance; the index of the map's elements is the loop's.
+Text KernelPrinter::laneColumnText(Operation &op) {
+  auto map = op.getParentOfType<tile::MapOp>();
+  std::string place = tileText(map.getOuts().front());
+  if (isa<tile::ColumnDistanceOp>(op))
+    return {"f32(" + place + ".columnDistance(" + mapElement + "))"};
+  std::string from = expression(map.getCols()).within(Binding::Add);
+  std::string first = place + ".column(0)";
+  return from == "0" ? Text{first} : Text{from + " + " + first, Binding::Add};
 }
 
 void KernelPrinter::printAny(tile::AnyOp any) {

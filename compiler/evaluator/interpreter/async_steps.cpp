@@ -96,9 +96,8 @@ void addAwait(CodeBuilder &builder, tile::AwaitOp op) {
 template <class Op> void addArrival(CodeBuilder &builder, Op op) {
   PipeRef ref(builder, op.getPipe(), op.getNumber());
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
-    CountingBarrier *barrier = std::is_same_v<Op, tile::ReleaseOp>
-                                   ? ref.free(machine, warp, op)
-                                   : ref.full(machine, warp, op);
+    CountingBarrier *barrier = std::is_same_v<Op, tile::ReleaseOp> ? ref.free(machine, warp, op)
+                                                                   : ref.full(machine, warp, op);
     if (!barrier)
       return Outcome::Fault;
     barrier->arrive(1, warp.view);
@@ -141,8 +140,8 @@ struct BoxRef {
     return result;
   }
 
-  /// Runs `body(address in shared memory, address in the tensor, elements inside the tensor)` for each
-  /// chunk of the tile at `base`; the address counts only if there are elements.
+  /// Runs `body(address in shared memory, address in the tensor, elements inside the tensor)` for
+  /// each chunk of the tile at `base`; the address counts only if there are elements.
   template <class Body>
   Outcome eachChunk(const TensorMapArg &map, ArrayRef<int64_t> origin, uint32_t base,
                     Body body) const {
@@ -158,10 +157,12 @@ struct BoxRef {
       }
       uint32_t panels = layout.width / (perPanel * layout.perChunk());
       for (uint32_t i = 0; i < panels * perPanel; ++i) {
-        int64_t col = i * layout.perChunk();
-        int64_t valid =
-            inside ? std::clamp<int64_t>(map.extents[0] - col, 0, layout.perChunk()) : 0;
-        if (body(layout.chunk(base, row, i), line + col * layout.elementBytes(), valid) == Outcome::Fault)
+        int64_t col = origin[0] + i * layout.perChunk();
+        int64_t valid = inside && col >= 0
+                            ? std::clamp<int64_t>(map.extents[0] - col, 0, layout.perChunk())
+                            : 0;
+        if (body(layout.chunk(base, row, i), line + col * layout.elementBytes(), valid) ==
+            Outcome::Fault)
           return Outcome::Fault;
       }
     }
@@ -212,7 +213,7 @@ void addFill(CodeBuilder &builder, tile::FillOp op) {
             size_t bytes = valid * box.layout.elementBytes();
             if (bytes == 0)
               return Outcome::Done;
-            if (machine.checkGlobal(warp, op, from, bytes, false) == Outcome::Fault)
+            if (machine.checkGlobal(warp, op, map->base, from, bytes, false) == Outcome::Fault)
               return Outcome::Fault;
             std::memcpy(to, from, bytes);
             return Outcome::Done;
@@ -233,7 +234,8 @@ void addFillRow(CodeBuilder &builder, tile::FillRowOp op) {
                  warp.words[offset].i * int64_t(layout.elementBytes());
     if (reinterpret_cast<uintptr_t>(from) % 16 != 0)
       return machine.fail(warp, op, "reads from an address that is no multiple of 16 bytes");
-    if (machine.checkGlobal(warp, op, from, layout.bytes(), false) == Outcome::Fault)
+    if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[pointer]), from, layout.bytes(),
+                            false) == Outcome::Fault)
       return Outcome::Fault;
     uint32_t base = ref.address(machine, warp);
     return startFill(machine, warp, ref, layout, op, [=, &warp](Machine &) {
@@ -269,7 +271,7 @@ void addStoreBox(CodeBuilder &builder, tile::StoreBoxOp op) {
         size_t bytes = valid * box.layout.elementBytes();
         if (bytes == 0)
           return Outcome::Done;
-        if (machine.checkGlobal(warp, op, to, bytes, true) == Outcome::Fault)
+        if (machine.checkGlobal(warp, op, map->base, to, bytes, true) == Outcome::Fault)
           return Outcome::Fault;
         std::memcpy(to, warp.block->memory.at(at), bytes);
         return Outcome::Done;
@@ -288,10 +290,10 @@ void addAddBulk(CodeBuilder &builder, tile::AddBulkOp op) {
     for (uint32_t at = 0; at < bytes; at += kChunkBytes)
       if (machine.read(warp, *warp.block, base + at, by) == Outcome::Fault)
         return Outcome::Fault;
-    auto *to = reinterpret_cast<std::byte *>(warp.words[pointer].i) +
-               warp.words[offset].i * int64_t(sizeof(float));
+    std::byte *tensor = Machine::pointer(warp.words[pointer]);
+    std::byte *to = tensor + warp.words[offset].i * int64_t(sizeof(float));
     return startStore(machine, warp, op, [=, &warp](Machine &machine) {
-      if (machine.checkGlobal(warp, op, to, bytes, true) == Outcome::Fault)
+      if (machine.checkGlobal(warp, op, tensor, to, bytes, true) == Outcome::Fault)
         return Outcome::Fault;
       for (uint32_t at = 0; at < bytes; at += sizeof(float)) {
         float sum, part;
@@ -319,7 +321,8 @@ void addStoreWait(CodeBuilder &builder, tile::StoreWaitOp op) {
 struct Tickets {
   unsigned pointer, offset, count; // words
 
-  template <class Op> Tickets(CodeBuilder &builder, Op op)
+  template <class Op>
+  Tickets(CodeBuilder &builder, Op op)
       : pointer(builder.word(op.getPointer())), offset(builder.word(op.getOffset())),
         count(builder.word(op.getCount())) {}
 
@@ -327,7 +330,8 @@ struct Tickets {
   std::optional<int32_t> draw(Machine &machine, Warp &warp, Operation *op) const {
     auto *at = reinterpret_cast<std::byte *>(warp.words[pointer].i) +
                warp.words[offset].i * int64_t(sizeof(int32_t));
-    if (machine.checkGlobal(warp, op, at, sizeof(int32_t), true) == Outcome::Fault)
+    if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[pointer]), at, sizeof(int32_t),
+                            true) == Outcome::Fault)
       return std::nullopt;
     int32_t drawn;
     std::memcpy(&drawn, at, sizeof(drawn));
@@ -356,8 +360,7 @@ void addLastBlock(CodeBuilder &builder, tile::LastBlockOp op) {
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     int64_t id = warp.words[number].i;
     bool last = false;
-    if (!warp.arrived && id >= 0 && id < 16 &&
-        warp.block->numbered[id].arrived + 32 == threads) {
+    if (!warp.arrived && id >= 0 && id < 16 && warp.block->numbered[id].arrived + 32 == threads) {
       std::optional<int32_t> drawn = tickets.draw(machine, warp, op);
       if (!drawn)
         return Outcome::Fault;

@@ -192,6 +192,11 @@ bool addBarrierStep(CodeBuilder &builder, Operation &op) {
         });
         return true;
       })
+      .Case([&](tile::WarpMeetOp op) {
+        // A warp is the unit of interleaving: its threads have always met.
+        builder.step(op, false, [](Machine &, Warp &) { return Outcome::Done; });
+        return true;
+      })
       .Case([&](tile::PublishOp op) {
         builder.step(op, false, [](Machine &, Warp &warp) {
           warp.view.publish();

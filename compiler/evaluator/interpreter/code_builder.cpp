@@ -66,9 +66,9 @@ unsigned CodeBuilder::place(Value value) {
                                  return {PlaceType::Rows, unsigned(t.getRows()), 1};
                                })
                                .Case([](tile::ColumnsType t) -> PlaceType {
-            return {PlaceType::Columns, 1, unsigned(t.getCols())};
-          })
-          .Case([](tile::OperandType t) -> PlaceType {
+                                 return {PlaceType::Columns, 1, unsigned(t.getCols())};
+                               })
+                               .Case([](tile::OperandType t) -> PlaceType {
                                  return {PlaceType::Operand, unsigned(t.getRows()),
                                          unsigned(t.getDepth()), storageType(t.getElement())};
                                }));
@@ -160,10 +160,11 @@ void CodeBuilder::op(Operation &op) {
           onWarps(op, currentRole ? currentRole.getFirst() : 0, 1, *op.getBodyBlock());
         single = false;
       })
+      .Case<tile::FirstColumnOp, tile::ColumnDistanceOp>([](auto) {}) // their map sets them
       .Default([&](Operation *op) {
         if (!addRegisterStep(*this, *op) && !addSharedStep(*this, *op) &&
-            !addAsyncStep(*this, *op) && !addProductStep(*this, *op) && !addBarrierStep(*this, *op) &&
-            !addVectorStep(*this, *op))
+            !addAsyncStep(*this, *op) && !addProductStep(*this, *op) &&
+            !addBarrierStep(*this, *op) && !addVectorStep(*this, *op))
           refuse(op, "is unknown to it");
       });
 }

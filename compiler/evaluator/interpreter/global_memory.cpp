@@ -3,29 +3,21 @@
 
 namespace attnc::interpreter {
 
-std::string GlobalMemory::check(const std::byte *address, size_t bytes, bool write) const {
-  const GlobalRange *nearest = nullptr;
-  auto distance = [&](const GlobalRange &range) {
-    return address < range.data ? range.data - address
-           : address + bytes > range.data + range.bytes
-               ? address + bytes - (range.data + range.bytes)
-               : 0;
-  };
-  for (const GlobalRange &range : ranges) {
-    if (distance(range) == 0) {
-      if (write && !range.writable)
-        return "writes '" + range.name + "', which the kernel may only read";
-      return "";
-    }
-    if (!nearest || distance(range) < distance(*nearest))
-      nearest = &range;
-  }
-  std::string text =
-      fmt::format("{} {} bytes outside every tensor", write ? "writes" : "reads", bytes);
-  if (nearest)
-    text += fmt::format("; the nearest is '{}', {} bytes long, and this is at byte {}",
-                        nearest->name, nearest->bytes, address - nearest->data);
-  return text;
+std::string GlobalMemory::check(const void *tensor, const std::byte *address, size_t bytes,
+                                bool write) const {
+  const char *verb = write ? "writes" : "reads";
+  const GlobalRange *found = nullptr;
+  for (const GlobalRange &range : ranges)
+    if (range.data == tensor && (!found || range.bytes > found->bytes))
+      found = &range;
+  if (!found)
+    return fmt::format("{} memory of no tensor of the launch", verb);
+  if (address < found->data || address + bytes > found->data + found->bytes)
+    return fmt::format("{} {} bytes at byte {} of '{}', which has {}", verb, bytes,
+                       address - found->data, found->name, found->bytes);
+  if (write && !found->writable)
+    return fmt::format("writes '{}', which the kernel may only read", found->name);
+  return "";
 }
 
 } // namespace attnc::interpreter

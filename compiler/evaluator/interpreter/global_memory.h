@@ -10,8 +10,9 @@ class GlobalMemory {
 public:
   explicit GlobalMemory(llvm::ArrayRef<GlobalRange> ranges) : ranges(ranges) {}
 
-  /// An empty string if the bytes lie in one range (that may be written), else what is wrong.
-  std::string check(const std::byte *address, size_t bytes, bool write) const;
+  /// An empty string if the bytes lie in the tensor that starts at `tensor` (and it may be
+  /// written), else what is wrong.
+  std::string check(const void *tensor, const std::byte *address, size_t bytes, bool write) const;
 
 private:
   llvm::ArrayRef<GlobalRange> ranges;

@@ -16,6 +16,8 @@ llvm::Expected<KernelInterpreter> KernelInterpreter::compile(tile::KernelOp kern
   return interpreter;
 }
 
+bool KernelInterpreter::hasOrders() const { return !code->perPoint; }
+
 llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
   if (launch.args.size() != code->arguments)
     return llvm::createStringError("the launch has %zu arguments, the kernel %u",

@@ -4,7 +4,7 @@
 // A warp is the unit of interleaving, one op on shared memory or barriers its step. Every access to
 // shared memory is checked against all others by vector clocks, so a missing wait or barrier is
 // found whichever order the adversary happens to choose; the order decides which values are seen,
-// which barriers pass, and whether the block deadlocks. docs/rationale/tile.md says what is
+// which barriers pass, and whether the block deadlocks. docs/notes/tile-interpreter.md says what is
 // modelled.
 #ifndef ATTNC_COMPILER_EVALUATOR_INTERPRETER_INTERPRETER_H
 #define ATTNC_COMPILER_EVALUATOR_INTERPRETER_INTERPRETER_H
@@ -49,6 +49,9 @@ public:
   /// asynchronous ops as late as possible, each warp as far as it gets); the others are random.
   /// Error: the first fault, with the op, the warp and what was expected.
   llvm::Error run(const Launch &launch, uint64_t seed) const;
+
+  /// False if all orders are the same: a kernel of single threads that have nothing in common.
+  bool hasOrders() const;
 
 private:
   std::shared_ptr<const KernelCode> code;

@@ -133,7 +133,7 @@ Outcome Machine::load(Warp &warp, const Instruction &in) {
   size_t bytes = dtypeSize(in.storage);
   const std::byte *address =
       reinterpret_cast<const std::byte *>(warp.words[in.a].i) + warp.words[in.b].i * bytes;
-  if (checkGlobal(warp, in.op, address, bytes, false) == Outcome::Fault)
+  if (checkGlobal(warp, in.op, pointer(warp.words[in.a]), address, bytes, false) == Outcome::Fault)
     return Outcome::Fault;
   Word &result = warp.words[in.result];
   if (in.storage == DType::F64) {
@@ -153,7 +153,7 @@ Outcome Machine::store(Warp &warp, const Instruction &in) {
   size_t bytes = dtypeSize(in.storage);
   std::byte *address =
       reinterpret_cast<std::byte *>(warp.words[in.a].i) + warp.words[in.b].i * bytes;
-  if (checkGlobal(warp, in.op, address, bytes, true) == Outcome::Fault)
+  if (checkGlobal(warp, in.op, pointer(warp.words[in.a]), address, bytes, true) == Outcome::Fault)
     return Outcome::Fault;
   const Word &value = warp.words[in.c];
   if (in.storage == DType::F64)

@@ -126,8 +126,11 @@ public:
 
   /// Whether a place of registers may be touched by an instruction other than a product.
   Outcome touch(Warp &warp, unsigned place, bool write, mlir::Operation *op);
-  Outcome checkGlobal(const Warp &warp, mlir::Operation *op, const std::byte *address, size_t bytes,
-                      bool write);
+  /// Whether bytes of the tensor that starts at `tensor` may be accessed.
+  Outcome checkGlobal(const Warp &warp, mlir::Operation *op, const void *tensor,
+                      const std::byte *address, size_t bytes, bool write);
+  /// The address that a word holds.
+  static std::byte *pointer(Word word) { return reinterpret_cast<std::byte *>(word.i); }
 
   void start(Event event) { events.push_back(std::move(event)); }
   /// Performs the copies or stores of `warp` in groups up to `group`.

@@ -126,9 +126,9 @@ Outcome Machine::writeTile(Warp &warp, BlockState &block, uint32_t base, const T
   return Outcome::Done;
 }
 
-Outcome Machine::checkGlobal(const Warp &warp, Operation *op, const std::byte *address,
-                             size_t bytes, bool write) {
-  std::string why = global.check(address, bytes, write);
+Outcome Machine::checkGlobal(const Warp &warp, Operation *op, const void *tensor,
+                             const std::byte *address, size_t bytes, bool write) {
+  std::string why = global.check(tensor, address, bytes, write);
   return why.empty() ? Outcome::Done : fail(warp, op, why);
 }
 

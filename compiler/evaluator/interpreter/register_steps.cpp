@@ -1,6 +1,7 @@
 // Ops on the registers of one warp.
 #include "compiler/evaluator/interpreter/code_builder.h"
 #include "compiler/evaluator/interpreter/machine.h"
+#include "compiler/evaluator/interpreter/matrix.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -52,58 +53,124 @@ void addRegisters(CodeBuilder &builder, tile::RegistersOp op) {
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// A region that is run for each element of places.
-struct Body {
-  unsigned start;
-  SmallVector<unsigned> arguments, results; // words
-  SmallVector<unsigned> ins;
+/// What a region reads at each element: registers, or a warp's strip of a shared tile.
+struct Source {
+  unsigned number; ///< of the place, or the word of the tile
+  std::optional<TileLayout> layout;
+};
 
-  Body(CodeBuilder &builder, Block &block, ValueRange places, unsigned indices) {
+/// A region that is run for each element of places.
+class Body {
+public:
+  SmallVector<unsigned> arguments, results; // words
+
+  /// `indices` arguments come before those of the elements.
+  Body(CodeBuilder &builder, Block &block, ValueRange ins, unsigned indices) : indices(indices) {
     for (BlockArgument argument : block.getArguments())
       arguments.push_back(builder.word(argument));
-    for (Value place : places)
-      ins.push_back(builder.place(place));
+    for (Value in : ins)
+      if (auto type = dyn_cast<tile::SharedType>(in.getType()))
+        sources.push_back({builder.word(in), TileLayout(type)});
+      else
+        sources.push_back({builder.place(in), std::nullopt});
     start = builder.piece(block);
     for (Value value : block.getTerminator()->getOperands())
       results.push_back(builder.word(value));
-    firstElement = indices;
   }
+
+  bool readsShared() const {
+    return llvm::any_of(sources, [](const Source &source) { return source.layout.has_value(); });
+  }
+  unsigned rows(const Warp &warp) const { return warp.places[sources.front().number].rows; }
+
+  /// Reads the shared tiles, and checks the registers. One matrix for each source, empty for
+  /// registers; nothing after a fault.
+  std::optional<std::vector<Matrix>> load(Machine &machine, Warp &warp, Operation *op) const {
+    std::vector<Matrix> tiles(sources.size());
+    for (auto [source, tile] : llvm::zip(sources, tiles)) {
+      if (!source.layout) {
+        if (machine.touch(warp, source.number, false, op) == Outcome::Fault)
+          return std::nullopt;
+        continue;
+      }
+      uint32_t base = warp.words[source.number].i;
+      if (machine.readTile(warp, *warp.block, base, *source.layout, source.layout->cols,
+                           machine.own(warp, op)) == Outcome::Fault)
+        return std::nullopt;
+      tile = Matrix::ofTile(warp.block->memory, base, *source.layout, source.layout->cols);
+    }
+    return tiles;
+  }
+
   /// Runs it for the element at (row, col), or for a share of a row.
-  Outcome run(Machine &machine, Warp &warp, bool overRows, unsigned row, unsigned col) const {
-    for (auto [i, in] : llvm::enumerate(ins)) {
-      Place &place = warp.places[in];
-      PlaceType::Kind kind = machine.code.places[in].kind;
-      warp.words[arguments[firstElement + i]].f =
-          kind == PlaceType::Columns            ? place.at(0, col)
-          : kind == PlaceType::Rows && !overRows ? place.at(row, shareOf(col))
-                                                 : place.at(row, col);
+  Outcome run(Machine &machine, Warp &warp, ArrayRef<Matrix> tiles, bool overRows, unsigned row,
+              unsigned col) const {
+    for (auto [i, source] : llvm::enumerate(sources)) {
+      float &argument = warp.words[arguments[indices + i]].f;
+      if (source.layout) {
+        argument = tiles[i].elements[row * tiles[i].cols + col];
+        continue;
+      }
+      Place &place = warp.places[source.number];
+      PlaceType::Kind kind = machine.code.places[source.number].kind;
+      argument = kind == PlaceType::Columns             ? place.at(0, col)
+                 : kind == PlaceType::Rows && !overRows ? place.at(row, shareOf(col))
+                                                        : place.at(row, col);
     }
     unsigned pc = start;
     return machine.runCode(warp, pc);
   }
 
-  unsigned firstElement;
+private:
+  unsigned start, indices;
+  SmallVector<Source> sources;
+};
+
+/// The words of a map's ops that depend on how its elements lie in the lanes.
+struct LaneColumns {
+  SmallVector<unsigned> first, distance;
+
+  LaneColumns(CodeBuilder &builder, tile::MapOp map) {
+    for (Operation &op : *map.getBodyBlock())
+      if (isa<tile::FirstColumnOp>(op))
+        first.push_back(builder.word(op.getResult(0)));
+      else if (isa<tile::ColumnDistanceOp>(op))
+        distance.push_back(builder.word(op.getResult(0)));
+  }
+
+  void set(Warp &warp, int64_t colBegin, unsigned col) const {
+    unsigned firstOfLane = shareOf(col) * 2;
+    for (unsigned word : first)
+      warp.words[word].i = int32_t(colBegin + firstOfLane);
+    for (unsigned word : distance)
+      warp.words[word].f = col - firstOfLane;
+  }
 };
 
 void addMap(CodeBuilder &builder, tile::MapOp op) {
   bool overRows = op.isOverRows();
+  LaneColumns lanes(builder, op);
   Body body(builder, *op.getBodyBlock(), op.getIns(), overRows ? 1 : 2);
   SmallVector<unsigned> outs;
   for (Value out : op.getOuts())
     outs.push_back(builder.place(out));
   unsigned rowBegin = builder.word(op.getRows());
   unsigned colBegin = overRows ? 0 : builder.word(op.getCols());
-  builder.step(op, false, [=](Machine &machine, Warp &warp) {
-    if (touchAll(machine, warp, body.ins, false, op) == Outcome::Fault ||
-        touchAll(machine, warp, outs, true, op) == Outcome::Fault)
+  builder.step(op, body.readsShared(), [=](Machine &machine, Warp &warp) {
+    std::optional<std::vector<Matrix>> tiles = body.load(machine, warp, op);
+    if (!tiles)
       return Outcome::Fault;
+    for (unsigned out : outs)
+      if (machine.touch(warp, out, true, op) == Outcome::Fault)
+        return Outcome::Fault;
     const Place &shape = warp.places[outs.front()];
     for (unsigned row = 0; row < shape.rows; ++row)
       for (unsigned col = 0; col < shape.cols; ++col) {
         warp.words[body.arguments[0]].i = int32_t(warp.words[rowBegin].i + row);
         if (!overRows)
           warp.words[body.arguments[1]].i = int32_t(warp.words[colBegin].i + col);
-        if (body.run(machine, warp, overRows, row, col) == Outcome::Fault)
+        lanes.set(warp, overRows ? 0 : warp.words[colBegin].i, col);
+        if (body.run(machine, warp, *tiles, overRows, row, col) == Outcome::Fault)
           return Outcome::Fault;
         for (auto [out, value] : llvm::zip(outs, body.results))
           warp.places[out].at(row, col) = warp.words[value].f;
@@ -116,12 +183,12 @@ void addAny(CodeBuilder &builder, tile::AnyOp op) {
   Body body(builder, *op.getBodyBlock(), op.getIns(), 0);
   unsigned result = builder.word(op.getResult());
   builder.step(op, false, [=](Machine &machine, Warp &warp) {
-    if (touchAll(machine, warp, body.ins, false, op) == Outcome::Fault)
+    if (!body.load(machine, warp, op))
       return Outcome::Fault;
     bool any = false;
-    for (unsigned row = 0; row < warp.places[body.ins.front()].rows; ++row)
+    for (unsigned row = 0; row < body.rows(warp); ++row)
       for (unsigned share = 0; share < kShares; ++share) {
-        if (body.run(machine, warp, true, row, share) == Outcome::Fault)
+        if (body.run(machine, warp, {}, true, row, share) == Outcome::Fault)
           return Outcome::Fault;
         any |= warp.words[body.results.front()].i != 0;
       }
@@ -239,7 +306,8 @@ void addStoreRows(CodeBuilder &builder, tile::StoreRowsOp op) {
       return machine.fail(warp, op, kSharesDiffer);
     for (unsigned row = 0; row < rows.rows && target.holds(warp, row); ++row) {
       std::byte *to = target.row(warp, row);
-      if (machine.checkGlobal(warp, op, to, dtypeSize(target.dtype), true) == Outcome::Fault)
+      if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[target.pointer]), to,
+                              dtypeSize(target.dtype), true) == Outcome::Fault)
         return Outcome::Fault;
       storeFloats(target.dtype, &rows.at(row, 0), 1, to);
     }
@@ -258,8 +326,8 @@ void addStoreFragmentRows(CodeBuilder &builder, tile::StoreFragmentRowsOp op) {
       std::byte *to = target.row(warp, row);
       if (reinterpret_cast<uintptr_t>(to) % 16 != 0)
         return machine.fail(warp, op, "stores 16 bytes at an address that is no multiple of it");
-      if (machine.checkGlobal(warp, op, to, fragment.cols * dtypeSize(target.dtype), true) ==
-          Outcome::Fault)
+      if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[target.pointer]), to,
+                              fragment.cols * dtypeSize(target.dtype), true) == Outcome::Fault)
         return Outcome::Fault;
       storeFloats(target.dtype, &fragment.at(row, 0), fragment.cols, to);
     }

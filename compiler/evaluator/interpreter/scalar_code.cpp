@@ -84,6 +84,14 @@ constexpr auto quotient = []<class T>(T x, T y) -> T {
   return y == 0 ? T(-1) : y == -1 ? wrapSub(T(0), x) : x / y;
 };
 constexpr auto remainder = []<class T>(T x, T y) -> T { return y == 0 || y == -1 ? T(0) : x % y; };
+constexpr auto wholeQuotient = []<class T>(T x, T y) -> T {
+  using U = std::make_unsigned_t<T>;
+  return y == 0 ? T(-1) : T(U(x) / U(y));
+};
+constexpr auto wholeRemainder = []<class T>(T x, T y) -> T {
+  using U = std::make_unsigned_t<T>;
+  return y == 0 ? T(0) : T(U(x) % U(y));
+};
 constexpr auto floorQuotient = []<class T>(T x, T y) -> T {
   T q = quotient(x, y);
   return wrapMul(q, y) != x && (x < 0) != (y < 0) ? q - 1 : q;
@@ -227,6 +235,8 @@ Run arithRun(Operation *op, Type type) {
       .Case([&](arith::MulIOp) { return integers<wrapMul>(type); })
       .Case([&](arith::DivSIOp) { return integers<quotient>(type); })
       .Case([&](arith::RemSIOp) { return integers<remainder>(type); })
+      .Case([&](arith::DivUIOp) { return integers<wholeQuotient>(type); })
+      .Case([&](arith::RemUIOp) { return integers<wholeRemainder>(type); })
       .Case([&](arith::FloorDivSIOp) { return integers<floorQuotient>(type); })
       .Case([&](arith::MaxSIOp) { return integers<larger>(type); })
       .Case([&](arith::MinSIOp) { return integers<smaller>(type); })

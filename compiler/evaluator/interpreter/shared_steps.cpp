@@ -146,7 +146,8 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
                                              "of it",
                                              plan.vectorBytes));
         else
-          outcome = machine.checkGlobal(warp, op, pieces.back().from, plan.vectorBytes, false);
+          outcome =
+              machine.checkGlobal(warp, op, from, pieces.back().from, plan.vectorBytes, false);
       }
       return outcome;
     });
@@ -273,7 +274,7 @@ void addStoreTile(CodeBuilder &builder, tile::StoreTileOp op) {
           return machine.fail(
               warp, op,
               fmt::format("writes {} bytes at an address that is no multiple of it", bytes));
-        if (machine.checkGlobal(warp, op, target, bytes, true) == Outcome::Fault)
+        if (machine.checkGlobal(warp, op, to, target, bytes, true) == Outcome::Fault)
           return Outcome::Fault;
         std::memcpy(target, warp.block->memory.at(from), bytes);
       }

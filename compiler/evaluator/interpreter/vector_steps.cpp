@@ -48,8 +48,8 @@ void addWriteVector(CodeBuilder &builder, tile::WriteVectorOp op) {
       return machine.fail(warp, op, kSharesDiffer);
     for (unsigned row = 0; row < vector.rows; ++row) {
       uint32_t to = layout.at(warp.words[tile].i, 0, warp.words[first].i + row);
-      if (machine.write(warp, *warp.block, to / kChunkBytes * kChunkBytes,
-                        machine.own(warp, op)) == Outcome::Fault)
+      if (machine.write(warp, *warp.block, to / kChunkBytes * kChunkBytes, machine.own(warp, op)) ==
+          Outcome::Fault)
         return Outcome::Fault;
       storeFloats(layout.dtype, &vector.at(row, 0), 1, warp.block->memory.at(to));
     }
@@ -60,6 +60,37 @@ void addWriteVector(CodeBuilder &builder, tile::WriteVectorOp op) {
 //===----------------------------------------------------------------------===//
 // Rounded weights
 //===----------------------------------------------------------------------===//
+
+void addStoreOperand(CodeBuilder &builder, tile::StoreOperandOp op) {
+  unsigned place = builder.place(op.getOperand()), tile = builder.word(op.getTile());
+  TileLayout layout(op.getTile().getType());
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    // A product may read the operand at the same time.
+    Place &operand = warp.places[place];
+    if (!operand.written)
+      return machine.fail(warp, op, "reads registers that nothing has written");
+    for (unsigned row = 0; row < operand.rows; ++row)
+      for (unsigned col = 0; col < operand.cols; col += layout.perChunk()) {
+        uint32_t to = layout.at(warp.words[tile].i, row, col);
+        if (machine.write(warp, *warp.block, to, machine.own(warp, op)) == Outcome::Fault)
+          return Outcome::Fault;
+        storeFloats(layout.dtype, &operand.at(row, col), layout.perChunk(),
+                    warp.block->memory.at(to));
+      }
+    return Outcome::Done;
+  });
+}
+
+void addMove(CodeBuilder &builder, tile::MoveOp op) {
+  unsigned from = builder.place(op->getOperand(0)), to = builder.place(op->getOperand(1));
+  builder.step(op, false, [=](Machine &machine, Warp &warp) {
+    if (machine.touch(warp, from, false, op) == Outcome::Fault ||
+        machine.touch(warp, to, true, op) == Outcome::Fault)
+      return Outcome::Fault;
+    warp.places[to].elements = warp.places[from].elements;
+    return Outcome::Done;
+  });
+}
 
 void addScalePacked(CodeBuilder &builder, tile::ScalePackedOp op) {
   unsigned by = builder.place(op.getBy());
@@ -74,9 +105,9 @@ void addScalePacked(CodeBuilder &builder, tile::ScalePackedOp op) {
       Place &operand = warp.places[place];
       for (unsigned row = 0; row < operand.rows; ++row)
         for (unsigned col = 0; col < operand.cols; ++col)
-          operand.at(row, col) = roundTo(machine.code.places[place].dtype,
-                                         operand.at(row, col) *
-                                             warp.places[by].at(row, shareOf(col)));
+          operand.at(row, col) =
+              roundTo(machine.code.places[place].dtype,
+                      operand.at(row, col) * warp.places[by].at(row, shareOf(col)));
       return Outcome::Done;
     });
     return;
@@ -148,8 +179,8 @@ template <class Op> void addLanes(CodeBuilder &builder, Op op) {
     Place &elements = warp.places[place];
     auto *base = reinterpret_cast<std::byte *>(warp.words[pointer].i) +
                  warp.words[offset].i * int64_t(sizeof(float));
-    if (machine.checkGlobal(warp, op, base, elements.elements.size() * sizeof(float), saves) ==
-        Outcome::Fault)
+    if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[pointer]), base,
+                            elements.elements.size() * sizeof(float), saves) == Outcome::Fault)
       return Outcome::Fault;
     for (unsigned row = 0; row < elements.rows; ++row)
       for (unsigned col = 0; col < elements.cols; ++col) {
@@ -170,6 +201,8 @@ bool addVectorStep(CodeBuilder &builder, Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](tile::ReadVectorOp op) { return addReadVector(builder, op), true; })
       .Case([&](tile::WriteVectorOp op) { return addWriteVector(builder, op), true; })
+      .Case([&](tile::StoreOperandOp op) { return addStoreOperand(builder, op), true; })
+      .Case([&](tile::MoveOp op) { return addMove(builder, op), true; })
       .Case([&](tile::ScalePackedOp op) { return addScalePacked(builder, op), true; })
       .Case([&](tile::StoreLanesOp op) { return addStoreLanes(builder, op), true; })
       .Case([&](tile::SaveOp op) { return addLanes(builder, op), true; })

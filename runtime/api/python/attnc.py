@@ -294,8 +294,9 @@ class Plan:
         return _library().plan_workspace_bytes(self._handle.value)
 
     def __call__(self, stream=None, workspace=None):
-        """Launches. `workspace` is the address of device memory that nothing else uses until the
-        work is done; without it, a launch takes its own in the order of the stream."""
+        """Launches and returns the outputs by name. `workspace` is the address of device memory
+        that nothing else uses until the work is done; without it, a launch takes its own in the
+        order of the stream."""
         _check(_library().plan_launch(self._handle.value, _stream_handle(stream, self._views),
                                       workspace))
         return self.outputs

@@ -97,7 +97,7 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
     %l_tile = tile.registers : !rows loc("l_tile")
     %m_other = tile.registers : !rows loc("m_other")
 
-    %q = tile.stage %q_pipe[%c0] : !q_pipe -> !q_tile
+    %q = tile.stage %q_pipe[%c0] : !q_pipe -> !q_tile loc("q")
     // CHECK: tile.columns
     %q0 = tile.columns %q[%c0] : !q_tile -> !k_tile
     %q1 = tile.columns %q[%c128] : !q_tile -> !k_tile
@@ -459,6 +459,20 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
   tile.role "load" warps 8 count 4 registers 24 {
     %warp = tile.warp
     %group = arith.subi %warp, %c8 : i32 loc("group")
+    // The third warp copies the queries.
+    %resident = arith.cmpi eq, %group, %c2 : i32
+    scf.if %resident {
+      tile.single each_warp {
+        %block = tile.block
+        %i_tile = arith.remsi %block, %i_tiles : i32
+        %i0 = arith.muli %i_tile, %c64 : i32 loc("i0")
+        %cell = arith.divsi %block, %i_tiles : i32 loc("cell")
+        %h = arith.remsi %cell, %size_h : i32 loc("h")
+        %b = arith.divsi %cell, %size_h : i32 loc("b")
+        tile.acquire %q_pipe[%c0] : !q_pipe
+        tile.fill %q_pipe[%c0] from %q_map(%i0, %h, %b) : !q_pipe, !row_map
+      }
+    }
     %loads = arith.cmpi slt, %group, %c2 : i32
     scf.if %loads {
       // CHECK: tile.single each_warp
@@ -467,17 +481,9 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
         %v_own = tile.choose %group of (%v_ring0, %v_ring1) : !v_ring, !v_ring -> !v_ring loc("v_own")
         %peer = arith.subi %c1, %group : i32 loc("peer")
         %block = tile.block
-        %i_tile = arith.remsi %block, %i_tiles : i32
-        %i0 = arith.muli %i_tile, %c64 : i32 loc("i0")
         %cell = arith.divsi %block, %i_tiles : i32 loc("cell")
         %h = arith.remsi %cell, %size_h : i32 loc("h")
         %b = arith.divsi %cell, %size_h : i32 loc("b")
-        %first = arith.cmpi eq, %group, %c0 : i32
-        scf.if %first {
-          tile.acquire %q_pipe[%c0] : !q_pipe
-          tile.fill %q_pipe[%c0] from %q_map(%i0, %h, %b) : !q_pipe, !row_map
-        }
-        %half = arith.muli %group, %c256 : i32 loc("half")
         %j_first = arith.muli %group, %c64 : i32 loc("j_first")
         %j_peer = arith.muli %peer, %c64 : i32 loc("j_peer")
         scf.for %c = %c0 to %c4 step %c1 : i32 {
@@ -507,20 +513,18 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
             scf.yield %n0 : i32
           } loc("n_values")
           %here = arith.muli %step, %c128 : i32 loc("here")
-          scf.for %c = %c0 to %c2 step %c1 : i32 {
+          scf.for %c = %c0 to %c4 step %c1 : i32 {
             %n = arith.addi %n_values, %c : i32 loc("n")
-            %part = arith.muli %c, %c32 : i32
-            %j_tile = arith.addi %here, %j_peer : i32
-            %j0 = arith.addi %j_tile, %part : i32 loc("j0")
-            tile.acquire %v_own[%n] : !v_ring
-            tile.fill %v_own[%n] from %v_map(%half, %j0, %h, %b) : !v_ring, !v_map
-          }
-          scf.for %c = %c0 to %c2 step %c1 : i32 {
-            %two = arith.addi %n_values, %c2 : i32
-            %n = arith.addi %two, %c : i32 loc("n")
-            %part = arith.muli %c, %c32 : i32
-            %j_tile = arith.addi %here, %j_first : i32
-            %j0 = arith.addi %j_tile, %part : i32 loc("j0")
+            // From the warp's number, read anew: this role has few registers.
+            %warp_now = tile.warp
+            %group_now = arith.subi %warp_now, %c8 : i32
+            %half = arith.muli %group_now, %c256 : i32
+            %is_own = arith.cmpi sge, %c, %c2 : i32
+            %j_tile = arith.select %is_own, %j_first, %j_peer : i32
+            %odd = arith.remsi %c, %c2 : i32
+            %part = arith.muli %odd, %c32 : i32
+            %in_step = arith.addi %j_tile, %part : i32
+            %j0 = arith.addi %here, %in_step : i32 loc("j0")
             tile.acquire %v_own[%n] : !v_ring
             tile.fill %v_own[%n] from %v_map(%half, %j0, %h, %b) : !v_ring, !v_map
           }

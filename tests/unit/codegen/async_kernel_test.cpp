@@ -1,5 +1,5 @@
-// Kernels with roles, written by hand in the tile dialect (tests/lit/tile), compile without spills and
-// without the notes of ptxas that mean serialised products. Needs NVRTC, not a GPU.
+// Kernels with roles, written by hand in the tile dialect (tests/lit/tile), compile without spills
+// and without the notes of ptxas that mean serialised products. Needs NVRTC, not a GPU.
 #include "compiler/codegen/cuda/emit.h"
 #include "compiler/device/wgmma_header.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,7 +54,9 @@ TEST_P(AsyncKernel, CompilesWithoutSpillsAndNotes) {
   EXPECT_TRUE(output->notes.empty()) << output->notes[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(ByHand, AsyncKernel, testing::Values("fa3-loop.mlir"));
+INSTANTIATE_TEST_SUITE_P(ByHand, AsyncKernel,
+                         testing::Values("fa3-loop.mlir", "seesaw.mlir", "backward.mlir",
+                                         "split-fold.mlir", "cluster.mlir"));
 
 // The numbers of columns that wgmma has: every header is a complete pair of instructions.
 TEST(WgmmaHeader, CompilesForEveryNumberOfColumns) {
@@ -73,7 +75,8 @@ TEST(WgmmaHeader, CompilesForEveryNumberOfColumns) {
               "  commitProducts();\n  waitProducts<0>(c);\n  for (int e = 0; e < c.kSize; ++e)\n"
               "    out[e] = c[e];\n}\n";
   }
-  std::string source = includes + "#include \"attnc/wgmma.cuh\"\nnamespace attnc {\n" + bodies + "}\n";
+  std::string source =
+      includes + "#include \"attnc/wgmma.cuh\"\nnamespace attnc {\n" + bodies + "}\n";
   Result<NvrtcOutput> output = compileSource(**nvrtc, source);
   ASSERT_TRUE(output) << output.error().text();
   EXPECT_EQ(output->kernels.size(), 32u);

@@ -5,27 +5,43 @@
 
 #include "compiler/evaluator/interpreter/interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace attnc::interpreter {
 
-/// softmax(scale q k^T) v in bf16, random inputs, one batch.
-struct AttentionTensors {
-  int64_t heads, rows, keys, width;
-  float scale;
-  std::vector<uint16_t> q, k, v;
-  std::vector<double> expected;
+/// The module in a file of tests/lit/tile, and its text. Fails the test if there is none.
+mlir::OwningOpRef<mlir::ModuleOp> parseKernelFile(mlir::MLIRContext &context, llvm::StringRef file,
+                                                  std::string &text);
 
-  AttentionTensors(int64_t heads, int64_t rows, int64_t keys, int64_t width);
-  /// The largest difference of `o` from `expected`; infinity if an element was not written.
-  double error(const std::vector<uint16_t> &o) const;
+/// `count` numbers in [-1, 1), the same for the same seed.
+std::vector<uint16_t> randomElements(DType dtype, int64_t count, uint32_t seed);
+
+/// softmax(scale q k^T) v of one batch, and how a kernel in tests/lit/tile takes it.
+struct AttentionCase {
+  const char *file;
+  DType dtype;
+  int64_t heads, rows, keys, width;
+  int64_t queryBox, keyBox, valueBox; ///< rows of the tensor maps' boxes
+  bool takesBatch;                    ///< the number of batches is an argument
+  int64_t blocks;                     ///< that a run launches
+  int64_t partial =
+      0; ///< f32 elements of state that each block saves; then blocks also draw tickets
+
+  /// The FlashAttention-3 loop with two tiles of rows and six of keys, the last of each partial,
+  /// for each of two heads: blocks that stay take several, and rings of three wrap around within a
+  /// tile of rows.
+  static AttentionCase fa3Loop();
+  /// The seesaw with two tiles of rows and three steps of two key tiles, the last partial.
+  static AttentionCase seesaw();
+  /// The split fold with two tiles of rows for each of two heads; the parts of the keys are not
+  /// equal, and the last one is partial.
+  static AttentionCase splitFold();
 };
 
-/// A kernel in a file of tests/lit/tile with the arguments of fa3-loop.mlir, or a change of it.
+/// The kernel, or a change of it.
 class AttentionKernel {
 public:
   /// Parses the file; fails the test if it cannot.
-  explicit AttentionKernel(llvm::StringRef file);
+  explicit AttentionKernel(AttentionCase of);
 
   tile::KernelOp kernel();
   /// The ops of a kind, in order.
@@ -40,12 +56,14 @@ public:
     return list.at(index < 0 ? list.size() + index : index);
   }
 
-  /// Runs it with one order. Empty if all went well, or what the interpreter says.
-  std::string run(uint64_t seed, int64_t blocks = 2);
+  /// Runs it in one order. Empty if all went well, or what the interpreter says, or that the result
+  /// is wrong: further from the float64 one than the rounding of weights and result explains.
+  std::string run(uint64_t seed);
   /// What all orders below `seeds` say: one text for each that finds a fault.
   std::vector<std::string> runAll(uint64_t seeds = 10);
 
 private:
+  AttentionCase of;
   std::unique_ptr<mlir::MLIRContext> context;
   std::string text;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -1,32 +1,110 @@
-#include "compiler/schedule/schedule_ranking.h"
-#include "tests/unit/transforms/fused_program.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <fstream>
+#include "compiler/schedule/choose_schedule.h"
+#include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
+#include <set>
 
 namespace attnc::schedule {
 namespace {
-TEST(Ranking, Explore) {
-  for (std::string name : {"full", "causal", "softcap", "alibi", "sliding_window", "prefix_lm", "bias", "gqa","lse"})
-    for (int d : {64, 96, 128, 192, 256}) {
-      std::ifstream file("/work/main/kernels_spec/" + name + ".json");
-      auto json = nlohmann::json::parse(file);
-      json["dims"]["d"] = json["dims"]["e"] = d;
-      FusedProgram program(json.dump());
-      std::string why;
-      auto nest = program.nests().front();
-      auto plan = planStream(nest, why);
-      ASSERT_TRUE(succeeded(plan)) << why;
-      auto start = std::chrono::steady_clock::now();
-      auto ranking = rankSchedules(nest, *plan, *findMachine("sm_90a"));
-      double ms = 1e3*std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      StreamWork w = countWork(nest, *plan);
-      llvm::outs() << name << " D" << d << " special " << w.special << " plain " << w.plain << " " << ranking.size() << " in " << ms << " ms\n";
 
-      for (auto &r : pickCandidates(ranking, 5)) {
-        llvm::outs() << "   " << r.schedule.groups << "x" << r.schedule.streamTile << " st " << r.schedule.stages << " alt " << r.schedule.alternate << " pers " << r.schedule.persistent << " regs " << r.schedule.groupRegisters << "/" << groupRegisters(nest, *plan, r.schedule) << " share " << llvm::formatv("{0:f3} step {1:f3} {2}", r.share, r.step.tensorShare, r.step.limit().name) << "\n";
+std::vector<RankedSchedule> rank(LibraryNest &of) {
+  return rankSchedules(of.nest, of.plan, hopper());
+}
+
+TEST(Ranking, theBestAreThoseThatWonTheMeasurements) {
+  struct Row {
+    const char *spec;
+    int64_t width, groups, streamTile, stages;
+    bool persistent;
+  };
+  for (const Row &row :
+       {Row{"full", 64, 4, 64, 3, true}, Row{"full", 128, 3, 80, 3, true},
+        Row{"full", 256, 2, 80, 2, true}, Row{"causal", 64, 4, 64, 3, false},
+        Row{"causal", 128, 3, 80, 3, false}, Row{"causal", 256, 2, 80, 2, false}}) {
+    LibraryNest of(row.spec, row.width);
+    WarpgroupSchedule best = rank(of).front().schedule;
+    EXPECT_EQ(best.groups, row.groups) << row.spec << ' ' << row.width;
+    EXPECT_EQ(best.streamTile, row.streamTile) << row.spec << ' ' << row.width;
+    EXPECT_EQ(best.stages, row.stages) << row.spec << ' ' << row.width;
+    EXPECT_EQ(best.persistent, row.persistent) << row.spec << ' ' << row.width;
+    EXPECT_EQ(best.alternate, row.persistent) << "turns pay without a mask";
+  }
+}
+
+TEST(Ranking, everythingInItFitsAndFollowsTheOrder) {
+  for (const char *name : {"full", "sliding_window", "softcap"})
+    for (int64_t width : {16, 64, 72, 192, 256}) {
+      LibraryNest of(name, width);
+      std::vector<RankedSchedule> ranking = rank(of);
+      ASSERT_FALSE(ranking.empty()) << name << ' ' << width;
+      double before = ranking.front().share;
+      for (const RankedSchedule &ranked : ranking) {
+        EXPECT_EQ(checkSchedule(of.nest, of.plan, ranked.schedule, hopper()), "");
+        EXPECT_LE(ranked.share, before * 1.006); // equal within 0.5 %
+        before = ranked.share;
       }
     }
 }
+
+TEST(Ranking, isTheSameInEveryRun) {
+  LibraryNest one("causal", 96), two("causal", 96);
+  std::vector<RankedSchedule> a = rank(one), b = rank(two);
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(a[i].schedule.toAttr(one.nest.getContext()),
+              WarpgroupSchedule(b[i].schedule).toAttr(one.nest.getContext()));
+}
+
+TEST(Ranking, isEmptyWithoutWarpgroups) {
+  LibraryNest of("full", 64), wide("full", 320);
+  EXPECT_TRUE(rankSchedules(of.nest, of.plan, *findMachine("sm_90")).empty());
+  EXPECT_TRUE(rank(wide).empty());
+}
+
+// A window leaves tiles of rows partly without work; small ones less.
+TEST(Ranking, aWindowWantsSmallerTilesOfRows) {
+  LibraryNest full("full", 64), window("sliding_window", 64);
+  EXPECT_LT(rank(window).front().schedule.rowTile(), rank(full).front().schedule.rowTile());
+}
+
+TEST(Ranking, candidatesToMeasureDiffer) {
+  LibraryNest of("full", 128);
+  std::vector<RankedSchedule> picked = pickCandidates(rank(of), 8);
+  EXPECT_EQ(picked.size(), 8u);
+  std::multiset<std::pair<int64_t, int64_t>> shapes;
+  for (const RankedSchedule &one : picked)
+    shapes.insert({one.schedule.groups, one.schedule.streamTile});
+  for (auto shape : shapes)
+    EXPECT_LE(shapes.count(shape), 2u);
+  EXPECT_EQ(picked.front().schedule.toAttr(of.nest.getContext()),
+            rank(of).front().schedule.toAttr(of.nest.getContext()));
+}
+
+TEST(Ranking, theBudgetLeavesCopiesWhatGroupsDoNotNeed) {
+  EXPECT_EQ(registerBudget(2, 200).group, 232);
+  EXPECT_EQ(registerBudget(2, 236).group, 240);
+  EXPECT_EQ(registerBudget(2, 300).group, 240);
+  EXPECT_EQ(registerBudget(3, 1).load, 32);
+}
+
+TEST(ChooseSmaller, eachNextOneHasMoreRegistersToSpareUntilThePortableOnes) {
+  LibraryNest of("full", 128);
+  of.nest.setScheduleAttr(rank(of).front().schedule.toAttr(of.nest.getContext()));
+  int64_t spare = -1;
+  int steps = 0;
+  while (scheduleForm(of.nest) == "warpgroups") {
+    auto schedule = WarpgroupSchedule::from(of.nest.getScheduleAttr());
+    int64_t now = schedule.groupRegisters - groupRegisters(of.nest, of.plan, schedule);
+    EXPECT_GT(now, spare);
+    spare = now;
+    ASSERT_TRUE(chooseSmallerSchedule(of.nest, hopper()));
+    ASSERT_LT(++steps, 300);
+  }
+  EXPECT_GE(steps, 2);
+  EXPECT_EQ(scheduleForm(of.nest), "stream");
+  while (chooseSmallerSchedule(of.nest, hopper()))
+    ASSERT_LT(++steps, 300);
+  EXPECT_EQ(scheduleForm(of.nest), "stream");
+}
+
 } // namespace
 } // namespace attnc::schedule

@@ -1,0 +1,162 @@
+#include "compiler/schedule/share_arithmetic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+namespace {
+
+class MapRewriter {
+public:
+  explicit MapRewriter(tile::MapOp map) : map(map) {}
+
+  void run() {
+    SmallVector<Operation *> body;
+    for (Operation &op : *map.getBodyBlock())
+      body.push_back(&op);
+    for (Operation *op : body)
+      if (auto division = dyn_cast<arith::DivFOp>(op))
+        multiplyByReciprocal(division);
+    // A product of products comes after its factors.
+    body.clear();
+    for (Operation &op : *map.getBodyBlock())
+      body.push_back(&op);
+    for (Operation *op : body)
+      if (auto product = dyn_cast<arith::MulFOp>(op))
+        multiplyTogether(product);
+    for (Operation *op : body)
+      if (auto conversion = dyn_cast<arith::SIToFPOp>(op))
+        convertFirstColumn(conversion);
+  }
+
+private:
+  bool isShared(Value value) {
+    return value.getParentRegion()->isProperAncestor(&map.getBody()) ||
+           isa_and_nonnull<arith::ConstantOp>(value.getDefiningOp());
+  }
+
+  static Value reciprocalOf(OpBuilder &b, Value y) {
+    auto constant = [&](float value) -> Value {
+      return arith::ConstantOp::create(b, y.getLoc(), b.getF32FloatAttr(value));
+    };
+    FloatAttr known;
+    if (matchPattern(y, m_Constant(&known)))
+      return constant(1 / known.getValue().convertToFloat());
+    return arith::DivFOp::create(b, y.getLoc(), constant(1), y);
+  }
+
+  void multiplyByReciprocal(arith::DivFOp division) {
+    Value y = division.getRhs();
+    if (!isShared(y) || isShared(division.getLhs()))
+      return;
+    OpBuilder b(map);
+    Value reciprocal = reciprocalOf(b, y);
+    b.setInsertionPoint(division);
+    Value product = arith::MulFOp::create(b, division.getLoc(), division.getLhs(), reciprocal);
+    division.replaceAllUsesWith(product);
+    division.erase();
+  }
+
+  // The factor that all elements share, and the other one; null if there is none or only such.
+  std::pair<Value, Value> sharedFactor(arith::MulFOp product) {
+    bool left = isShared(product.getLhs()), right = isShared(product.getRhs());
+    if (left == right)
+      return {};
+    return left ? std::pair(product.getLhs(), product.getRhs())
+                : std::pair(product.getRhs(), product.getLhs());
+  }
+
+  void multiplyTogether(arith::MulFOp outer) {
+    auto [z, rest] = sharedFactor(outer);
+    auto inner = rest ? rest.getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    if (!inner || !inner->hasOneUse())
+      return;
+    auto [y, x] = sharedFactor(inner);
+    if (!y || y.getParentRegion() == &map.getBody() || z.getParentRegion() == &map.getBody())
+      return;
+    OpBuilder b(map);
+    Value factor = b.createOrFold<arith::MulFOp>(outer.getLoc(), y, z);
+    b.setInsertionPoint(outer);
+    Value product = arith::MulFOp::create(b, outer.getLoc(), x, factor);
+    outer.replaceAllUsesWith(product);
+    outer.erase();
+    inner.erase();
+  }
+
+  // By how much an i32 grows from a column to the next: 0, 1 or -1. Nothing for other dependences.
+  std::optional<int> slope(Value value) {
+    if (value == map.columnIndex())
+      return 1;
+    if (isShared(value) || isa<BlockArgument>(value))
+      return 0;
+    Operation *op = value.getDefiningOp();
+    SmallVector<int> slopes;
+    for (Value operand : op->getOperands()) {
+      std::optional<int> s = slope(operand);
+      if (!s)
+        return {};
+      slopes.push_back(*s);
+    }
+    if (llvm::all_of(slopes, [](int s) { return s == 0; }))
+      return 0;
+    std::optional<int> sum;
+    if (isa<arith::AddIOp>(op))
+      sum = slopes[0] + slopes[1];
+    else if (isa<arith::SubIOp>(op))
+      sum = slopes[0] - slopes[1];
+    return sum && std::abs(*sum) <= 1 ? sum : std::nullopt;
+  }
+
+  // The value with `from` instead of the column.
+  Value atColumn(OpBuilder &b, Value value, Value from, DenseMap<Value, Value> &known) {
+    if (value == map.columnIndex())
+      return from;
+    if (slope(value) == 0)
+      return value;
+    Value &copy = known[value];
+    if (!copy) {
+      Operation *op = value.getDefiningOp();
+      IRMapping mapping;
+      for (Value operand : op->getOperands())
+        mapping.map(operand, atColumn(b, operand, from, known));
+      copy = b.clone(*op, mapping)->getResult(0);
+    }
+    return copy;
+  }
+
+  void convertFirstColumn(arith::SIToFPOp conversion) {
+    std::optional<int> s = slope(conversion.getIn());
+    if (!s || *s == 0 || !conversion.getIn().getType().isInteger(32) ||
+        !conversion.getType().isF32())
+      return;
+    OpBuilder b(conversion);
+    Location loc = conversion.getLoc();
+    Value first = tile::FirstColumnOp::create(b, loc);
+    DenseMap<Value, Value> known;
+    Value start = atColumn(b, conversion.getIn(), first, known);
+    Value converted = arith::SIToFPOp::create(b, loc, conversion.getType(), start);
+    Value distance = tile::ColumnDistanceOp::create(b, loc);
+    Value sum = *s > 0 ? arith::AddFOp::create(b, loc, converted, distance).getResult()
+                       : arith::SubFOp::create(b, loc, converted, distance).getResult();
+    conversion.replaceAllUsesWith(sum);
+    conversion.erase();
+  }
+
+  tile::MapOp map;
+};
+
+} // namespace
+
+void shareElementArithmetic(tile::KernelOp kernel) {
+  SmallVector<tile::MapOp> maps;
+  kernel.walk([&](tile::MapOp map) {
+    if (!map.isOverRows())
+      maps.push_back(map);
+  });
+  for (tile::MapOp map : maps)
+    MapRewriter(map).run();
+}
+
+} // namespace attnc::schedule

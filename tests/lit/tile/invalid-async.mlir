@@ -1,0 +1,214 @@
+// RUN: attnc-opt %s -split-input-file -verify-diagnostics
+
+tile.kernel @roles() grid [1] threads 256 smem 0 {
+  tile.role "load" warps 0 count 4 registers 24 {
+  }
+  // expected-error @+1 {{starts at warp 0, not at 4}}
+  tile.role "compute" warps 0 count 4 registers 240 {
+  }
+}
+
+// -----
+
+tile.kernel @warps() grid [1] threads 256 smem 0 {
+  // expected-error @+1 {{and the other roles leave warps over}}
+  tile.role "load" warps 0 count 4 registers 24 {
+  }
+}
+
+// -----
+
+tile.kernel @registers() grid [1] threads 512 smem 0 {
+  // expected-error @+1 {{and the other roles take 66560 registers of 512 x 128}}
+  tile.role "load" warps 0 count 4 registers 40 {
+  }
+  tile.role "compute" warps 4 count 12 registers 160 {
+  }
+}
+
+// -----
+
+// 65536 registers are there, but 384 threads start with 168 each.
+tile.kernel @equal_shares() grid [1] threads 384 smem 0 {
+  // expected-error @+1 {{and the other roles take 65536 registers of 384 x 168}}
+  tile.role "load" warps 0 count 4 registers 32 {
+  }
+  tile.role "compute" warps 4 count 8 registers 240 {
+  }
+}
+
+// -----
+
+tile.kernel @steps_of_8() grid [1] threads 128 smem 0 {
+  // expected-error @+1 {{has 100 registers: not a multiple of 8 from 24 to 256}}
+  tile.role "all" warps 0 count 4 registers 100 {
+  }
+}
+
+// -----
+
+tile.kernel @beyond() grid [1] threads 128 smem 16384 {
+  // expected-error @+1 {{ends at 16400 of 16384 bytes}}
+  %p = tile.pipe at 0 barriers 16384 users 4 : <1, <64, 128, bf16, panels 64>>
+}
+
+// -----
+
+tile.kernel @overlap() grid [1] threads 128 smem 65536 {
+  %p = tile.pipe at 0 barriers 40000 users 4 : <2, <64, 128, bf16, panels 64>>
+  // expected-error @+1 {{overlaps the pipe at 0}}
+  %q = tile.pipe at 16384 barriers 50000 users 4 : <1, <64, 128, bf16, panels 64>>
+}
+
+// -----
+
+tile.kernel @barriers_inside() grid [1] threads 128 smem 65536 {
+  // expected-error @+1 {{has barriers inside its slots}}
+  %p = tile.pipe at 0 barriers 1024 users 4 : <2, <64, 128, bf16, panels 64>>
+}
+
+// -----
+
+tile.kernel @alignment() grid [1] threads 128 smem 65536 {
+  // expected-error @+1 {{lies at 512 with barriers at 40000: not multiples of 1024 and 8}}
+  %p = tile.pipe at 512 barriers 40000 users 4 : <2, <64, 128, bf16, panels 64>>
+}
+
+// -----
+
+tile.kernel @users() grid [1] threads 128 smem 65536 {
+  // expected-error @+1 {{has 8 users and 0 writers among 4 warps}}
+  %p = tile.pipe at 0 barriers 40000 users 8 : <2, <64, 128, bf16, panels 64>>
+}
+
+// -----
+
+tile.kernel @started_twice() grid [1] threads 128 smem 65536 {
+  %k = tile.pipe at 0 barriers 40000 users 4 : <2, <64, 128, bf16, panels 64>>
+  // Tiles of two kinds may take turns in one pipe.
+  %v = tile.pipe at 0 barriers 40000 users 4 : <2, <32, 256, bf16, panels 32>>
+  // expected-error @+1 {{starts the pipe at 0 twice}}
+  tile.start_pipes %k, %v : !tile.pipe<2, <64, 128, bf16, panels 64>>, !tile.pipe<2, <32, 256, bf16, panels 32>>
+}
+
+// -----
+
+tile.kernel @box("k" = %k: !tile.tensor_map<[64, 320, 1], bf16>) grid [1] threads 128 smem 65536 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 50000 users 4 : <1, <320, 64, bf16, panels 320>>
+  tile.single {
+    // expected-error @+1 {{an axis has 1 to 256 elements}}
+    tile.fill %p[%n] from %k(%n, %n) : !tile.pipe<1, <320, 64, bf16, panels 320>>, !tile.tensor_map<[64, 320, 1], bf16>
+  }
+}
+
+// -----
+
+tile.kernel @coordinates("k" = %k: !tile.tensor_map<[64, 64, 1], bf16>) grid [1] threads 128 smem 65536 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 50000 users 4 : <1, <64, 64, bf16, panels 64>>
+  tile.single {
+    // expected-error @+1 {{has 1 coordinates for a box of rank 3}}
+    tile.fill %p[%n] from %k(%n) : !tile.pipe<1, <64, 64, bf16, panels 64>>, !tile.tensor_map<[64, 64, 1], bf16>
+  }
+}
+
+// -----
+
+tile.kernel @everybody("k" = %k: !tile.tensor_map<[64, 64, 1], bf16>) grid [1] threads 128 smem 65536 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 50000 users 4 : <1, <64, 64, bf16, panels 64>>
+  // expected-error @+1 {{belongs into a tile.single}}
+  tile.fill %p[%n] from %k(%n, %n) : !tile.pipe<1, <64, 64, bf16, panels 64>>, !tile.tensor_map<[64, 64, 1], bf16>
+}
+
+// -----
+
+tile.kernel @writers() grid [1] threads 128 smem 65536 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 50000 users 4 : <1, <64, 64, bf16, panels 64>>
+  // expected-error @+1 {{completes a tile that copies fill}}
+  tile.complete %p[%n] : !tile.pipe<1, <64, 64, bf16, panels 64>>
+}
+
+// -----
+
+tile.kernel @barrier_number() grid [1] threads 128 smem 0 {
+  %n = arith.constant 16 : i32
+  // expected-error @+1 {{uses barrier 16 of 1 to 15}}
+  tile.meet %n threads 128
+}
+
+// -----
+
+tile.kernel @part_of_a_warp() grid [1] threads 128 smem 0 {
+  %n = arith.constant 1 : i32
+  // expected-error @+1 {{waits for 48 threads, not whole warps of the block}}
+  tile.signal %n threads 48
+}
+
+// -----
+
+tile.kernel @too_many() grid [1] threads 128 smem 0 {
+  %n = arith.constant 1 : i32
+  // expected-error @+1 {{waits for 256 threads, not whole warps of the block}}
+  tile.meet %n threads 256
+}
+
+// -----
+
+tile.kernel @columns() grid [1] threads 128 smem 65536 {
+  %n = arith.constant 0 : i32
+  %a = tile.shared at 0 : !tile.shared<64, 128, bf16, panels 64>
+  // expected-error @+1 {{not some of its columns}}
+  %b = tile.columns %a[%n] : !tile.shared<64, 128, bf16, panels 64> -> !tile.shared<32, 64, bf16, panels 64>
+}
+
+// -----
+
+tile.kernel @product() grid [1] threads 128 smem 65536 {
+  %a = tile.shared at 0 : !tile.shared<64, 64, bf16, panels 64>
+  %b = tile.shared at 8192 : !tile.shared<32, 128, bf16, panels 32>
+  %c = tile.registers all 0.0 : !tile.fragment<16, 128>
+  // expected-error @+1 {{multiplies 16x64 by 32x128 into 16x128}}
+  tile.mma_start %c, %a, %b : !tile.fragment<16, 128>, !tile.shared<64, 64, bf16, panels 64>, !tile.shared<32, 128, bf16, panels 32>
+}
+
+// -----
+
+tile.kernel @no_panels() grid [1] threads 128 smem 65536 {
+  %a = tile.shared at 0 : !tile.shared<64, 64, bf16>
+  %b = tile.shared at 8192 : !tile.shared<32, 64, bf16, panels 32>
+  %c = tile.registers all 0.0 : !tile.fragment<16, 32>
+  // expected-error @+1 {{which has no panels}}
+  tile.mma_start %c, %a, %b transposed : !tile.fragment<16, 32>, !tile.shared<64, 64, bf16>, !tile.shared<32, 64, bf16, panels 32>
+}
+
+// -----
+
+tile.kernel @counter("c" = %c: !tile.ptr<f32>) grid [1] threads 128 smem 0 {
+  %zero = arith.constant 0 : i64
+  %n = arith.constant 1 : i32
+  // expected-error @+1 {{not i32}}
+  %last = tile.last_block %c[%zero] of %n barrier %n threads 128 : !tile.ptr<f32>
+}
+
+// -----
+
+tile.kernel @added("x" = %x: !tile.ptr<bf16>) grid [1] threads 128 smem 4096 {
+  %zero = arith.constant 0 : i64
+  %a = tile.shared at 0 : !tile.shared<1, 1024, f32>
+  tile.single {
+    // expected-error @+1 {{not a row of f32}}
+    tile.add_bulk %a to %x[%zero] : !tile.shared<1, 1024, f32> -> !tile.ptr<bf16>
+  }
+}
+
+// -----
+
+tile.kernel @lanes() grid [1] threads 128 smem 4096 {
+  %a = tile.shared at 0 : !tile.shared<1, 512, f32>
+  %x = tile.registers all 0.0 : !tile.fragment<16, 64>
+  // expected-error @+1 {{not a row of as many f32}}
+  tile.store_lanes %x to %a : !tile.fragment<16, 64>, !tile.shared<1, 512, f32>
+}

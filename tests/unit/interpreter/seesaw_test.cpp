@@ -1,0 +1,76 @@
+// Two groups that exchange weights through shared memory: what only such a kernel can get wrong.
+#include "tests/unit/interpreter/attention_kernel.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+namespace attnc::interpreter {
+namespace {
+
+constexpr uint64_t kOrders = 8;
+
+class Seesaw : public testing::Test {
+protected:
+  AttentionKernel kernel{AttentionCase::seesaw()};
+
+  /// Every order finds a fault whose text contains `why`.
+  void expectAlways(const std::string &why) {
+    EXPECT_THAT(kernel.runAll(kOrders), AllOf(SizeIs(kOrders), Each(HasSubstr(why))));
+  }
+};
+
+TEST_F(Seesaw, isCorrectInAnyOrder) { EXPECT_THAT(kernel.runAll(kOrders), IsEmpty()); }
+
+TEST_F(Seesaw, weightsThatAreNotPublished) {
+  // That of the loop: the first tile is rescaled, and published again by that; later ones are not.
+  kernel.op<tile::PublishOp>(2).erase();
+  expectAlways("with no tile.publish since it was written by `tile.store_operand");
+}
+
+TEST_F(Seesaw, weightsUsedBeforeTheyAreComplete) {
+  // The first await is of queries; those of the other group's weights follow four of keys.
+  for (auto await : kernel.all<tile::AwaitOp>())
+    if (await.getPipe().getDefiningOp<tile::ChooseOp>() &&
+        await.getPipe().getType().getStages() == 1) {
+      await.erase();
+      break;
+    }
+  EXPECT_THAT(kernel.runAll(kOrders), SizeIs(kOrders));
+}
+
+TEST_F(Seesaw, weightsOverwrittenWhileTheOtherGroupReadsThem) {
+  for (auto acquire : kernel.all<tile::AcquireOp>())
+    if (acquire.getPipe().getType().getStages() == 1 &&
+        acquire->getParentOfType<tile::RoleOp>().getName() == "compute" &&
+        acquire->getParentOfType<scf::ForOp>())
+      acquire.erase();
+  EXPECT_THAT(kernel.runAll(kOrders),
+              AllOf(SizeIs(kOrders),
+                    Each(AnyOf(HasSubstr("writes shared memory"), HasSubstr("deadlock"))),
+                    Contains(HasSubstr("writes shared memory"))));
+}
+
+TEST_F(Seesaw, sumsReadBeforeTheGroupsMeet) {
+  for (auto meet : kernel.all<tile::MeetOp>())
+    if (meet.getThreads() == 256)
+      meet.erase();
+  EXPECT_THAT(kernel.runAll(kOrders), AllOf(SizeIs(kOrders), Each(HasSubstr("tile.read_vector"))));
+}
+
+TEST_F(Seesaw, groupsThatMeetAtEachOthersBarriers) {
+  auto meet = kernel.op<tile::MeetOp>(-1);
+  ASSERT_EQ(meet.getThreads(), 256u);
+  meet.setThreads(128);
+  EXPECT_THAT(kernel.runAll(kOrders), AllOf(SizeIs(kOrders), Each(HasSubstr("tile.read_vector"))));
+}
+
+} // namespace
+} // namespace attnc::interpreter

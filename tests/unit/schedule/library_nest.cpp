@@ -1,0 +1,38 @@
+#include "tests/unit/schedule/library_nest.h"
+#include <fstream>
+#include <stdexcept>
+
+namespace attnc::schedule {
+
+nlohmann::json librarySpec(const std::string &name, int64_t width) {
+  std::ifstream file(std::string(ATTNC_SPEC_DIR) + "/" + name + ".json");
+  auto json = nlohmann::json::parse(file);
+  for (auto &[dim, extent] : json["dims"].items())
+    extent = width;
+  return json;
+}
+
+LibraryNest::LibraryNest(const nlohmann::json &spec) : program(spec.dump()) {
+  std::vector<red::NestOp> nests = program.nests();
+  std::string why;
+  mlir::FailureOr<StreamPlan> planned = planStream(nests.front(), why);
+  if (nests.size() != 1 || mlir::failed(planned))
+    throw std::runtime_error("not one nest with a plan: " + why);
+  nest = nests.front();
+  plan = std::move(*planned);
+}
+
+WarpgroupSchedule makeSchedule(LibraryNest &of, int64_t groups, int64_t streamTile,
+                               int64_t stages) {
+  WarpgroupSchedule schedule;
+  schedule.groups = groups;
+  schedule.streamTile = streamTile;
+  schedule.stages = stages;
+  schedule.alternate = groups > 1;
+  RegisterBudget budget = registerBudget(groups, groupRegisters(of.nest, of.plan, schedule));
+  schedule.loadRegisters = budget.load;
+  schedule.groupRegisters = budget.group;
+  return schedule;
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,101 @@
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/schedule_override.h"
+#include "tests/unit/schedule/library_nest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attnc::schedule {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class Override : public testing::Test {
+protected:
+  std::string refusal(const json &keys, const char *target = "sm_90a") {
+    Status status = overrideSchedule(of.nest, *findMachine(target), keys);
+    return status ? "" : status.error().message;
+  }
+  WarpgroupSchedule now() { return WarpgroupSchedule::from(of.nest.getScheduleAttr()); }
+
+  LibraryNest of{"full", 128};
+};
+
+TEST_F(Override, everyKeyIsTaken) {
+  EXPECT_EQ(refusal({{"form", "warpgroups"},
+                     {"groups", 2},
+                     {"stream_tile", 96},
+                     {"stages", 3},
+                     {"load_registers", 24},
+                     {"group_registers", 240},
+                     {"alternate", false},
+                     {"persistent", false},
+                     {"copy_inputs", false},
+                     {"slack", 4}}),
+            "");
+  EXPECT_EQ(now().groups, 2);
+  EXPECT_EQ(now().streamTile, 96);
+  EXPECT_EQ(now().stages, 3);
+  EXPECT_EQ(now().loadRegisters, 24);
+  EXPECT_EQ(now().groupRegisters, 240);
+  EXPECT_FALSE(now().alternate);
+  EXPECT_FALSE(now().persistent);
+  EXPECT_FALSE(now().copyInputs);
+  EXPECT_EQ(now().slack, 4);
+}
+
+TEST_F(Override, whatIsNotNamedIsTheBestForWhatIs) {
+  EXPECT_EQ(refusal({{"form", "warpgroups"}}), "");
+  EXPECT_EQ(
+      of.nest.getScheduleAttr(),
+      rankSchedules(of.nest, of.plan, hopper()).front().schedule.toAttr(of.nest.getContext()));
+  EXPECT_EQ(refusal({{"groups", 1}}), "");
+  EXPECT_EQ(now().groups, 1);
+  EXPECT_FALSE(now().alternate);
+  EXPECT_EQ(now().groupRegisters, 256);
+  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"stream_tile", 112}}), "");
+  EXPECT_EQ(now().groups, 2) << "three groups have no registers for it";
+}
+
+TEST_F(Override, aKeyOfOneFormNamesTheForm) {
+  EXPECT_EQ(refusal({{"persistent", false}}), "");
+  EXPECT_EQ(scheduleForm(of.nest), "warpgroups");
+  EXPECT_EQ(refusal({{"row_tile", 64}}), "");
+  EXPECT_EQ(scheduleForm(of.nest), "stream");
+  EXPECT_EQ(refusal({{"threads", 64}}), "");
+  EXPECT_EQ(scheduleForm(of.nest), "generic");
+}
+
+TEST_F(Override, refusalsNameTheKey) {
+  EXPECT_EQ(refusal({{"form", "warps"}}),
+            "schedule: form is \"warpgroups\", \"stream\" or \"generic\"");
+  EXPECT_EQ(refusal({{"groups", "two"}}), "schedule: groups is an integer");
+  EXPECT_EQ(refusal({{"alternate", 1}}), "schedule: alternate is true or false");
+  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"slack", "8"}}), "schedule: slack is a number");
+  EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
+            "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
+            "load_registers, group_registers, alternate, persistent, copy_inputs, slack");
+  EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
+  EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
+  EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));
+}
+
+TEST_F(Override, aRefusedOneChangesNothing) {
+  EXPECT_EQ(refusal({{"groups", 2}}), "");
+  mlir::DictionaryAttr before = of.nest.getScheduleAttr();
+  EXPECT_NE(refusal({{"groups", 9}}), "");
+  EXPECT_EQ(of.nest.getScheduleAttr(), before);
+}
+
+TEST(OverrideOfOthers, saysWhyANestCannotUseWarpgroups) {
+  json spec = librarySpec("full", 64);
+  spec["types"]["T"] = "f32";
+  LibraryNest of(spec);
+  Status status = overrideSchedule(of.nest, hopper(), {{"form", "warpgroups"}});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "schedule: full_o cannot use warpgroups: 'q' is f32; products "
+                                    "of warpgroups take f16 and bf16");
+}
+
+} // namespace
+} // namespace attnc::schedule

@@ -1,0 +1,129 @@
+#include "tests/unit/schedule/library_nest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attnc::schedule {
+namespace {
+
+using testing::HasSubstr;
+
+std::string check(LibraryNest &of, int64_t groups, int64_t streamTile, int64_t stages) {
+  return checkSchedule(of.nest, of.plan, makeSchedule(of, groups, streamTile, stages), hopper());
+}
+
+std::string whyNotWarpgroups(const nlohmann::json &spec) {
+  LibraryNest of(spec);
+  std::string why;
+  EXPECT_FALSE(canUseWarpgroups(of.nest, of.plan, why));
+  return why;
+}
+
+TEST(WarpgroupSchedule, theAttributeKeepsEveryKey) {
+  LibraryNest of("full", 64);
+  WarpgroupSchedule schedule{.groups = 3,
+                             .streamTile = 80,
+                             .stages = 4,
+                             .loadRegisters = 32,
+                             .groupRegisters = 160,
+                             .alternate = false,
+                             .persistent = false,
+                             .copyInputs = false,
+                             .slack = 2.5};
+  mlir::DictionaryAttr attribute = schedule.toAttr(of.nest.getContext());
+  EXPECT_EQ(attribute.getAs<mlir::StringAttr>("form").getValue(), "warpgroups");
+  EXPECT_EQ(WarpgroupSchedule::from(attribute).toAttr(of.nest.getContext()), attribute);
+  EXPECT_EQ(WarpgroupSchedule::from({}).toAttr(of.nest.getContext()),
+            WarpgroupSchedule().toAttr(of.nest.getContext()));
+}
+
+// Tiles of 16-bit elements in panels of 64 columns, 16 bytes of barriers a slot.
+TEST(WarpgroupSchedule, sharedMemoryIsTilesAndBarriers) {
+  LibraryNest wide("full", 128), padded("full", 96);
+  EXPECT_EQ(sharedBytes(wide.plan, makeSchedule(wide, 3, 80, 3)),
+            2 * 128 * (192 + 2 * 3 * 80) + 16 * 7);
+  EXPECT_EQ(sharedBytes(padded.plan, makeSchedule(padded, 3, 80, 3)),
+            sharedBytes(wide.plan, makeSchedule(wide, 3, 80, 3)));
+}
+
+// Hand-written kernels of these shapes compiled without spills in these budgets.
+TEST(WarpgroupSchedule, shapesThatCompileCleanFit) {
+  struct Clean {
+    int64_t width, groups, streamTile, stages, budget;
+  };
+  for (const Clean &clean :
+       {Clean{128, 3, 80, 3, 160}, Clean{128, 3, 80, 4, 160}, Clean{128, 2, 128, 2, 232},
+        Clean{128, 2, 176, 2, 240}, Clean{64, 4, 64, 3, 112}, Clean{64, 3, 128, 3, 160},
+        Clean{256, 2, 80, 2, 232}}) {
+    LibraryNest of("full", clean.width);
+    WarpgroupSchedule schedule = makeSchedule(of, clean.groups, clean.streamTile, clean.stages);
+    EXPECT_LE(schedule.groupRegisters, clean.budget) << clean.width << ' ' << clean.streamTile;
+    EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()), "");
+  }
+}
+
+// 208 registers of fragments are the most that two groups can have, 124 that three had.
+TEST(WarpgroupSchedule, oneTileMoreDoesNotFit) {
+  LibraryNest narrow("full", 64), middle("full", 128), wide("full", 256);
+  EXPECT_THAT(check(middle, 3, 96, 2), HasSubstr("registers a thread"));
+  EXPECT_THAT(check(narrow, 4, 80, 3), HasSubstr("registers a thread"));
+  EXPECT_THAT(check(wide, 2, 112, 2), HasSubstr("shared memory"));
+  EXPECT_GT(groupRegisters(wide.nest, wide.plan, makeSchedule(wide, 2, 112, 2)), 240);
+}
+
+TEST(WarpgroupSchedule, aRefusalHasFiguresAndWhatFits) {
+  LibraryNest of("full", 256);
+  EXPECT_EQ(check(of, 2, 96, 2), "bf16 operands of width 256 with 2 groups, stream_tile 96, 2 "
+                                 "stages needs 257 KB of shared memory, sm_90a has 227: "
+                                 "stream_tile 80 fits");
+  // 128 registers of accumulators, 48 of scores and weights, 32 of the rest: no tile fits in 160.
+  EXPECT_EQ(check(of, 3, 64, 2), "bf16 operands of width 256 with 3 groups, stream_tile 64, 2 "
+                                 "stages needs about 208 registers a thread, group_registers is "
+                                 "160");
+}
+
+TEST(WarpgroupSchedule, shapesAreChecked) {
+  LibraryNest of("full", 64);
+  auto with = [&](auto change) {
+    WarpgroupSchedule schedule = makeSchedule(of, 2, 64, 2);
+    change(schedule);
+    return checkSchedule(of.nest, of.plan, schedule, hopper());
+  };
+  EXPECT_EQ(with([](auto &s) { s.groups = 5; }), "groups is 5; it is 1 to 4");
+  EXPECT_EQ(with([](auto &s) { s.streamTile = 72; }),
+            "stream_tile is 72; it is a multiple of 16 up to 256");
+  EXPECT_EQ(with([](auto &s) { s.streamTile = 272; }),
+            "stream_tile is 272; it is a multiple of 16 up to 256");
+  EXPECT_EQ(with([](auto &s) { s.stages = 1; }), "stages is 1; it is 2 to 8");
+  EXPECT_EQ(with([](auto &s) { s.slack = 9; }), "slack is 9.00; it is 0 to 8.00");
+  EXPECT_EQ(with([](auto &s) { s.groups = 1; }), "alternate needs 2 groups or more");
+  EXPECT_EQ(with([](auto &s) { s.loadRegisters = 20; }),
+            "load_registers is 20; it is a multiple of 8 from 24 to 256");
+  // 65536 / 384 in multiples of 8, for each of three warpgroups.
+  EXPECT_EQ(with([](auto &s) { s.loadRegisters = 48; }),
+            "load_registers 48 and 2 times group_registers 232 are 512; a block of 384 threads has "
+            "504 for one thread of each warpgroup");
+}
+
+TEST(WarpgroupSchedule, otherMachinesHaveNone) {
+  LibraryNest of("full", 64);
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, makeSchedule(of, 2, 64, 2), *findMachine("sm_80")),
+            "sm_80 has no products of warpgroups; sm_90a has");
+}
+
+TEST(WarpgroupSchedule, saysWhatANestLacks) {
+  nlohmann::json spec = librarySpec("full", 64);
+  spec["types"]["T"] = "f32";
+  EXPECT_EQ(whyNotWarpgroups(spec), "'q' is f32; products of warpgroups take f16 and bf16");
+  EXPECT_EQ(whyNotWarpgroups(librarySpec("full", 20)),
+            "'q' is 20 wide; it can be a multiple of 8 up to 256");
+  EXPECT_EQ(whyNotWarpgroups(librarySpec("full", 320)),
+            "'q' is 320 wide; it can be a multiple of 8 up to 256");
+  spec = librarySpec("full", 64);
+  spec["inputs"]["k"] = "T[b, h, x, y, j, d]";
+  spec["reference"]["shape"]["x"] = spec["reference"]["shape"]["y"] = 1;
+  spec["body"][0] = "s = sum(d, q[b,h,i,d] * k[b,h,0,0,j,d]) * scale";
+  EXPECT_EQ(whyNotWarpgroups(spec), "'k' has 6 axes; a tensor map has up to 5");
+}
+
+} // namespace
+} // namespace attnc::schedule
