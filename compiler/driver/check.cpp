@@ -280,7 +280,9 @@ Result<CheckReport> checkProgram(const Spec &spec, const Executor &executor,
         return fromLlvm(inputs.takeError());
       for (const auto &[name, value] : request.params)
         inputs->params[name] = value;
-      Result<RunResult> ran = executor.run(runRequest(executor.manifest(), *inputs));
+      RunRequest run = runRequest(executor.manifest(), *inputs);
+      run.layout = request.layout;
+      Result<RunResult> ran = executor.run(run);
       if (!ran)
         return ran.error();
       Result<CheckReport> report = checkOutputs(

@@ -16,6 +16,7 @@ struct CheckRequest {
   std::vector<uint64_t> seeds = {1};
   std::vector<evaluator::InputKind> kinds = {evaluator::InputKind::Random,
                                              evaluator::InputKind::Planted};
+  TensorLayout layout; ///< of inputs and outputs in memory
   /// The reference is computed on samples of the parallel dims if the largest array that the spec
   /// names would have more elements than this.
   double maxElements = 1 << 28;

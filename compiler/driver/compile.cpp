@@ -6,8 +6,6 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/verify_pass.h"
 #include "compiler/schedule/choose_schedule.h"
-#include "compiler/schedule/lower_stream.h"
-#include "compiler/schedule/operand_maps.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/stream_plan.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -18,6 +16,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include <chrono>
+#include <future>
 
 using namespace mlir;
 
@@ -151,7 +150,7 @@ private:
   }
 
   Status makeManifest(ArrayRef<KernelShape> kernels) {
-    Result<Manifest> manifest = buildManifest(program, options.target, kernels);
+    Result<Manifest> manifest = buildManifest(program, options.target, kernels, result.packing);
     if (!manifest)
       return manifest.error();
     result.program.manifest = std::move(*manifest);
@@ -207,25 +206,26 @@ private:
   }
 
   Status compileForGpu() {
-    const schedule::Machine *machine = schedule::findMachine(options.target);
-    std::vector<KernelShape> shapes;
     std::vector<red::NestOp> nests;
-    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
+    std::vector<KernelShape> shapes;
+    for (auto [nest, report] :
+         llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
       nests.push_back(nest);
-    for (auto [nest, report] : llvm::zip(nests, result.nests)) {
-      Status status = compileNest(nest, report, shapes);
-      while (status && spills(report) && !hasTileOverrides() &&
-             schedule::chooseSmallerSchedule(nest, *machine)) {
-        shapes.pop_back();
-        reportSchedule(nest, report);
-        status = compileNest(nest, report, shapes);
-      }
-      if (status)
-        status = compileFallback(nest, report, shapes.back());
-      if (!status)
-        return status;
-      result.tile += report.tile + "\n";
+      Result<KernelShape> shape = lowerNest(nest, report);
+      if (!shape)
+        return shape.error();
+      shapes.push_back(*shape);
     }
+    if (Status status = startPacking(shapes); !status)
+      return status;
+    if (reaches(Stage::Cubin))
+      for (size_t i = 0; i < nests.size(); ++i)
+        if (Status status = compileNest(nests[i], result.nests[i], shapes[i]); !status)
+          return status;
+    if (Status status = finishPacking(shapes); !status)
+      return status;
+    for (const NestReport &report : result.nests)
+      result.tile += report.tile + "\n";
     result.red = printIr(program);
     result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
                              options.keepIr ? result.tile : "", 0});
@@ -239,126 +239,48 @@ private:
   // What somebody has chosen is not changed behind their back.
   bool hasTileOverrides() const { return !overrides.empty(); }
 
-  Status compileNest(red::NestOp nest, NestReport &report, std::vector<KernelShape> &shapes) {
+  // Tile IR and CUDA C++ of a nest.
+  Result<KernelShape> lowerNest(red::NestOp nest, NestReport &report) {
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(nest.getLoc());
     OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
     FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nest, builder);
     if (failed(kernel) || failed(verify(*kernel)))
       return internalError("a nest cannot be lowered: " + errors.str(),
                            "report this with the spec");
+    report.kernel = kernel->getSymName().str();
     report.tile = printIr(*kernel);
     Result<KernelShape> shape = shapeOf(nest, *kernel);
-    if (!shape)
-      return shape.error();
-    shapes.push_back(*shape);
-    return generateCode(*kernel, report);
-  }
-
-  // Rows of an input tile need not be aligned as copies of boxes want them: the lengths of rows are
-  // dynamic. A second kernel reads elements.
-  Status compileFallback(red::NestOp nest, NestReport &report, KernelShape &shape) {
-    std::vector<std::string> boxed = schedule::copiedInputs(nest);
-    if (boxed.empty())
-      return {};
-    DictionaryAttr scheduled = nest.getScheduleAttr();
-    schedule::WarpgroupSchedule direct = schedule::WarpgroupSchedule::from(scheduled);
-    direct.copyInputs = false;
-    nest.setScheduleAttr(direct.toAttr(nest.getContext()));
-    report.fallback = std::make_shared<NestReport>();
-    report.fallback->kernel = report.kernel + "_unaligned";
-    std::vector<KernelShape> shapes;
-    Status status = compileNest(nest, *report.fallback, shapes);
-    while (status && spills(*report.fallback) && !hasTileOverrides() &&
-           schedule::chooseSmallerSchedule(nest, *schedule::findMachine(options.target)) &&
-           schedule::scheduleForm(nest) == "warpgroups") {
-      shapes.clear();
-      status = compileNest(nest, *report.fallback, shapes);
-    }
-    nest.setScheduleAttr(scheduled);
-    if (!status)
-      return status;
-    shape.fallback = std::make_shared<KernelShape>(shapes.front());
-    for (const std::string &tensor : boxed)
-      shape.fallbackFor[tensor] = 16;
-    return {};
-  }
-
-  Status finishProgram(ArrayRef<KernelShape> shapes) {
-    if (Status status = makeManifest(shapes); !status)
-      return status;
-    for (NestReport &report : result.nests) {
-      addImages(report);
-      if (report.fallback)
-        addImages(*report.fallback);
-    }
-    return {};
-  }
-
-  void addImages(NestReport &report) {
-    Manifest &manifest = result.program.manifest;
-    for (KernelDecl &decl : manifest.kernels)
-      if (decl.name == report.kernel)
-        decl.resources = report.resources;
-    if (!report.source.empty())
-      result.program.sources.push_back({report.kernel + ".cu", report.source});
-    if (report.cubin.empty())
-      return;
-    result.program.images.push_back({ImageKind::Cubin, report.kernel, std::move(report.cubin)});
-    result.program.images.push_back({ImageKind::Ptx, report.kernel, std::move(report.ptx)});
-  }
-
-  static nlohmann::ordered_json toJson(Attribute attribute) {
-    if (auto number = dyn_cast<IntegerAttr>(attribute))
-      return number.getInt();
-    if (auto text = dyn_cast<StringAttr>(attribute))
-      return text.getValue().str();
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (Attribute item : cast<ArrayAttr>(attribute))
-      list.push_back(toJson(item));
-    return list;
-  }
-
-  Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel) {
-    KernelShape shape;
-    shape.args = kernelArguments(nest);
-    shape.name = kernel.getSymName().str();
-    shape.threads = kernel.getThreads();
-    shape.cluster = kernel.getCluster().value_or(1);
-    shape.sharedBytes = kernel.getSmem();
-    for (unsigned i = 0; i < kernel.getBodyBlock()->getNumArguments(); ++i)
-      shape.align.push_back(schedule::requiredAlignment(kernel, i));
-    for (auto [i, extent] : llvm::enumerate(kernel.getGrid())) {
-      Result<Expr> e = parseExpr(toJson(extent));
-      if (!e)
-        return e.error();
-      shape.grid[i] = *e;
-    }
-    return shape;
-  }
-
-  Status generateCode(tile::KernelOp kernel, NestReport &report) {
-    if (!reaches(Stage::Cuda))
-      return {};
-    FailureOr<std::string> source = cuda::emitCuda(kernel);
+    if (!shape || !reaches(Stage::Cuda))
+      return shape;
+    FailureOr<std::string> source = cuda::emitCuda(*kernel);
     if (failed(source))
       return internalError("CUDA C++ cannot be written: " + errors.str(),
                            "report this with the spec");
     report.source = *source;
-    return reaches(Stage::Cubin) ? compileCuda(report) : Status{};
+    return shape;
+  }
+
+  // Machine code of a nest that has been lowered, and lowered again as long as it spills.
+  Status compileNest(red::NestOp nest, NestReport &report, KernelShape &shape) {
+    const schedule::Machine *machine = schedule::findMachine(options.target);
+    Status status = compileCuda(report);
+    while (status && spills(report) && !hasTileOverrides() &&
+           schedule::chooseSmallerSchedule(nest, *machine)) {
+      reportSchedule(nest, report);
+      Result<KernelShape> smaller = lowerNest(nest, report);
+      if (!smaller)
+        return smaller.error();
+      shape = *smaller;
+      status = compileCuda(report);
+    }
+    return status;
   }
 
   Status compileCuda(NestReport &report) {
-    if (!options.nvrtc)
-      return environmentError("NVRTC is needed for " + options.target,
-                              "install the CUDA toolkit 13, or use --target cpu");
-    NvrtcRequest request;
-    request.source = report.source;
-    request.name = report.kernel + ".cu";
-    request.headers = device::headersFor(report.source);
-    request.architecture = options.target;
-    // NVRTC's own cache leaves out ptxas's report, and with it the spills.
-    request.options = {"--no-cache"};
-    Result<NvrtcOutput> output = options.nvrtc->compile(request);
+    Result<NvrtcRequest> request = nvrtcRequest(report.source, report.kernel);
+    if (!request)
+      return request.error();
+    Result<NvrtcOutput> output = options.nvrtc->compile(*request);
     if (!output)
       return output.error();
     result.nvrtcSeconds += output->seconds;
@@ -371,12 +293,103 @@ private:
     return {};
   }
 
+  Result<NvrtcRequest> nvrtcRequest(const std::string &source, const std::string &image) const {
+    if (!options.nvrtc)
+      return environmentError("NVRTC is needed for " + options.target,
+                              "install the CUDA toolkit 13, or use --target cpu");
+    NvrtcRequest request;
+    request.source = source;
+    request.name = image + ".cu";
+    request.headers = device::headersFor(source);
+    request.architecture = options.target;
+    // NVRTC's own cache leaves out ptxas's report, and with it the spills.
+    request.options = {"--no-cache"};
+    return request;
+  }
+
+  //===--- tensors that are not aligned ------------------------------------------------------===//
+
+  // Makes the kernels that copy, and has NVRTC compile them beside the others; after them where
+  // there can be no further thread.
+  Status startPacking(ArrayRef<KernelShape> shapes) {
+    packed = {};
+    aligned = alignedTensors(program, shapes);
+    Result<PackKernels> made = makePackKernels(program, aligned, shapes);
+    if (!made)
+      return made.error();
+    result.packing = *std::move(made);
+    if (aligned.empty() || !reaches(Stage::Cubin))
+      return {};
+    Result<NvrtcRequest> request = nvrtcRequest(result.packing.source, result.packing.image);
+    if (!request)
+      return request.error();
+    packed = std::async(
+        std::launch::async | std::launch::deferred,
+        [nvrtc = options.nvrtc, request = *std::move(request)] { return nvrtc->compile(request); });
+    return {};
+  }
+
+  // A nest that spilled has another schedule since then, which may need other tensors aligned.
+  Status finishPacking(ArrayRef<KernelShape> shapes) {
+    if (alignedTensors(program, shapes) != aligned)
+      if (Status status = startPacking(shapes); !status)
+        return status;
+    if (!packed.valid())
+      return {};
+    Clock::time_point start = Clock::now();
+    Result<NvrtcOutput> output = packed.get();
+    result.nvrtcSeconds += secondsSince(start);
+    if (!output)
+      return output.error();
+    packedOutput = *std::move(output);
+    return {};
+  }
+
+  //===--- the program -----------------------------------------------------------------------===//
+
+  Status finishProgram(ArrayRef<KernelShape> shapes) {
+    if (Status status = makeManifest(shapes); !status)
+      return status;
+    for (NestReport &report : result.nests) {
+      if (KernelDecl *decl = findKernel(report.kernel))
+        decl->resources = report.resources;
+      addImages(report.kernel, report.source, std::move(report.cubin), std::move(report.ptx));
+    }
+    for (const KernelReport &kernel : packedOutput.kernels)
+      if (KernelDecl *decl = findKernel(kernel.symbol))
+        decl->resources = kernel.resources;
+    if (reaches(Stage::Cuda))
+      addImages(result.packing.image, result.packing.source, std::move(packedOutput.cubin),
+                std::move(packedOutput.ptx));
+    return {};
+  }
+
+  KernelDecl *findKernel(const std::string &name) {
+    for (KernelDecl &decl : result.program.manifest.kernels)
+      if (decl.name == name)
+        return &decl;
+    return nullptr;
+  }
+
+  void addImages(const std::string &name, const std::string &source, std::string cubin,
+                 std::string ptx) {
+    if (!source.empty())
+      result.program.sources.push_back({name + ".cu", source});
+    if (cubin.empty())
+      return;
+    result.program.images.push_back({ImageKind::Cubin, name, std::move(cubin)});
+    result.program.images.push_back({ImageKind::Ptx, name, std::move(ptx)});
+  }
+
   const Spec &spec;
   const CompileOptions &options;
   OwningOpRef<ModuleOp> module;
   attn::ProgramOp program;
   ReportedErrors errors;
-  nlohmann::json overrides; // of the schedule
+  nlohmann::json overrides;                    // of the schedule
+  std::map<std::string, std::int64_t> aligned; // what is packed
+  std::future<Result<NvrtcOutput>> packed;
+  NvrtcOutput packedOutput;
   Compilation result;
 };
 

@@ -4,6 +4,7 @@
 
 #include "attnc/result.h"
 #include "compiler/codegen/cpu/cpu_target.h"
+#include "compiler/driver/pack_kernels.h"
 #include "compiler/driver/schedule_report.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/schedule/tuning_database.h"
@@ -60,8 +61,6 @@ struct NestReport {
   std::string ptx, cubin; ///< moved to Compilation::program when all nests are compiled
   std::optional<KernelResources> resources;
   std::vector<std::string> ptxasNotes;
-  /// The kernel for tensors that copies of boxes cannot read, if it is another one.
-  std::shared_ptr<NestReport> fallback;
 };
 
 /// The result of a compilation.
@@ -70,13 +69,14 @@ struct Compilation {
   std::string name;
   std::vector<PassRecord> passes;
   std::vector<NestReport> nests;
+  PackKernels packing;               ///< what serves tensors that are not aligned; empty on the cpu
   std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached
   /// Manifest always (from Stage::Red on); images and sources for GPU targets.
   Program program;
   /// The kernels of the target "cpu", by the names in the manifest; null for GPU targets.
   std::shared_ptr<const cpu::CpuExecutable> cpu;
   double seconds = 0;      ///< wall-clock time of the compilation
-  double nvrtcSeconds = 0; ///< of that, in NVRTC
+  double nvrtcSeconds = 0; ///< of that, spent waiting for NVRTC
 };
 
 /// Compiles a spec. The spec's module is read and not changed. Errors: InvalidArgument for what the

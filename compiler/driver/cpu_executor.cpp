@@ -95,7 +95,7 @@ Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
     if (run >= request.warmup)
       times.push_back(time.count());
   }
-  if (Status intact = memory.checkGuards(); !intact)
+  if (Status intact = memory.checkGuards(*bound); !intact)
     return intact.error();
 
   RunResult result;

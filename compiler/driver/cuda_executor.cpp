@@ -3,8 +3,6 @@
 #include "compiler/driver/run_times.h"
 #include "runtime/program/loaded_program.h"
 
-#include <numeric>
-
 namespace attnc::driver {
 
 namespace {
@@ -38,26 +36,27 @@ Result<BindRequest> CudaExecutor::allocate(const RunRequest &request, Blocks &in
   bound.extraSizes = extraSizes(manifest(), request);
   bound.device = {DeviceKind::Cuda, device->properties().ordinal};
   for (const auto &[name, tensor] : request.inputs) {
-    auto block = GuardedDeviceMemory::allocate(*device, name, tensor.data.size());
+    std::vector<std::byte> staged(request.layout.blockBytes(tensor.dtype, tensor.shape),
+                                  std::byte{poisonByte});
+    request.layout.scatter(tensor.data.data(), tensor.dtype, tensor.shape, staged.data());
+    auto block = GuardedDeviceMemory::allocate(*device, name, staged.size());
     if (!block)
       return block.error();
-    if (Status copied = block->upload(tensor.data.data()); !copied)
+    if (Status copied = block->upload(staged.data()); !copied)
       return copied.error();
-    bound.inputs[name] =
-        TensorRef::contiguous(block->data(), tensor.dtype, tensor.shape, bound.device);
+    bound.inputs[name] = request.layout.at(block->data(), tensor.dtype, tensor.shape, bound.device);
     inputs.emplace(name, std::move(*block));
   }
   for (const TensorDecl &output : manifest().outputs) {
     Result<std::vector<int64_t>> shape = shapeOf(output, *sizes);
     if (!shape)
       return shape.error();
-    size_t bytes =
-        std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype), std::multiplies<>());
-    auto block = GuardedDeviceMemory::allocate(*device, output.name, bytes);
+    auto block = GuardedDeviceMemory::allocate(*device, output.name,
+                                               request.layout.blockBytes(output.dtype, *shape));
     if (!block)
       return block.error();
     bound.outputs[output.name] =
-        TensorRef::contiguous(block->data(), output.dtype, *shape, bound.device);
+        request.layout.at(block->data(), output.dtype, *shape, bound.device);
     outputs.emplace(output.name, std::move(*block));
   }
   return bound;
@@ -121,12 +120,14 @@ Result<RunResult> CudaExecutor::run(const RunRequest &request) const {
         return intact.error();
   for (const auto &[name, block] : outputs) {
     const TensorRef &ref = bound->outputs.at(name);
-    HostTensor tensor{ref.dtype, ref.shape, {}};
-    tensor.data.resize(std::accumulate(ref.shape.begin(), ref.shape.end(), dtypeSize(ref.dtype),
-                                       std::multiplies<>()));
-    if (Status copied = block.download(tensor.data.data()); !copied)
+    std::vector<std::byte> staged(request.layout.blockBytes(ref.dtype, ref.shape));
+    if (Status copied = block.download(staged.data()); !copied)
       return copied.error();
-    result.outputs.emplace(name, std::move(tensor));
+    if (Status intact = request.layout.checkGaps(name, staged.data(), ref.dtype, ref.shape);
+        !intact)
+      return intact.error();
+    result.outputs[name] = {ref.dtype, ref.shape,
+                            request.layout.gather(staged.data(), ref.dtype, ref.shape)};
   }
   return result;
 }

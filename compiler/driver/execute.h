@@ -4,6 +4,7 @@
 
 #include "attnc/result.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/tensor_layout.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/program/bind.h"
 #include "runtime/program/manifest.h"
@@ -30,6 +31,7 @@ struct RunRequest {
   std::map<std::string, Scalar> params; ///< those that are passed; the others take their default
   /// Extents by dim. Only those of dims that no input carries are looked at.
   std::map<std::string, int64_t> extents;
+  TensorLayout layout; ///< of inputs and outputs in the memory where the kernels run
   unsigned warmup = 0; ///< runs that are not timed
   unsigned repeat = 1; ///< runs that are timed, at least 1
 };
@@ -45,7 +47,8 @@ struct RunResult {
 /// Tensors lie between guard zones, and inputs' guards, outputs and (on the processor) the
 /// workspace hold bytes 0xFF before a run, a NaN in every float type. So a read outside an input
 /// poisons the result, an element that no kernel stores stays a NaN, and a write outside an output
-/// is found and is an Internal error that names the tensor.
+/// is found and is an Internal error that names the tensor. The same holds for what a layout leaves
+/// between the rows.
 class Executor {
 public:
   virtual ~Executor() = default;

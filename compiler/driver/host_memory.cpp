@@ -1,8 +1,5 @@
 #include "compiler/driver/host_memory.h"
 
-#include <cstring>
-#include <numeric>
-
 namespace attnc::driver {
 
 Result<BindRequest> HostMemory::allocate(const Manifest &manifest, const RunRequest &request) {
@@ -12,24 +9,23 @@ Result<BindRequest> HostMemory::allocate(const Manifest &manifest, const RunRequ
   BindRequest bound;
   bound.params = request.params;
   bound.extraSizes = extraSizes(manifest, request);
+  layout = request.layout;
   for (const auto &[name, tensor] : request.inputs) {
-    auto block = GuardedHostMemory::allocate(name, tensor.data.size());
+    auto block = GuardedHostMemory::allocate(name, layout.blockBytes(tensor.dtype, tensor.shape));
     if (!block)
       return block.error();
-    std::memcpy(block->data(), tensor.data.data(), tensor.data.size());
-    bound.inputs[name] = TensorRef::contiguous(block->data(), tensor.dtype, tensor.shape);
+    layout.scatter(tensor.data.data(), tensor.dtype, tensor.shape, block->data());
+    bound.inputs[name] = layout.at(block->data(), tensor.dtype, tensor.shape);
     inputs.emplace(name, std::move(*block));
   }
   for (const TensorDecl &output : manifest.outputs) {
     Result<std::vector<int64_t>> shape = shapeOf(output, *sizes);
     if (!shape)
       return shape.error();
-    size_t bytes =
-        std::accumulate(shape->begin(), shape->end(), dtypeSize(output.dtype), std::multiplies<>());
-    auto block = GuardedHostMemory::allocate(output.name, bytes);
+    auto block = GuardedHostMemory::allocate(output.name, layout.blockBytes(output.dtype, *shape));
     if (!block)
       return block.error();
-    bound.outputs[output.name] = TensorRef::contiguous(block->data(), output.dtype, *shape);
+    bound.outputs[output.name] = layout.at(block->data(), output.dtype, *shape);
     outputs.emplace(output.name, std::move(*block));
   }
   return bound;
@@ -49,20 +45,23 @@ void HostMemory::poison() const {
   workspace.poison();
 }
 
-Status HostMemory::checkGuards() const {
+Status HostMemory::checkGuards(const BindRequest &bound) const {
   for (const auto *group : {&inputs, &outputs})
     for (const auto &[name, memory] : *group)
       if (Status intact = memory.checkGuards(); !intact)
         return intact;
+  for (const auto &[name, ref] : bound.outputs)
+    if (Status intact = layout.checkGaps(name, outputs.at(name).data(), ref.dtype, ref.shape);
+        !intact)
+      return intact;
   return workspace.checkGuards();
 }
 
 std::map<std::string, HostTensor> HostMemory::readOutputs(const BindRequest &bound) const {
   std::map<std::string, HostTensor> tensors;
-  for (const auto &[name, ref] : bound.outputs) {
-    const GuardedHostMemory &block = outputs.at(name);
-    tensors[name] = {ref.dtype, ref.shape, {block.data(), block.data() + block.bytes()}};
-  }
+  for (const auto &[name, ref] : bound.outputs)
+    tensors[name] = {ref.dtype, ref.shape,
+                     layout.gather(outputs.at(name).data(), ref.dtype, ref.shape)};
   return tensors;
 }
 

@@ -18,14 +18,16 @@ public:
 
   /// Poisons outputs and workspace.
   void poison() const;
-  /// Error (Internal): a guard zone has been written.
-  Status checkGuards() const;
-  /// What the outputs hold now; `bound` is what allocate has returned.
+  /// Error (Internal): a guard zone, or what is between the rows of an output, has been written.
+  /// Here and below `bound` is what allocate has returned.
+  Status checkGuards(const BindRequest &bound) const;
+  /// What the outputs hold now.
   std::map<std::string, HostTensor> readOutputs(const BindRequest &bound) const;
 
 private:
   std::map<std::string, GuardedHostMemory> inputs, outputs;
   GuardedHostMemory workspace;
+  TensorLayout layout;
 };
 
 } // namespace attnc::driver

@@ -4,10 +4,10 @@
 #include "dialects/Tile/Tile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/program/disjoint.h"
 
 #include <chrono>
 #include <fmt/format.h>
-#include <numeric>
 
 using namespace mlir;
 
@@ -33,7 +33,8 @@ public:
     loadDialects(*context);
   }
 
-  Status add(const NestReport &nest);
+  /// `text` is the kernel in the tile dialect.
+  Status add(const std::string &name, const std::string &text);
   Result<RunResult> run(const RunRequest &request) const override;
 
 private:
@@ -49,27 +50,28 @@ private:
   std::map<std::string, InterpretedKernel> kernels;
 };
 
-Status InterpreterExecutor::add(const NestReport &nest) {
+Status InterpreterExecutor::add(const std::string &name, const std::string &text) {
   std::string problem;
   ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
     problem += diagnostic.str() + "\n";
     return success();
   });
-  InterpretedKernel &entry = kernels[nest.kernel];
-  entry.module = parseSourceString<ModuleOp>(nest.tile, context.get());
+  InterpretedKernel &entry = kernels[name];
+  entry.module = parseSourceString<ModuleOp>(text, context.get());
   if (!entry.module || entry.module->getOps<tile::KernelOp>().empty())
-    return internalError("the tile IR of " + nest.kernel + " cannot be read: " + problem, kReport);
+    return internalError("the tile IR of " + name + " cannot be read: " + problem, kReport);
   tile::KernelOp kernel = *entry.module->getOps<tile::KernelOp>().begin();
   kernel.walk([&](tile::AddBulkOp) { entry.addsInAnyOrder = true; });
-  auto compiled = interpreter::KernelInterpreter::compile(kernel, nest.tile);
+  auto compiled = interpreter::KernelInterpreter::compile(kernel, text);
   if (!compiled)
     return internalError(llvm::toString(compiled.takeError()), kReport);
   entry.interpreter = std::move(*compiled);
   return {};
 }
 
-size_t bytesOf(DType dtype, const std::vector<int64_t> &shape) {
-  return std::accumulate(shape.begin(), shape.end(), dtypeSize(dtype), std::multiplies<>());
+interpreter::GlobalRange rangeOf(const std::string &name, const TensorRef &tensor, bool writable) {
+  return {name, static_cast<std::byte *>(tensor.data), static_cast<size_t>(*spanBytes(tensor)),
+          writable};
 }
 
 Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &binding,
@@ -90,16 +92,14 @@ Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &bindi
   Plan plan{std::move(*calls), {}};
   for (const auto &[name, tensor] : binding.tensors) {
     bool output = llvm::any_of(manifest().outputs, [&](auto &decl) { return decl.name == name; });
-    plan.ranges.push_back(
-        {name, static_cast<std::byte *>(tensor.data), bytesOf(tensor.dtype, tensor.shape), output});
+    plan.ranges.push_back(rangeOf(name, tensor, output));
   }
   for (const auto &[name, offset] : workspace->offsets) {
-    const TensorDecl &decl = *manifest().findTensor(name);
-    Result<std::vector<int64_t>> shape = shapeOf(decl, binding.scope);
-    if (!shape)
-      return shape.error();
-    plan.ranges.push_back(
-        {name, static_cast<std::byte *>(*base) + offset, bytesOf(decl.dtype, *shape), true});
+    Result<TensorRef> tensor = intermediateAt(static_cast<std::byte *>(*base) + offset,
+                                              *manifest().findTensor(name), binding.scope);
+    if (!tensor)
+      return tensor.error();
+    plan.ranges.push_back(rangeOf(name, *tensor, true));
   }
   return plan;
 }
@@ -151,7 +151,7 @@ Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
             kReport);
     result.outputs = std::move(outputs);
   }
-  if (Status intact = memory.checkGuards(); !intact)
+  if (Status intact = memory.checkGuards(*bound); !intact)
     return intact.error();
   return result;
 }
@@ -163,7 +163,10 @@ Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &com
   auto executor =
       std::make_unique<InterpreterExecutor>(compilation.program.manifest, std::move(options));
   for (const NestReport &nest : compilation.nests)
-    if (Status status = executor->add(nest); !status)
+    if (Status status = executor->add(nest.kernel, nest.tile); !status)
+      return status.error();
+  for (const PackedTensor &packed : compilation.packing.tensors)
+    if (Status status = executor->add(packed.kernel.name, packed.tile); !status)
       return status.error();
   return std::unique_ptr<Executor>(std::move(executor));
 }

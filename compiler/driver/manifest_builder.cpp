@@ -1,5 +1,8 @@
 #include "compiler/driver/manifest_builder.h"
+#include "compiler/schedule/packing.h"
 #include "compiler/schedule/signature.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -59,22 +62,6 @@ static Result<ParamDecl> declare(attn::ParamOp param) {
   return decl;
 }
 
-static ArgDecl argument(const schedule::KernelArg &arg) {
-  switch (arg.kind) {
-  case schedule::KernelArg::Kind::Pointer:
-    return ArgDecl::pointer(schedule::tensorOf(arg.array).name);
-  case schedule::KernelArg::Kind::Stride:
-    return ArgDecl::stride(schedule::tensorOf(arg.array).name, arg.axis);
-  case schedule::KernelArg::Kind::Size:
-    return ArgDecl::size(arg.dim.getValue().str());
-  case schedule::KernelArg::Kind::Param:
-    return ArgDecl::param(arg.array.getDefiningOp<attn::ParamOp>().getName().str());
-  case schedule::KernelArg::Kind::TensorMap:
-    return ArgDecl::tensorMap(schedule::tensorOf(arg.array).name, {arg.box.begin(), arg.box.end()});
-  }
-  return {};
-}
-
 static void addDims(attn::ProgramOp program, Manifest &manifest) {
   for (auto dim : program.getDims().getAsRange<attn::DimAttr>()) {
     DimDecl decl;
@@ -101,6 +88,34 @@ static Status addFacts(attn::ProgramOp program, Manifest &manifest) {
   return {};
 }
 
+// What a schedule that packs indices of a grid dim asks of the sizes.
+static Status addPackings(attn::ProgramOp program, Manifest &manifest) {
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    std::optional<schedule::ScheduledPacking> packing = schedule::scheduledPacking(nest);
+    if (!packing)
+      continue;
+    std::string dim = packing->dim.getValue().str();
+    auto require = [&](Expr number, const std::string &name) {
+      Expr rest = Expr::apply(ExprOp::Mod, {std::move(number), Expr::constant(packing->count)});
+      std::string text =
+          llvm::formatv("{0} % {1} == 0 (the schedule of {2} packs {1} indices of {3})", name,
+                        packing->count, schedule::kernelName(nest), dim);
+      manifest.requires_.push_back(
+          {Expr::apply(ExprOp::Eq, {std::move(rest), Expr::constant(0)}), text});
+    };
+    if (!program.lookupDim(packing->dim).isStatic())
+      require(Expr::size(dim), "size(" + dim + ")");
+    for (Value divisor : packing->divisors) {
+      Result<Expr> number = hostExpression(divisor);
+      if (!number)
+        return number.error();
+      StringRef name = attn::specName(divisor.getLoc());
+      require(*number, name.empty() ? "the divisor of " + dim : name.str());
+    }
+  }
+  return {};
+}
+
 static void addTensors(attn::ProgramOp program, Manifest &manifest) {
   for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
     manifest.inputs.push_back(declare(schedule::tensorOf(input)));
@@ -114,56 +129,76 @@ static void addTensors(attn::ProgramOp program, Manifest &manifest) {
     }
 }
 
-static void requireAlignment(Manifest &manifest, const std::string &name, std::int64_t align) {
-  for (auto *group : {&manifest.inputs, &manifest.outputs, &manifest.intermediates})
-    for (TensorDecl &tensor : *group)
-      if (tensor.name == name)
-        tensor.align = std::max(tensor.align, align);
+// Rows of intermediates are laid out as aligned as the kernels need them. What is bound may have
+// any alignment: see addVariants.
+static void alignIntermediates(Manifest &manifest, const KernelShape &kernel) {
+  for (auto [arg, bytes] : llvm::zip(kernel.args, kernel.align))
+    for (TensorDecl &tensor : manifest.intermediates)
+      if (tensor.name == arg.name && bytes > static_cast<std::int64_t>(dtypeSize(tensor.dtype)))
+        tensor.align = std::max(tensor.align, bytes);
 }
 
-std::vector<ArgDecl> kernelArguments(red::NestOp nest) {
-  std::vector<ArgDecl> list;
-  schedule::KernelSignature signature(nest);
-  for (const schedule::KernelArg &arg : signature.args())
-    list.push_back(argument(arg));
-  return list;
-}
-
-static void addKernel(Manifest &manifest, const KernelShape &kernel) {
+static void addKernel(Manifest &manifest, const KernelShape &kernel, const std::string &image) {
   KernelDecl decl;
-  decl.name = decl.image = decl.symbol = kernel.name;
+  decl.name = decl.symbol = kernel.name;
+  decl.image = image;
   decl.threads = kernel.threads;
   decl.cluster = kernel.cluster;
   decl.sharedBytes = Expr::constant(kernel.sharedBytes);
   manifest.kernels.push_back(decl);
-  for (auto [i, arg] : llvm::enumerate(kernel.args))
-    if (i < kernel.align.size() && kernel.align[i] > 1)
-      requireAlignment(manifest, arg.name, kernel.align[i]);
 }
 
-// Without kernels for the unaligned, one variant serves all tensors.
-static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels) {
-  auto launch = [](const KernelShape &kernel) {
-    LaunchDecl decl;
-    decl.kernel = kernel.name;
-    decl.grid = kernel.grid;
-    decl.args = kernel.args;
-    return decl;
-  };
-  VariantDecl first, second;
-  for (const KernelShape &kernel : kernels) {
-    first.launches.push_back(launch(kernel));
-    first.aligned.insert(kernel.fallbackFor.begin(), kernel.fallbackFor.end());
-    second.launches.push_back(launch(kernel.fallback ? *kernel.fallback : kernel));
+static void addPacked(Manifest &manifest, const PackKernels &packing) {
+  for (const PackedTensor &packed : packing.tensors) {
+    TensorDecl decl = *manifest.findTensor(packed.tensor);
+    decl.name = packed.packed;
+    decl.align = packed.align;
+    manifest.intermediates.push_back(decl);
+    addKernel(manifest, packed.kernel, packing.image);
   }
-  bool differ = !first.aligned.empty();
-  manifest.variants.push_back(std::move(first));
-  if (differ)
-    manifest.variants.push_back(std::move(second));
+}
+
+static LaunchDecl launchOf(const KernelShape &kernel) {
+  LaunchDecl decl;
+  decl.kernel = kernel.name;
+  decl.grid = kernel.grid;
+  decl.args = kernel.args;
+  return decl;
+}
+
+// The launch of `kernel` on the stand-ins of what is packed.
+static LaunchDecl launchPacked(const KernelShape &kernel, const PackKernels &packing) {
+  LaunchDecl decl = launchOf(kernel);
+  for (ArgDecl &arg : decl.args)
+    if (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::Stride ||
+        arg.kind == ArgKind::TensorMap)
+      if (const PackedTensor *packed = packing.find(arg.name))
+        arg.name = packed->packed;
+  return decl;
+}
+
+static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,
+                        const PackKernels &packing) {
+  VariantDecl direct, packed;
+  for (const PackedTensor &tensor : packing.tensors) {
+    direct.aligned[tensor.tensor] = tensor.align;
+    if (!tensor.isOutput)
+      packed.launches.push_back(launchOf(tensor.kernel));
+  }
+  for (const KernelShape &kernel : kernels) {
+    direct.launches.push_back(launchOf(kernel));
+    packed.launches.push_back(launchPacked(kernel, packing));
+  }
+  for (const PackedTensor &tensor : packing.tensors)
+    if (tensor.isOutput)
+      packed.launches.push_back(launchOf(tensor.kernel));
+  manifest.variants.push_back(std::move(direct));
+  if (!packing.tensors.empty())
+    manifest.variants.push_back(std::move(packed));
 }
 
 Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
-                               ArrayRef<KernelShape> kernels) {
+                               ArrayRef<KernelShape> kernels, const PackKernels &packing) {
   Manifest manifest;
   manifest.name = program.getSymName().str();
   manifest.target = target.str();
@@ -171,12 +206,14 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
   addTensors(program, manifest);
   if (Status status = addFacts(program, manifest); !status)
     return status.error();
+  if (Status status = addPackings(program, manifest); !status)
+    return status.error();
   for (const KernelShape &kernel : kernels) {
-    addKernel(manifest, kernel);
-    if (kernel.fallback)
-      addKernel(manifest, *kernel.fallback);
+    addKernel(manifest, kernel, kernel.name);
+    alignIntermediates(manifest, kernel);
   }
-  addVariants(manifest, kernels);
+  addPacked(manifest, packing);
+  addVariants(manifest, kernels, packing);
   if (Status status = checkManifest(manifest); !status)
     return status.error();
   return manifest;

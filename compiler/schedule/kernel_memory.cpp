@@ -48,6 +48,10 @@ Value KernelMemory::tensorMap(attn::ReadOp read) const {
   return args->getArgument(signature.tensorMap(read));
 }
 
+Value KernelMemory::tensorMap(Value result) const {
+  return args->getArgument(signature.tensorMap(result));
+}
+
 Value KernelMemory::extent(OpBuilder &builder, Location loc, StringAttr dim) const {
   attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);
   if (declared.isStatic())

@@ -24,6 +24,7 @@ public:
   mlir::Value stride(mlir::Value array, unsigned axis) const;
   mlir::Value param(mlir::Value array) const;
   mlir::Value tensorMap(attn::ReadOp read) const;
+  mlir::Value tensorMap(mlir::Value result) const;
 
   /// The extent of a dim: a constant, or the size argument.
   mlir::Value extent(mlir::OpBuilder &builder, mlir::Location loc, mlir::StringAttr dim) const;

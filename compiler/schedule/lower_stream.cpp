@@ -304,7 +304,7 @@ FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) 
   kernel.setMinBlocks(schedule.minBlocks);
   WarpLowering lowering(nest, std::move(*plan), schedule, signature, kernel, builder);
   lowering.build();
-  simplifyStream(nest, signature, kernel, lowering.indices());
+  simplifyStream(nest, signature, kernel, lowering.indices(), /*spreadsFactors=*/false);
   return kernel;
 }
 

@@ -16,10 +16,10 @@ static constexpr int64_t kCellsBytes = int64_t(32) << 20;
 WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, WarpgroupSchedule schedule,
                                const KernelSignature &signature, tile::KernelOp kernel,
                                OpBuilder &builder)
-    : StreamLowering(
-          nest, plan,
-          {schedule.rowTile(), schedule.streamTile, 16, schedule.slack, /*padded=*/false},
-          signature, kernel, builder),
+    : StreamLowering(nest, plan,
+                     {schedule.rowIndices(), schedule.streamTile, 16, schedule.slack,
+                      /*padded=*/false, schedule.pack},
+                     signature, kernel, builder),
       schedule(schedule) {}
 
 Value WarpgroupFrame::add(Value x, int64_t y) { return add(x, constant(y)); }
@@ -58,8 +58,7 @@ BlockPlaces WarpgroupFrame::place() {
   block.rowTiles = rowTiles();
   block.cells = constant(1);
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
-    Value extent = narrow(memory.extent(b, loc, dim), dim.getValue());
-    block.cells = b.createOrFold<arith::MulIOp>(named("cells"), block.cells, extent);
+    block.cells = b.createOrFold<arith::MulIOp>(named("cells"), block.cells, cellExtent(dim));
   }
   block.works = arith::MulIOp::create(b, named("row_tiles"), block.rowTiles, block.cells);
   // With a mask, row tiles differ in work: those of several cells are ordered together.
@@ -76,6 +75,13 @@ BlockPlaces WarpgroupFrame::place() {
   int64_t offset = 0, barriers = 0;
   for (const OperandMap &map : maps)
     barriers += typeOf(map).getStages() * typeOf(map).getTile().getBytes();
+  for (const ResultMap &map : resultMaps(plan, schedule)) {
+    auto type = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
+    std::string name = cIdentifier(tensorOf(map.result).name);
+    block.results[map.result] =
+        tile::SharedOp::create(b, named(name + "_tile"), type, b.getI64IntegerAttr(barriers));
+    barriers += type.getBytes();
+  }
   SmallVector<Value> pipes;
   for (const OperandMap &map : maps) {
     std::string name = cIdentifier(tensorOf(attn::ReadOp(map.read).getSource()).name);
@@ -169,9 +175,13 @@ std::pair<Value, Value> WarpgroupFrame::tileRange(Value first, int64_t count) {
 static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
                           const WarpgroupSchedule &schedule, Builder &builder) {
   Attribute blocks = gridApply("ceildiv", gridExtent(nest, plan.row),
-                               builder.getI64IntegerAttr(schedule.rowTile()));
-  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
-    blocks = gridApply("mul", blocks, gridExtent(nest, dim));
+                               builder.getI64IntegerAttr(schedule.rowIndices()));
+  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
+    Attribute extent = gridExtent(nest, dim);
+    if (schedule.pack != 1 && dim == plan.packing->dim)
+      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(schedule.pack));
+    blocks = gridApply("mul", blocks, extent);
+  }
   if (!schedule.persistent)
     return blocks;
   Attribute all = builder.getArrayAttr({builder.getStringAttr("multiprocessors")});
@@ -187,11 +197,10 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builde
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);
-  bool readsElements = !plan->inputs.empty() && !schedule.copyInputs;
-  auto kernel = tile::KernelOp::create(
-      builder, nest.getLoc(), kernelName(nest) + (readsElements ? "_unaligned" : ""),
-      argumentTypes(signature), builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}),
-      schedule.threads(), sharedBytes(*plan, schedule));
+  auto kernel =
+      tile::KernelOp::create(builder, nest.getLoc(), kernelName(nest), argumentTypes(signature),
+                             builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}),
+                             schedule.threads(), sharedBytes(*plan, schedule));
   kernel->setAttr("schedule", schedule.toAttr(nest.getContext()));
   kernel.setMinBlocks(1);
   builder.setInsertionPointToStart(kernel.getBodyBlock());
@@ -200,7 +209,7 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builde
   buildCopies(nest, *plan, schedule, signature, kernel, builder, block);
   SmallVector<Value> indices =
       buildCompute(nest, *plan, schedule, signature, kernel, builder, block);
-  simplifyStream(nest, signature, kernel, indices);
+  simplifyStream(nest, signature, kernel, indices, /*spreadsFactors=*/true);
   return kernel;
 }
 

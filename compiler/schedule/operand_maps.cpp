@@ -7,6 +7,8 @@ namespace attnc::schedule {
 
 // The axes of a tensor map: cuTensorMapEncodeTiled.
 static constexpr size_t kMostAxes = 5;
+// Of a warp in a product of its warpgroup.
+static constexpr int64_t kWarpRows = 16;
 
 static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAxis, int64_t rows,
                         int64_t cols, Type element) {
@@ -36,11 +38,22 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &plan, const WarpgroupSched
     maps.push_back(mapOf(kind, tile.read, tile.rowAxis, rows, tile.cols, tile.element));
     maps.back().alsoElements = readsElements(plan, tile.read);
   };
+  auto addResident = [&](const OperandTile &tile) {
+    add(OperandMap::Kind::Resident, tile, schedule.rowTile());
+    if (schedule.pack == 1)
+      return;
+    OperandMap &map = maps.back();
+    unsigned last = map.box.size() - 1;
+    for (unsigned axis = 0; axis < tile.rowAxis; ++axis)
+      if (map.read.subscriptDim(axis) == plan.packing->dim)
+        map.box[last - axis] = schedule.pack;
+    map.box[last - tile.rowAxis] = schedule.rowIndices();
+  };
   for (const Contraction &contraction : plan.contractions)
     if (llvm::none_of(maps, [&](OperandMap &map) {
           return map.read == attn::ReadOp(contraction.resident.read);
         }))
-      add(OperandMap::Kind::Resident, contraction.resident, schedule.rowTile());
+      addResident(contraction.resident);
   for (const OperandTile &operand : plan.streamed)
     add(OperandMap::Kind::Streamed, operand, schedule.streamTile);
   for (const InputTile &input : plan.inputs)
@@ -51,7 +64,28 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &plan, const WarpgroupSched
   return maps;
 }
 
-SmallVector<OperandMap> operandMaps(red::NestOp nest) {
+int64_t ResultMap::bytes() const {
+  return rows * llvm::alignTo(cols, tile::panelColumns(element)) *
+         (element.getIntOrFloatBitWidth() / 8);
+}
+
+SmallVector<ResultMap> resultMaps(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  SmallVector<ResultMap> maps;
+  for (const ResultTile &tile : plan.results) {
+    unsigned rank = tensorOf(tile.result).dims.size();
+    if (!schedule.bulkStores || rank > kMostAxes)
+      continue;
+    ResultMap map{tile.result, tile.rowAxis, schedule.rowTile(),
+                  tile.cols,   tile.element, SmallVector<int64_t>(rank, 1)};
+    map.box.front() = tile::panelColumns(tile.element);
+    map.box[rank - 1 - tile.rowAxis] = kWarpRows;
+    maps.push_back(map);
+  }
+  return maps;
+}
+
+// The plan and the schedule of a nest in the form "warpgroups".
+static std::optional<std::pair<StreamPlan, WarpgroupSchedule>> scheduledPlan(red::NestOp nest) {
   DictionaryAttr attr = nest.getScheduleAttr();
   auto form = attr ? attr.getAs<StringAttr>("form") : StringAttr();
   std::string why;
@@ -60,15 +94,17 @@ SmallVector<OperandMap> operandMaps(red::NestOp nest) {
   FailureOr<StreamPlan> plan = planStream(nest, why);
   if (failed(plan))
     return {};
-  return operandMaps(*plan, WarpgroupSchedule::from(attr));
+  return std::pair(*plan, WarpgroupSchedule::from(attr));
 }
 
-std::vector<std::string> copiedInputs(red::NestOp nest) {
-  std::vector<std::string> names;
-  for (const OperandMap &map : operandMaps(nest))
-    if (map.kind == OperandMap::Kind::Input)
-      names.push_back(tensorOf(attn::ReadOp(map.read).getSource()).name);
-  return names;
+SmallVector<OperandMap> operandMaps(red::NestOp nest) {
+  auto scheduled = scheduledPlan(nest);
+  return scheduled ? operandMaps(scheduled->first, scheduled->second) : SmallVector<OperandMap>();
+}
+
+SmallVector<ResultMap> resultMaps(red::NestOp nest) {
+  auto scheduled = scheduledPlan(nest);
+  return scheduled ? resultMaps(scheduled->first, scheduled->second) : SmallVector<ResultMap>();
 }
 
 } // namespace attnc::schedule

@@ -27,8 +27,23 @@ llvm::SmallVector<OperandMap> operandMaps(red::NestOp nest);
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
                                           const WarpgroupSchedule &schedule);
 
-/// The names of the tensors that the nest's kernel reads as input tiles.
-std::vector<std::string> copiedInputs(red::NestOp nest);
+/// A result that leaves by copies of boxes: each warp's 16 rows at a time, panel by panel.
+struct ResultMap {
+  mlir::Value result;
+  unsigned rowAxis;
+  int64_t rows, cols; ///< of the block's tile
+  mlir::Type element;
+  llvm::SmallVector<int64_t> box;
+
+  int64_t bytes() const; ///< of the block's tile in shared memory
+};
+
+/// The results that a schedule stores so: all ResultTiles with `bulkStores`, but for those with
+/// more axes than a tensor map has.
+llvm::SmallVector<ResultMap> resultMaps(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
+/// The same for a nest with its schedule; none in other forms.
+llvm::SmallVector<ResultMap> resultMaps(red::NestOp nest);
 
 } // namespace attnc::schedule
 

@@ -36,6 +36,8 @@ Fields fieldsOf(WarpgroupSchedule &s) {
           {"alternate", &s.alternate},
           {"persistent", &s.persistent},
           {"copy_inputs", &s.copyInputs},
+          {"bulk_stores", &s.bulkStores},
+          {"pack", &s.pack},
           {"slack", &s.slack}};
 }
 
@@ -112,12 +114,13 @@ static Status overrideStream(red::NestOp nest, const StreamPlan &plan, const Mac
   return {};
 }
 
-// True if the schedule has what `keys` asks for, apart from the registers, which follow from the
-// rest.
+// True if the schedule has what `keys` asks for, apart from what follows from the rest (registers,
+// whether results fit in shared memory) and what the ranking does not vary.
 static bool agrees(WarpgroupSchedule schedule, const Json &keys) {
   for (const auto &[name, field] : fieldsOf(schedule)) {
     auto asked = keys.find(name.str());
-    if (asked == keys.end() || name.ends_with("_registers") || name == "slack")
+    if (asked == keys.end() || name.ends_with("_registers") || name == "bulk_stores" ||
+        name == "pack" || name == "slack")
       continue;
     if (auto *const *integer = std::get_if<int64_t *>(&field); integer && *asked != **integer)
       return false;
@@ -168,11 +171,12 @@ static std::string formNamed(const Json &keys) {
   if (auto named = keys.find("form"); named != keys.end())
     return named->is_string() ? named->get<std::string>() : "?";
   static constexpr std::pair<StringLiteral, StringLiteral> kOwnKeys[] = {
-      {"threads", "generic"},       {"row_tile", "stream"},
-      {"warps", "stream"},          {"min_blocks", "stream"},
-      {"groups", "warpgroups"},     {"load_registers", "warpgroups"},
-      {"alternate", "warpgroups"},  {"group_registers", "warpgroups"},
-      {"persistent", "warpgroups"}, {"copy_inputs", "warpgroups"}};
+      {"threads", "generic"},        {"row_tile", "stream"},
+      {"warps", "stream"},           {"min_blocks", "stream"},
+      {"groups", "warpgroups"},      {"load_registers", "warpgroups"},
+      {"alternate", "warpgroups"},   {"group_registers", "warpgroups"},
+      {"persistent", "warpgroups"},  {"copy_inputs", "warpgroups"},
+      {"bulk_stores", "warpgroups"}, {"pack", "warpgroups"}};
   for (auto [key, form] : kOwnKeys)
     if (keys.contains(key.str()))
       return form.str();

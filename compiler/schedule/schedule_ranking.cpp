@@ -48,6 +48,9 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, con
           schedule.alternate = alternate;
           schedule.persistent = persistent;
           schedule.copyInputs = copies;
+          schedule.bulkStores = !plan.results.empty();
+          if (!checkSchedule(nest, plan, schedule, machine).empty())
+            schedule.bulkStores = false;
           if (checkSchedule(nest, plan, schedule, machine).empty())
             all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
         }

@@ -10,28 +10,22 @@ namespace {
 
 class MapRewriter {
 public:
-  explicit MapRewriter(tile::MapOp map) : map(map) {}
+  MapRewriter(tile::MapOp map, bool spreadsFactors) : map(map), spreadsFactors(spreadsFactors) {}
 
   void run() {
-    SmallVector<Operation *> body;
-    for (Operation &op : *map.getBodyBlock())
-      body.push_back(&op);
-    for (Operation *op : body)
-      if (auto division = dyn_cast<arith::DivFOp>(op))
-        multiplyByReciprocal(division);
+    forEach<arith::DivFOp>([&](auto division) { multiplyByReciprocal(division); });
     // A product of products comes after its factors.
-    body.clear();
-    for (Operation &op : *map.getBodyBlock())
-      body.push_back(&op);
-    for (Operation *op : body)
-      if (auto product = dyn_cast<arith::MulFOp>(op))
-        multiplyTogether(product);
-    for (Operation *op : body)
-      if (auto conversion = dyn_cast<arith::SIToFPOp>(op))
-        convertFirstColumn(conversion);
+    forEach<arith::MulFOp>([&](auto product) { multiplyTogether(product); });
+    forEach<arith::SIToFPOp>([&](auto conversion) { convertFirstColumn(conversion); });
   }
 
 private:
+  // Each of the ops that are there now. `rewrite` may erase it and what was visited before.
+  template <class Op> void forEach(llvm::function_ref<void(Op)> rewrite) {
+    for (Op op : llvm::to_vector(map.getBodyBlock()->getOps<Op>()))
+      rewrite(op);
+  }
+
   bool isShared(Value value) {
     return value.getParentRegion()->isProperAncestor(&map.getBody()) ||
            isa_and_nonnull<arith::ConstantOp>(value.getDefiningOp());
@@ -138,25 +132,41 @@ private:
     Value start = atColumn(b, conversion.getIn(), first, known);
     Value converted = arith::SIToFPOp::create(b, loc, conversion.getType(), start);
     Value distance = tile::ColumnDistanceOp::create(b, loc);
-    Value sum = *s > 0 ? arith::AddFOp::create(b, loc, converted, distance).getResult()
-                       : arith::SubFOp::create(b, loc, converted, distance).getResult();
-    conversion.replaceAllUsesWith(sum);
+    auto sum = [&](OpBuilder &at, Value x, Value y) -> Value {
+      return *s > 0 ? arith::AddFOp::create(at, loc, x, y).getResult()
+                    : arith::SubFOp::create(at, loc, x, y).getResult();
+    };
+    // y * (converted + distance): the first product is one for all elements of a row, the second
+    // one and the sum are one instruction.
+    for (Operation *user : llvm::make_early_inc_range(conversion->getUsers())) {
+      auto product = dyn_cast<arith::MulFOp>(user);
+      auto [y, rest] = product ? sharedFactor(product) : std::pair<Value, Value>();
+      if (!y || !spreadsFactors)
+        continue;
+      OpBuilder at(product);
+      product.replaceAllUsesWith(sum(at, arith::MulFOp::create(at, loc, y, converted),
+                                     arith::MulFOp::create(at, loc, y, distance)));
+      product.erase();
+    }
+    if (!conversion->use_empty())
+      conversion.replaceAllUsesWith(sum(b, converted, distance));
     conversion.erase();
   }
 
   tile::MapOp map;
+  bool spreadsFactors;
 };
 
 } // namespace
 
-void shareElementArithmetic(tile::KernelOp kernel) {
+void shareElementArithmetic(tile::KernelOp kernel, bool spreadsFactors) {
   SmallVector<tile::MapOp> maps;
   kernel.walk([&](tile::MapOp map) {
     if (!map.isOverRows())
       maps.push_back(map);
   });
   for (tile::MapOp map : maps)
-    MapRewriter(map).run();
+    MapRewriter(map, spreadsFactors).run();
 }
 
 } // namespace attnc::schedule

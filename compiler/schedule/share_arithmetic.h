@@ -8,13 +8,17 @@ namespace attnc::schedule {
 
 /// Rewrites the bodies of the kernel's maps over fragments:
 /// - x / y with a y that all elements share is x * (1 / y); a division takes ten times as long as a
-///   product. The result differs by one more rounding.
+///   product. The result differs by one more rounding; a y beyond 2^126, or below 2^-126, has no
+///   reciprocal in f32.
 /// - (x * y) * z with y and z that all elements share is x * (y * z).
-/// - an integer that goes up or down with the column is converted to f32 for the first column of
-/// the
-///   thread, and the element's distance to that is added: conversions are as slow as exponentials.
-///   The result differs by one more rounding.
-void shareElementArithmetic(tile::KernelOp kernel);
+/// - an integer that goes up or down with the column is converted to f32 for the thread's first
+///   column, and the element's distance to that is added: conversions are as slow as exponentials.
+///   Nothing is lost below 2^24.
+/// - with `spreadsFactors`, a factor y that all elements share multiplies both terms of such a sum:
+///   an element then takes a constant times y, added to a number of the row, which is one
+///   instruction. The terms have up to 2^8 times the size of y, so near 0 the product errs by up to
+///   2^8 roundings of y: too much for f32 throughout, nothing beside operands of 16 bits.
+void shareElementArithmetic(tile::KernelOp kernel, bool spreadsFactors);
 
 } // namespace attnc::schedule
 

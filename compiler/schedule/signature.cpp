@@ -120,8 +120,23 @@ KernelSignature::KernelSignature(red::NestOp nest) {
   for (Value value : captures)
     if (!value.getDefiningOp<attn::ParamOp>())
       addTensor(value);
-  for (Value result : nest.getResults())
-    addTensor(result);
+  SmallVector<ResultMap> stored = resultMaps(nest);
+  for (Value result : nest.getResults()) {
+    ResultMap *map = llvm::find_if(stored, [&](ResultMap &m) { return m.result == result; });
+    if (map == stored.end()) {
+      addTensor(result);
+      continue;
+    }
+    Tensor tensor = tensorOf(result);
+    dims.insert(tensor.dims.begin(), tensor.dims.end());
+    list.push_back({KernelArg::Kind::TensorMap,
+                    cIdentifier(tensor.name) + "_map",
+                    result,
+                    0,
+                    {},
+                    attn::ReadOp(),
+                    map->box});
+  }
   nest.walk([&](attn::SizeOp size) { dims.insert(size.getDimAttr()); });
 
   for (auto dim : attn::programOf(nest).getDims().getAsRange<attn::DimAttr>())
@@ -163,6 +178,12 @@ unsigned KernelSignature::param(Value array) const {
 unsigned KernelSignature::tensorMap(attn::ReadOp read) const {
   return position(list, [&](KernelArg arg) {
     return arg.kind == KernelArg::Kind::TensorMap && arg.read == read;
+  });
+}
+
+unsigned KernelSignature::tensorMap(Value result) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::TensorMap && arg.array == result;
   });
 }
 

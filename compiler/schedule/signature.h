@@ -35,7 +35,7 @@ struct KernelArg {
   mlir::Value array;      ///< Pointer, Stride, Param: the captured value, or the nest's result
   unsigned axis = 0;      ///< Stride
   mlir::StringAttr dim;   ///< Size
-  attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it
+  attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it; null of results
   llvm::SmallVector<int64_t> box = {};
 };
 
@@ -54,6 +54,7 @@ public:
   unsigned stride(mlir::Value array, unsigned axis) const;
   unsigned param(mlir::Value array) const;
   unsigned tensorMap(attn::ReadOp read) const;
+  unsigned tensorMap(mlir::Value result) const;
   unsigned size(mlir::StringAttr dim) const;
 
 private:

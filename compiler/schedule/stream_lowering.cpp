@@ -72,7 +72,15 @@ Value StreamLowering::rowTiles() {
                     plan.row.getValue().str() + "_tiles");
 }
 
-// The grid dims' indices, the last one fastest.
+Value StreamLowering::cellExtent(StringAttr dim) {
+  Location loc = nest.getLoc();
+  Value extent = narrow(memory.extent(b, loc, dim), "extent");
+  if (tiles.pack == 1 || dim != plan.packing->dim)
+    return extent;
+  return arith::DivUIOp::create(b, loc, extent, constant(tiles.pack));
+}
+
+// The grid dims' indices, the last one fastest. Of the packed one, the block's first.
 void StreamLowering::bindCells(Value cell) {
   Location loc = nest.getLoc();
   SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
@@ -80,10 +88,12 @@ void StreamLowering::bindCells(Value cell) {
   for (size_t i = dims.size(); i-- > 0;) {
     Value index = rest;
     if (i > 0) {
-      Value extent = narrow(memory.extent(b, loc, dims[i]), "extent");
+      Value extent = cellExtent(dims[i]);
       index = arith::RemSIOp::create(b, loc, rest, extent);
       rest = arith::DivSIOp::create(b, named("rest"), rest, extent);
     }
+    if (tiles.pack != 1 && dims[i] == plan.packing->dim)
+      index = arith::MulIOp::create(b, loc, index, constant(tiles.pack));
     uniform.bind(dims[i], widen(index, dims[i].getValue()));
   }
 }
@@ -218,12 +228,12 @@ static SmallVector<Value> tiledSizes(red::NestOp nest, const KernelSignature &si
 }
 
 void simplifyStream(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
-                    ArrayRef<Value> indices) {
+                    ArrayRef<Value> indices, bool spreadsFactors) {
   SmallVector<Value> all = tiledSizes(nest, signature, kernel);
   llvm::append_range(all, indices);
   narrowIndices(kernel, all);
   simplify(kernel);
-  shareElementArithmetic(kernel);
+  shareElementArithmetic(kernel, spreadsFactors);
 }
 
 } // namespace attnc::schedule

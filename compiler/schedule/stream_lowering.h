@@ -10,11 +10,12 @@ namespace attnc::schedule {
 
 /// Tiles of a stream kernel.
 struct StreamTiles {
-  int64_t rows;     ///< of a block
+  int64_t rows;     ///< of a block: indices of the row dim
   int64_t columns;  ///< stream indices
   int64_t warpRows; ///< of a warp
   double slack;     ///< a running maximum may lag by this much, in powers of 2
   bool padded;      ///< accumulators have the columns that fill a row of the operand's tile
+  int64_t pack = 1; ///< indices of the plan's packed dim in a block
 };
 
 /// Base of the builders of stream kernels, which say how operands arrive, how products are computed
@@ -40,6 +41,8 @@ protected:
 
   // stream_lowering.cpp: where the block works, and maps.
   Value rowTiles();
+  /// i32: how many values the index of a grid dim takes from block to block.
+  Value cellExtent(mlir::StringAttr dim);
   void bindCells(Value cell);
   /// The i64 range of the stream that matters to some of the `count` rows from `first` on.
   std::pair<Value, Value> streamRange(Value first, int64_t count);
@@ -143,9 +146,10 @@ protected:
 };
 
 /// Folds constants of a kernel that has been built and erases what does nothing; narrows the
-/// arithmetic of `indices` (and of the sizes of its row and stream dims) to 32 bits.
+/// arithmetic of `indices` (and of the sizes of its row and stream dims) to 32 bits; shares
+/// arithmetic of elements (share_arithmetic.h).
 void simplifyStream(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
-                    llvm::ArrayRef<mlir::Value> indices);
+                    llvm::ArrayRef<mlir::Value> indices, bool spreadsFactors);
 
 /// The combination of a fold, and what an empty one is, in the tile dialect.
 tile::Combine combineOf(red::FoldKind kind);

@@ -1,4 +1,5 @@
 #include "compiler/schedule/stream_plan.h"
+#include "compiler/schedule/packing.h"
 #include "compiler/schedule/stream_schedule.h"
 #include "compiler/schedule/weight_range.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -32,6 +33,8 @@ public:
     if (failed(planContractions()) || failed(planStates()) || failed(checkStep()) ||
         failed(checkResults()))
       return failure();
+    planResults();
+    result.packing = findPacking(nest, result);
     return std::move(result);
   }
 
@@ -83,6 +86,19 @@ private:
       }
       if (fits && input.rowAxis != ~0u)
         result.inputs.push_back(input);
+    }
+  }
+
+  void planResults() {
+    for (Value value : nest.getResults()) {
+      Tensor tensor = tensorOf(value);
+      const StringAttr *row = llvm::find(tensor.dims, result.row);
+      StringAttr columns = tensor.dims.back();
+      if (isInner(columns) && row != tensor.dims.end() &&
+          (tensor.element.isF16() || tensor.element.isBF16()))
+        result.results.push_back({value, static_cast<unsigned>(row - tensor.dims.begin()),
+                                  attn::programOf(nest).lookupDim(columns).getExtent(),
+                                  tensor.element});
     }
   }
 

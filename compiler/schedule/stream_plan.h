@@ -30,6 +30,24 @@ struct InputTile {
   mlir::Type element;
 };
 
+/// A result with a row for each index of the row dim and a column for each of an inner dim, stored
+/// with 16 bits. Every other axis is a grid dim.
+struct ResultTile {
+  mlir::Value result;
+  unsigned rowAxis;
+  int64_t cols;
+  mlir::Type element;
+};
+
+/// A grid dim of which consecutive indices see the same stream: query heads that share a key head.
+/// `count` indices from a multiple of `count` on may share a row tile if `count` divides the dim's
+/// extent and every divisor: the streamed operands are read at `index // divisor`, or at none of
+/// the dim.
+struct Packing {
+  mlir::StringAttr dim;
+  llvm::SmallVector<mlir::Value> divisors; ///< 0-d i64 arrays in the nest
+};
+
 /// A max fold that serves as reference of exponents.
 struct Reference {
   red::FoldOp fold;
@@ -59,6 +77,8 @@ struct StreamPlan {
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;
+  llvm::SmallVector<ResultTile> results;
+  std::optional<Packing> packing;
 };
 
 /// Reads a plan off the nest's roles and body. Fails with the reason in `why`: what the form cannot

@@ -15,6 +15,7 @@ struct BlockPlaces {
   llvm::MapVector<mlir::Operation *, mlir::Value> residents; ///< pipes of one slot, by read
   llvm::SmallVector<mlir::Value> streamed;                   ///< pipes, as in the plan
   llvm::MapVector<mlir::Operation *, mlir::Value> inputs; ///< pipes of row x stream inputs, by read
+  llvm::DenseMap<mlir::Value, mlir::Value> results; ///< shared tiles, of results stored as boxes
 };
 
 /// Base of the builders of the roles.

@@ -45,9 +45,11 @@ WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
   read("stages", schedule.stages);
   read("load_registers", schedule.loadRegisters);
   read("group_registers", schedule.groupRegisters);
+  read("pack", schedule.pack);
   readFlag("alternate", schedule.alternate);
   readFlag("persistent", schedule.persistent);
   readFlag("copy_inputs", schedule.copyInputs);
+  readFlag("bulk_stores", schedule.bulkStores);
   if (auto slack = attr ? attr.getAs<FloatAttr>("slack") : FloatAttr())
     schedule.slack = slack.getValueAsDouble();
   return schedule;
@@ -65,6 +67,8 @@ DictionaryAttr WarpgroupSchedule::toAttr(MLIRContext *context) const {
       builder.getNamedAttr("alternate", builder.getBoolAttr(alternate)),
       builder.getNamedAttr("persistent", builder.getBoolAttr(persistent)),
       builder.getNamedAttr("copy_inputs", builder.getBoolAttr(copyInputs)),
+      builder.getNamedAttr("bulk_stores", builder.getBoolAttr(bulkStores)),
+      builder.getNamedAttr("pack", builder.getI64IntegerAttr(pack)),
       builder.getNamedAttr("slack", builder.getF64FloatAttr(slack)),
   });
 }
@@ -125,6 +129,8 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
     bytes += stages * map.rows * llvm::alignTo(rowBytes, kPanelBytes);
     slots += stages;
   }
+  for (const ResultMap &map : resultMaps(plan, schedule))
+    bytes += map.bytes();
   return bytes + 16 * slots; // a slot has a barrier that says full and one that says free
 }
 
@@ -179,6 +185,31 @@ static std::string checkShape(const WarpgroupSchedule &s, const Machine &machine
   return "";
 }
 
+// A warp's 16 rows, and a group's 64, are of one index or of all.
+static std::string checkPacking(red::NestOp nest, const StreamPlan &plan,
+                                const WarpgroupSchedule &s) {
+  if (s.pack == 1)
+    return "";
+  int64_t rows = s.pack > 0 ? s.rowIndices() : 0;
+  if (rows < 16 || s.rowTile() % s.pack || (rows % 64 && 64 % rows))
+    return llvm::formatv("pack is {0}; {1} rows can be shared by {2} indices", s.pack, s.rowTile(),
+                         s.groups == 3   ? "3, 6 or 12"
+                         : s.groups == 1 ? "2 or 4"
+                         : s.groups == 2 ? "2, 4 or 8"
+                                         : "2, 4, 8 or 16");
+  if (!plan.packing)
+    return llvm::formatv("pack is {0}; no dim of {1} has indices that see the same stream", s.pack,
+                         kernelName(nest));
+  if (!plan.inputs.empty() && s.copyInputs)
+    return llvm::formatv("pack is {0}; a tensor with both dims then needs copy_inputs false",
+                         s.pack);
+  attn::DimAttr dim = attn::programOf(nest).lookupDim(plan.packing->dim);
+  if (dim.isStatic() && dim.getExtent() % s.pack)
+    return llvm::formatv("pack is {0}, which does not divide the {1} indices of '{2}'", s.pack,
+                         dim.getExtent(), plan.packing->dim.getValue());
+  return "";
+}
+
 static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) {
   int64_t widest = 0;
   Type element;
@@ -211,6 +242,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (!machine.warpgroups)
     return llvm::formatv("{0} has no products of warpgroups; sm_90a has", machine.name);
   if (std::string why = checkShape(schedule, machine); !why.empty())
+    return why;
+  if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
     return why;
   std::string what = lack(nest, plan, schedule, machine);
   if (what.empty())

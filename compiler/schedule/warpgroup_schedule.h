@@ -18,9 +18,13 @@ struct WarpgroupSchedule {
   bool alternate = true;        ///< groups start their products one after the other
   bool persistent = true;       ///< one block per multiprocessor takes row tiles in turn
   bool copyInputs = true;       ///< row x stream tensors arrive as tiles; else code reads elements
-  double slack = 8;             ///< a running maximum may lag by this much, in powers of 2
+  bool bulkStores = false;      ///< 16-bit results leave through shared memory, as boxes
+  int64_t pack = 1;             ///< indices of a grid dim whose rows share a tile (packing.h)
+  double slack = 2;             ///< a running maximum may lag by this much, in powers of 2
 
   int64_t rowTile() const { return 64 * groups; }
+  /// Indices of the row dim in a tile.
+  int64_t rowIndices() const { return rowTile() / pack; }
   int64_t threads() const { return 128 * (groups + 1); }
 
   /// Reads the attribute; keys that it lacks keep their defaults.

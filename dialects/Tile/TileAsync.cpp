@@ -128,8 +128,9 @@ LogicalResult StartPipesOp::verify() {
 }
 
 // PTX ISA, cuTensorMapEncodeTiled: up to five axes, up to 256 elements of each in a box.
+// A fill writes whole panels; a store may take a strip of them.
 static LogicalResult verifyBox(Operation *op, TensorMapType map, SharedType tile,
-                               size_t coordinates, bool columnGiven) {
+                               size_t coordinates, bool fills) {
   ArrayRef<int64_t> box = map.getBox();
   int64_t rows = 1;
   for (int64_t extent : box.drop_front()) {
@@ -139,9 +140,9 @@ static LogicalResult verifyBox(Operation *op, TensorMapType map, SharedType tile
   }
   if (box.size() < 2 || box.size() > 5 || !tile.hasPanels() ||
       map.getElement() != tile.getElement() || box.front() != panelColumns(tile.getElement()) ||
-      rows != tile.getRows() || tile.getPanelRows() != tile.getRows())
+      rows != tile.getRows() || (fills && tile.getPanelRows() != rows))
     return op->emitOpError("moves boxes of ") << map << ", not the panels of " << tile;
-  if (coordinates + 1 != box.size() && !(columnGiven && coordinates == box.size()))
+  if (coordinates + 1 != box.size() && !(fills && coordinates == box.size()))
     return op->emitOpError("has ")
            << coordinates << " coordinates for a box of rank " << box.size();
   return success();

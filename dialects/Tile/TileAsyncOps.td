@@ -30,7 +30,7 @@ def Tile_SingleOp : Tile_Op<"single", [SingleBlock, NoTerminator]> {
   let summary = "What one thread of the role does; the other threads pass";
   let description = [{
     The first thread of the role; outside of roles, of the block. With `each_warp`, the first thread of
-    each warp that comes here.
+    each warp that comes here, after its threads have met: it sees what they have written.
   }];
   let arguments = (ins UnitAttr:$each_warp);
   let regions = (region SizedRegion<1>:$body);

@@ -49,8 +49,8 @@ struct Nvrtc::Api {
 
 namespace {
 
-void withoutFinalZero(std::string &text) {
-  if (!text.empty() && text.back() == '\0')
+void withoutFinalZeros(std::string &text) {
+  while (!text.empty() && text.back() == '\0')
     text.pop_back();
 }
 
@@ -191,7 +191,7 @@ Result<NvrtcOutput> Nvrtc::compile(const NvrtcRequest &request) const {
   Result<std::string> log = api->fetch(handle, api->logSize, api->log, "ProgramLog");
   if (!log)
     return log.error();
-  withoutFinalZero(*log);
+  withoutFinalZeros(*log);
   if (compiled != 0)
     return compilationError(fmt::format("{} does not compile for {}: {}\n{}", request.name,
                                         request.architecture, api->errorString(compiled), *log));
@@ -204,7 +204,7 @@ Result<NvrtcOutput> Nvrtc::compile(const NvrtcRequest &request) const {
     return cubin.error();
   output.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   output.ptx = *std::move(ptx);
-  withoutFinalZero(output.ptx);
+  withoutFinalZeros(output.ptx);
   output.cubin = *std::move(cubin);
   output.log = *std::move(log);
   PtxasReport report = parsePtxasLog(output.log);

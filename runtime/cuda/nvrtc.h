@@ -44,8 +44,10 @@ public:
   /// In ascending order, without suffixes: 75, 80, ..., 90, ...
   const std::vector<int> &architectures() const { return archs; }
 
-  /// Thread-safe. Error (Compilation): the compiler's log; (InvalidArgument): an architecture that
-  /// this NVRTC does not know.
+  /// Thread-safe: calls from several threads compile at the same time (NVRTC's functions may be
+  /// called concurrently as long as no two of them work on one program; each call has its own).
+  /// Error (Compilation): the compiler's log; (InvalidArgument): an architecture that this NVRTC
+  /// does not know.
   Result<NvrtcOutput> compile(const NvrtcRequest &request) const;
 
 private:

@@ -330,6 +330,29 @@ Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope 
   return shape;
 }
 
+Result<TensorRef> intermediateAt(void *data, const TensorDecl &decl, const Scope &scope) {
+  Result<std::vector<std::int64_t>> shape = shapeOf(decl, scope);
+  if (!shape)
+    return shape.error();
+  TensorRef tensor{data, decl.dtype, *std::move(shape), {}, {}};
+  tensor.strides.resize(tensor.shape.size());
+  auto size = static_cast<std::int64_t>(dtypeSize(decl.dtype));
+  std::int64_t unit = std::max<std::int64_t>(decl.align / size, 1);
+  std::int64_t stride = 1, bytes = 0;
+  for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
+    tensor.strides[axis] = stride;
+    std::int64_t extent = std::max<std::int64_t>(tensor.shape[axis], 1);
+    std::int64_t padding = axis + 1 == tensor.shape.size() ? (unit - extent % unit) % unit : 0;
+    if (__builtin_add_overflow(extent, padding, &extent) ||
+        __builtin_mul_overflow(stride, extent, &stride) ||
+        __builtin_mul_overflow(stride, size, &bytes))
+      return invalidArgument(
+          fmt::format("{}: [{}] with rows padded to multiples of {} bytes has more than 2^63 bytes",
+                      decl.name, fmt::join(decl.dims, ", "), decl.align));
+  }
+  return tensor;
+}
+
 Status checkAlignment(const TensorDecl &decl, const TensorRef &tensor, std::int64_t align) {
   if (spanBytes(tensor) == 0)
     return {};

@@ -63,6 +63,12 @@ Result<Scope> resolveSizes(const Manifest &manifest, const std::map<std::string,
 /// The shape of a declared tensor. Errors: more than 2^63 - 1 bytes.
 Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope &scope);
 
+/// An intermediate that lies at `data`: C-contiguous, except that the extent of the last axis
+/// counts as rounded up to a multiple of `decl.align` bytes, so that every row starts as aligned as
+/// `data`. This is the layout that planWorkspace makes room for and that kernels are told. Errors:
+/// as shapeOf, of the padded tensor.
+Result<TensorRef> intermediateAt(void *data, const TensorDecl &decl, const Scope &scope);
+
 /// Whether the base of `tensor`, and the strides of all axes but the last with more than one
 /// element, are multiples of `align` bytes (of an element, if that is more). An empty tensor's
 /// always are. The error names the tensor, the axis and the remedy.

@@ -1,5 +1,7 @@
 #include "runtime/program/launch.h"
 
+#include "runtime/program/disjoint.h"
+
 #include <fmt/format.h>
 
 namespace attnc {
@@ -73,20 +75,13 @@ private:
   Result<ArgValue> argument(const ArgDecl &arg) {
     switch (arg.kind) {
     case ArgKind::Pointer: {
-      if (auto bound = binding.tensors.find(arg.name); bound != binding.tensors.end())
-        return ArgValue(bound->second.data);
-      Result<void *> address = inWorkspace(arg.name);
-      return address ? Result<ArgValue>(*address) : address.error();
+      Result<TensorRef> tensor = this->tensor(arg.name);
+      return tensor ? Result<ArgValue>(tensor->data) : tensor.error();
     }
     case ArgKind::Stride: {
-      auto axis = static_cast<std::size_t>(arg.axis);
-      if (auto bound = binding.tensors.find(arg.name); bound != binding.tensors.end())
-        return ArgValue(bound->second.strides[axis]);
-      Result<std::vector<std::int64_t>> shape =
-          shapeOf(*manifest.findTensor(arg.name), binding.scope);
-      if (!shape)
-        return shape.error();
-      return ArgValue(contiguousStrides(*shape)[axis]);
+      Result<TensorRef> tensor = this->tensor(arg.name);
+      return tensor ? Result<ArgValue>(tensor->strides[static_cast<std::size_t>(arg.axis)])
+                    : tensor.error();
     }
     case ArgKind::Size:
       return ArgValue(binding.scope.sizes.at(arg.name));
@@ -102,28 +97,24 @@ private:
     return internalError("an argument of unknown kind");
   }
 
-  Result<void *> inWorkspace(const std::string &tensor) {
-    auto planned = workspace.offsets.find(tensor);
+  /// As the caller bound it, or where it lies in the workspace.
+  Result<TensorRef> tensor(const std::string &name) {
+    if (auto bound = binding.tensors.find(name); bound != binding.tensors.end())
+      return bound->second;
+    auto planned = workspace.offsets.find(name);
     if (planned == workspace.offsets.end())
-      return internalError(tensor + " has no place in the workspace");
-    return static_cast<void *>(static_cast<char *>(base) + planned->second);
+      return internalError(name + " has no place in the workspace");
+    return intermediateAt(static_cast<char *>(base) + planned->second, *manifest.findTensor(name),
+                          binding.scope);
   }
 
   Result<ArgValue> tensorMap(const ArgDecl &arg) {
-    const TensorDecl &decl = *manifest.findTensor(arg.name);
-    auto describe = [&](const TensorRef &tensor) -> Result<ArgValue> {
-      Result<TensorMapArg> map = describeTensorMap(decl, tensor, arg.box, arg.swizzle);
-      return map ? Result<ArgValue>(*std::move(map)) : map.error();
-    };
-    if (auto bound = binding.tensors.find(arg.name); bound != binding.tensors.end())
-      return describe(bound->second);
-    Result<void *> address = inWorkspace(arg.name);
-    if (!address)
-      return address.error();
-    Result<std::vector<std::int64_t>> shape = shapeOf(decl, binding.scope);
-    if (!shape)
-      return shape.error();
-    return describe(TensorRef::contiguous(*address, decl.dtype, *std::move(shape)));
+    Result<TensorRef> tensor = this->tensor(arg.name);
+    if (!tensor)
+      return tensor.error();
+    Result<TensorMapArg> map =
+        describeTensorMap(*manifest.findTensor(arg.name), *tensor, arg.box, arg.swizzle);
+    return map ? Result<ArgValue>(*std::move(map)) : map.error();
   }
 
   const Manifest &manifest;
@@ -139,15 +130,11 @@ static Status checkAligned(const Manifest &manifest, const VariantDecl &variant,
                            const Binding &binding) {
   for (const auto &[name, bytes] : variant.aligned) {
     const TensorDecl &decl = *manifest.findTensor(name);
-    Status status;
-    if (auto bound = binding.tensors.find(name); bound != binding.tensors.end()) {
-      status = checkAlignment(decl, bound->second, bytes);
-    } else {
-      Result<std::vector<std::int64_t>> shape = shapeOf(decl, binding.scope);
-      status = shape
-                   ? checkAlignment(decl, TensorRef::contiguous(nullptr, decl.dtype, *shape), bytes)
-                   : shape.error();
-    }
+    auto bound = binding.tensors.find(name);
+    Result<TensorRef> tensor = bound != binding.tensors.end()
+                                   ? Result<TensorRef>(bound->second)
+                                   : intermediateAt(nullptr, decl, binding.scope);
+    Status status = tensor ? checkAlignment(decl, *tensor, bytes) : Status(tensor.error());
     if (!status)
       return status;
   }
@@ -187,12 +174,10 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
                 arg.name == tensor.name;
     if (!used)
       continue;
-    Result<std::vector<std::int64_t>> shape = shapeOf(tensor, binding.scope);
-    if (!shape)
-      return shape.error();
-    auto bytes = static_cast<std::int64_t>(dtypeSize(tensor.dtype));
-    for (std::int64_t extent : *shape)
-      bytes *= extent;
+    Result<TensorRef> placed = intermediateAt(nullptr, tensor, binding.scope);
+    if (!placed)
+      return placed.error();
+    std::int64_t bytes = *spanBytes(*placed); // fits: intermediateAt has counted more
     workspace.offsets[tensor.name] = workspace.bytes;
     if (__builtin_add_overflow(workspace.bytes, bytes, &workspace.bytes) ||
         __builtin_add_overflow(workspace.bytes, workspaceAlign - 1, &workspace.bytes))

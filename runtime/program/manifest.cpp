@@ -83,6 +83,10 @@ private:
         if (tensor.align < 0 || tensor.align > 4096 || (tensor.align & (tensor.align - 1)) != 0)
           return fail("tensor " + tensor.name,
                       fmt::format("'align' is {}, not a power of two up to 4096", tensor.align));
+        if (group == &manifest.intermediates && tensor.align > 256)
+          return fail(
+              "tensor " + tensor.name,
+              fmt::format("'align' is {}, but the workspace is aligned to 256", tensor.align));
         for (const std::string &dim : tensor.dims)
           if (!manifest.findDim(dim))
             return fail("tensor " + tensor.name, fmt::format("dim '{}' is not declared", dim));

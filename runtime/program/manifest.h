@@ -36,7 +36,9 @@ struct TensorDecl {
   DType dtype = DType::F32;
   std::vector<std::string> dims;
   /// Bytes to which the base pointer, and the stride of every axis but the last with more than one
-  /// element, must be aligned; 0 for the size of an element. A power of two.
+  /// element, must be aligned; 0 for the size of an element. A power of two. An intermediate is
+  /// laid out so (intermediateAt in bind.h): what its rows lack to a multiple of `align` follows
+  /// them, unused.
   std::int64_t align = 0;
 };
 
@@ -128,7 +130,10 @@ struct VariantDecl {
   std::optional<Expr> when;
   std::vector<LaunchDecl> launches;
   /// As TensorDecl::align, of this variant alone: bytes by tensor, a power of two up to 256 (to
-  /// which intermediates are aligned). JSON: `"aligned": {"k": 16}`.
+  /// which the workspace is aligned). JSON: `"aligned": {"k": 16}`. What the compiler writes for a
+  /// GPU has, after a variant with `aligned`, one for all other tensors: it launches `pack_k` to
+  /// copy k to an intermediate `k_packed`, the same kernels on the intermediates, and `unpack_o` to
+  /// copy `o_packed` to o.
   std::map<std::string, std::int64_t> aligned = {};
 };
 
@@ -138,7 +143,7 @@ struct Manifest {
   std::vector<DimDecl> dims;
   std::vector<TensorDecl> inputs;
   std::vector<TensorDecl> outputs;
-  std::vector<TensorDecl> intermediates; ///< in the workspace, contiguous
+  std::vector<TensorDecl> intermediates; ///< in the workspace: contiguous, rows padded to `align`
   std::vector<LetDecl> lets;
   std::vector<ParamDecl> params;
   std::vector<RequireDecl> requires_;

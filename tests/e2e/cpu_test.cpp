@@ -33,6 +33,17 @@ INSTANTIATE_TEST_SUITE_P(Library, CpuVariant, testing::ValuesIn(specNames()),
 INSTANTIATE_TEST_SUITE_P(Further, CpuVariant, testing::ValuesIn(furtherSpecNames()),
                          [](const auto &info) { return info.param; });
 
+TEST(CpuUnaligned, isCorrect) {
+  for (const char *name : {"full", "bias", "gqa"}) {
+    LoadedSpec spec(name);
+    ASSERT_TRUE(spec);
+    auto executor = makeExecutor(*spec);
+    ASSERT_TRUE(executor.ok()) << executor.error().text();
+    for (const driver::TensorLayout &layout : unalignedLayouts())
+      expectCorrect(*spec, **executor, spec.extents({70, 100}), layout);
+  }
+}
+
 class CpuSetting : public testing::TestWithParam<Setting> {};
 
 TEST_P(CpuSetting, isCorrect) {

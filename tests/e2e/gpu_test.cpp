@@ -83,6 +83,44 @@ INSTANTIATE_TEST_SUITE_P(Library, GpuVariant, testing::ValuesIn(specNames()),
 INSTANTIATE_TEST_SUITE_P(Further, GpuVariant, testing::ValuesIn(furtherSpecNames()),
                          [](const auto &info) { return info.param; });
 
+class GpuRepeated : public testing::TestWithParam<std::string> {};
+
+// More row tiles than multiprocessors.
+TEST_P(GpuRepeated, givesTheSameBits) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam());
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  Extents extents = spec.extents({2000, 1500});
+  if (extents.contains("b"))
+    extents["b"] = 5;
+  expectSameBits(*spec, **executor, extents);
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, GpuRepeated, testing::ValuesIn(specNames()),
+                         [](const auto &info) { return info.param; });
+
+class GpuUnaligned : public testing::TestWithParam<Setting> {};
+
+TEST_P(GpuUnaligned, isCorrect) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam().spec, GetParam().set);
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{17, 1}, Lengths{70, 100}, Lengths{300, 1001}})
+    for (const driver::TensorLayout &layout : unalignedLayouts())
+      expectCorrect(*spec, **executor, spec.extents(lengths), layout);
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, GpuUnaligned,
+                         testing::Values(Setting{"full", {}}, Setting{"bias", {}},
+                                         Setting{"gqa", {}}, Setting{"lse", {}},
+                                         Setting{"causal", {{"T", "f16"}}},
+                                         Setting{"causal", {{"T", "f32"}}}),
+                         [](const auto &info) { return info.param.name(); });
+
 class GpuSetting : public testing::TestWithParam<Setting> {};
 
 TEST_P(GpuSetting, isCorrect) {

@@ -7,24 +7,16 @@
 namespace attnc::e2e {
 namespace {
 
-Result<std::unique_ptr<driver::Executor>> interpret(const Spec &spec, const std::string &target) {
+Result<std::unique_ptr<driver::Executor>> interpret(const Spec &spec, const std::string &target,
+                                                    const nlohmann::json &schedule = {}) {
   driver::CompileOptions options;
+  options.schedule = schedule;
   options.target = target;
   options.upTo = driver::Stage::Tile;
   Result<driver::Compilation> compilation = driver::compile(spec, options);
   if (!compilation)
     return compilation.error();
   return driver::makeInterpreterExecutor(*compilation);
-}
-
-/// Keys in whole multiples of 16 bytes where a kernel copies boxes from a tensor whose rows they
-/// are.
-Lengths alignedFor(const Manifest &manifest, Lengths lengths) {
-  for (const LaunchDecl &launch : manifest.variants.front().launches)
-    for (const ArgDecl &arg : launch.args)
-      if (arg.kind == ArgKind::TensorMap && manifest.findTensor(arg.name)->dims.back() == "j")
-        lengths.keys = llvm::alignTo(lengths.keys, 8);
-  return lengths;
 }
 
 struct Interpreted {
@@ -48,7 +40,7 @@ TEST_P(InterpretedVariant, isCorrectInAnyOrder) {
   auto executor = interpret(*spec, GetParam().target);
   ASSERT_TRUE(executor.ok()) << executor.error().text();
   for (Lengths lengths : {Lengths{17, 1}, Lengths{70, 100}, Lengths{129, 200}}) {
-    Extents extents = spec.extents(alignedFor((*executor)->manifest(), lengths));
+    Extents extents = spec.extents(lengths);
     if (extents.contains("b"))
       extents["b"] = 1;
     expectCorrect(*spec, **executor, extents);
@@ -67,6 +59,103 @@ std::vector<Interpreted> allSpecs() {
 
 INSTANTIATE_TEST_SUITE_P(All, InterpretedVariant, testing::ValuesIn(allSpecs()), nameOf);
 
+class InterpretedUnaligned : public testing::TestWithParam<Interpreted> {};
+
+TEST_P(InterpretedUnaligned, isCorrect) {
+  LoadedSpec spec(GetParam().setting.spec, GetParam().setting.set);
+  ASSERT_TRUE(spec);
+  auto executor = interpret(*spec, GetParam().target);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  Extents extents = spec.extents({70, 100});
+  if (extents.contains("b"))
+    extents["b"] = 1;
+  for (const driver::TensorLayout &layout : unalignedLayouts())
+    expectCorrect(*spec, **executor, extents, layout);
+}
+
+std::vector<Interpreted> unalignedSettings() {
+  std::vector<Interpreted> list;
+  for (const char *target : {"sm_80", "sm_90a"})
+    for (const Setting &setting :
+         {Setting{"full", {}}, Setting{"bias", {}}, Setting{"gqa", {}}, Setting{"lse", {}},
+          Setting{"causal", {{"T", "f16"}}}, Setting{"causal", {{"T", "f32"}}}})
+      list.push_back({setting, target});
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, InterpretedUnaligned, testing::ValuesIn(unalignedSettings()),
+                         nameOf);
+
+struct Scheduled {
+  std::string name, spec, schedule;
+  Extents extents; ///< besides the spec's own
+};
+
+void PrintTo(const Scheduled &scheduled, std::ostream *os) { *os << scheduled.name; }
+
+class InterpretedSchedule : public testing::TestWithParam<Scheduled> {};
+
+TEST_P(InterpretedSchedule, isCorrectInAnyOrder) {
+  LoadedSpec spec(GetParam().spec);
+  ASSERT_TRUE(spec);
+  auto executor = interpret(*spec, "sm_90a", nlohmann::json::parse(GetParam().schedule));
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{1, 70}, Lengths{150, 210}}) {
+    Extents extents = spec.extents(lengths);
+    extents["b"] = 1;
+    for (const auto &[dim, extent] : GetParam().extents)
+      extents[dim] = extent;
+    expectCorrect(*spec, **executor, extents);
+  }
+}
+
+std::vector<Scheduled> schedules() {
+  return {
+      {"one_group", "causal", R"({"groups": 1, "stream_tile": 48})", {}},
+      {"turns_and_masks", "causal", R"({"groups": 3, "alternate": true, "persistent": true})", {}},
+      {"exact_maximum", "sliding_window", R"({"groups": 2, "slack": 0, "bulk_stores": false})", {}},
+      {"many_stages", "full", R"({"groups": 2, "stream_tile": 32, "stages": 5})", {}},
+      {"stores_between_row_tiles", "lse", R"({"groups": 2, "bulk_stores": true})", {}},
+      {"elements_of_the_bias", "bias", R"({"groups": 2, "copy_inputs": false})", {}},
+      {"two_heads", "gqa", R"({"groups": 2, "pack": 2})", {{"h", 8}, {"hk", 2}}},
+      {"four_heads", "gqa", R"({"groups": 2, "pack": 4})", {{"h", 8}, {"hk", 2}}},
+      {"eight_heads", "gqa", R"({"groups": 2, "pack": 8})", {{"h", 16}, {"hk", 2}}},
+      {"three_heads", "gqa", R"({"groups": 3, "pack": 3})", {{"h", 6}, {"hk", 2}}},
+      {"heads_of_one_key_head",
+       "shared_kv",
+       R"({"groups": 4, "pack": 8, "bulk_stores": true})",
+       {{"h", 8}}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Space, InterpretedSchedule, testing::ValuesIn(schedules()),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(Packing, sizesHaveToBeDivisible) {
+  LoadedSpec spec("gqa");
+  ASSERT_TRUE(spec);
+  auto executor = interpret(*spec, "sm_90a", {{"groups", 2}, {"pack", 4}});
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  Extents extents = spec.extents({17, 20});
+  extents["h"] = 4;
+  extents["hk"] = 2;
+  driver::CheckRequest request;
+  request.extents = extents;
+  Result<driver::CheckReport> report = driver::checkProgram(*spec, **executor, request);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message, "requirement does not hold: g % 4 == 0 (the schedule of gqa_o "
+                                    "packs 4 indices of h) (h = 4, hk = 2)");
+}
+
+TEST(Packing, needsIndicesThatSeeTheSameStream) {
+  LoadedSpec spec("full");
+  ASSERT_TRUE(spec);
+  auto executor = interpret(*spec, "sm_90a", {{"groups", 2}, {"pack", 4}});
+  ASSERT_FALSE(executor.ok());
+  EXPECT_EQ(executor.error().message, "schedule: pack is 4; no dim of full_o has indices that see "
+                                      "the same stream");
+}
+
 class InterpretedAdversarial : public testing::TestWithParam<std::string> {};
 
 TEST_P(InterpretedAdversarial, isCorrect) {
@@ -74,7 +163,7 @@ TEST_P(InterpretedAdversarial, isCorrect) {
   ASSERT_TRUE(spec);
   auto executor = interpret(*spec, "sm_90a");
   ASSERT_TRUE(executor.ok()) << executor.error().text();
-  Extents extents = spec.extents(alignedFor((*executor)->manifest(), {70, 200}));
+  Extents extents = spec.extents({70, 200});
   if (extents.contains("b"))
     extents["b"] = 1;
   expectCorrectOnAdversarialInputs(*spec, **executor, extents);

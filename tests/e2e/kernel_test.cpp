@@ -1,8 +1,13 @@
 // The kernels of the library compile for every GPU target without spills and without the notes of
-// ptxas that mean a slow kernel. Needs NVRTC, not a GPU.
+// ptxas that mean a slow kernel, and are those of the golden table. Needs NVRTC, not a GPU.
 #include "compiler/driver/compile.h"
+#include "tests/e2e/golden_table.h"
+#include "tests/e2e/ptx_counts.h"
 #include "tests/e2e/variant.h"
+#include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace attnc {
 namespace {
@@ -10,56 +15,151 @@ namespace {
 struct KernelCase {
   std::string spec, target, type;
   int width;
+
+  /// The name of its row in the table of the target.
+  std::string row() const { return fmt::format("{} {} {}", spec, type, width); }
 };
 
 std::ostream &operator<<(std::ostream &os, const KernelCase &c) {
-  return os << c.spec << " " << c.target << " " << c.type << " " << c.width;
+  return os << c.row() << " " << c.target;
 }
 
 std::vector<KernelCase> kernelCases() {
   std::vector<KernelCase> cases;
-  for (const std::string &spec : e2e::specNames())
-    for (const char *target : {"sm_80", "sm_90a"})
-      cases.push_back({spec, target, "bf16", 64});
+  for (const std::string &spec : e2e::specNames()) {
+    cases.push_back({spec, "sm_80", "bf16", 64});
+    for (int width : {64, 128})
+      cases.push_back({spec, "sm_90a", "bf16", width});
+  }
   for (int width : {16, 40, 96, 128, 192, 256})
     for (const char *type : {"f16", "f32"})
       cases.push_back({"causal", "sm_90a", type, width});
-  for (const char *spec : {"bias", "full", "softcap"})
-    for (int width : {128, 256})
-      cases.push_back({spec, "sm_90a", "bf16", width});
+  for (const char *spec : {"bias", "causal", "full", "softcap"})
+    cases.push_back({spec, "sm_90a", "bf16", 256});
   return cases;
 }
 
-class LibraryKernel : public testing::TestWithParam<KernelCase> {};
+/// What the tests look at.
+struct CompiledKernel {
+  std::string whyNot; ///< why there is no NVRTC; empty: compiled, if it has no error
+  std::string error;
+  std::string whyGeneric, nvrtc;
+  std::optional<KernelResources> resources;
+  std::vector<std::string> ptxasNotes;
+  e2e::GoldenRow row;
+};
 
-void expectClean(const driver::NestReport &nest) {
-  ASSERT_TRUE(nest.resources) << nest.kernel;
-  EXPECT_EQ(nest.resources->spillStores, 0) << nest.kernel;
-  EXPECT_EQ(nest.resources->spillLoads, 0) << nest.kernel;
-  EXPECT_EQ(nest.resources->stackBytes, 0) << nest.kernel;
-  EXPECT_TRUE(nest.ptxasNotes.empty()) << nest.kernel << ": " << nest.ptxasNotes[0];
+const Nvrtc *nvrtcOfProcess(std::string &whyNot) {
+  static const Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
+  if (!opened)
+    whyNot = opened.error().text();
+  return opened ? opened->get() : nullptr;
 }
 
-TEST_P(LibraryKernel, HasNoSpills) {
-  Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open();
-  if (!nvrtc)
-    GTEST_SKIP() << nvrtc.error().text();
-  const KernelCase &c = GetParam();
-  e2e::LoadedSpec spec(
-      c.spec, {{"T", c.type}, {"d", std::to_string(c.width)}, {"e", std::to_string(c.width)}});
-  ASSERT_TRUE(spec);
+void describe(const driver::Compilation &compilation, CompiledKernel &kernel) {
+  const driver::NestReport &nest = compilation.nests[0];
+  kernel.whyGeneric = nest.whyGeneric;
+  kernel.resources = nest.resources;
+  kernel.ptxasNotes = nest.ptxasNotes;
+  kernel.row.form = nest.form;
+  if (nest.resources) {
+    kernel.row.registers = nest.resources->registers;
+    kernel.row.spillBytes = nest.resources->spillLoads + nest.resources->spillStores;
+  }
+  for (const KernelDecl &decl : compilation.program.manifest.kernels)
+    if (decl.name == nest.kernel) {
+      kernel.row.threads = decl.threads;
+      kernel.row.sharedBytes = static_cast<int>(decl.sharedBytes.integer);
+    }
+  if (const Image *image = compilation.program.findImage(nest.kernel, ImageKind::Ptx)) {
+    kernel.row.ptx = e2e::countInstructions(image->bytes);
+    kernel.nvrtc = e2e::ptxCompiler(image->bytes);
+  }
+}
+
+CompiledKernel compileKernel(const KernelCase &c) {
+  CompiledKernel kernel;
   driver::CompileOptions options;
   options.target = c.target;
-  options.nvrtc = nvrtc->get();
+  options.nvrtc = nvrtcOfProcess(kernel.whyNot);
+  if (!options.nvrtc)
+    return kernel;
+  e2e::LoadedSpec spec(
+      c.spec, {{"T", c.type}, {"d", std::to_string(c.width)}, {"e", std::to_string(c.width)}});
+  if (!spec) {
+    kernel.error = "the spec has errors";
+    return kernel;
+  }
   Result<driver::Compilation> compilation = driver::compile(*spec, options);
-  ASSERT_TRUE(compilation) << compilation.error().text();
-  ASSERT_EQ(compilation->nests.size(), 1u);
-  const driver::NestReport &nest = compilation->nests[0];
+  if (!compilation)
+    kernel.error = compilation.error().text();
+  else if (compilation->nests.size() != 1)
+    kernel.error = fmt::format("{} nests instead of one", compilation->nests.size());
+  else
+    describe(*compilation, kernel);
+  return kernel;
+}
+
+/// Each case is compiled once, whichever test comes first.
+class LibraryKernel : public testing::TestWithParam<KernelCase> {
+protected:
+  void SetUp() override {
+    static std::map<std::string, CompiledKernel> known;
+    const KernelCase &c = GetParam();
+    auto [entry, isNew] = known.try_emplace(c.target + " " + c.row());
+    if (isNew)
+      entry->second = compileKernel(c);
+    kernel = &entry->second;
+    if (!kernel->whyNot.empty())
+      GTEST_SKIP() << kernel->whyNot;
+    ASSERT_EQ(kernel->error, "");
+  }
+
+  const CompiledKernel *kernel = nullptr;
+};
+
+TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {
+  const KernelCase &c = GetParam();
   bool warpgroups = c.target == "sm_90a" && c.type != "f32";
-  EXPECT_EQ(nest.form, warpgroups ? "warpgroups" : "stream") << nest.whyGeneric;
-  expectClean(nest);
-  if (nest.fallback)
-    expectClean(*nest.fallback);
+  EXPECT_EQ(kernel->row.form, warpgroups ? "warpgroups" : "stream") << kernel->whyGeneric;
+  ASSERT_TRUE(kernel->resources);
+  EXPECT_EQ(kernel->resources->spillStores, 0);
+  EXPECT_EQ(kernel->resources->spillLoads, 0);
+  EXPECT_EQ(kernel->resources->stackBytes, 0);
+  EXPECT_TRUE(kernel->ptxasNotes.empty()) << kernel->ptxasNotes[0];
+}
+
+void writeRow(const KernelCase &c, const CompiledKernel &kernel) {
+  static std::map<std::string, e2e::GoldenTable> tables;
+  tables[c.target].set(c.row(), kernel.row, kernel.nvrtc);
+  std::filesystem::path path = e2e::GoldenTable::destination() / ("kernels_" + c.target + ".json");
+  std::ofstream file(path);
+  file << tables[c.target].text();
+  ASSERT_TRUE(file.flush()) << path;
+}
+
+TEST_P(LibraryKernel, IsThatOfTheGoldenTable) {
+  const KernelCase &c = GetParam();
+  if (!e2e::GoldenTable::destination().empty())
+    return writeRow(c, *kernel);
+  e2e::GoldenTable table = e2e::GoldenTable::ofRepository(c.target);
+  std::vector<std::string> list = table.differences(c.row(), kernel->row, kernel->nvrtc);
+  EXPECT_TRUE(list.empty()) << c.row() << " for " << c.target << ", before -> now:\n  "
+                            << fmt::format("{}", fmt::join(list, "\n  "))
+                            << "\nIf that is meant: ./dev golden writes the table anew; commit it "
+                               "with the change that it shows.";
+}
+
+TEST(GoldenTables, HaveNoOtherRows) {
+  if (!e2e::GoldenTable::destination().empty())
+    GTEST_SKIP() << "they are being written";
+  std::map<std::string, std::set<std::string>> rows;
+  for (const KernelCase &c : kernelCases())
+    rows[c.target].insert(c.row());
+  for (const auto &[target, names] : rows)
+    for (const std::string &row : e2e::GoldenTable::ofRepository(target).kernels())
+      EXPECT_TRUE(names.contains(row))
+          << row << " for " << target << " is no case: ./dev golden writes the table anew";
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, LibraryKernel, testing::ValuesIn(kernelCases()));

@@ -121,9 +121,15 @@ static void expectChecks(const Spec &spec, const driver::Executor &executor,
   }
 }
 
-void expectCorrect(const Spec &spec, const driver::Executor &executor, const Extents &extents) {
+std::vector<driver::TensorLayout> unalignedLayouts() {
+  return {{.offset = 1, .padding = 0}, {.offset = 0, .padding = 3}, {.offset = 5, .padding = 1}};
+}
+
+void expectCorrect(const Spec &spec, const driver::Executor &executor, const Extents &extents,
+                   const driver::TensorLayout &layout) {
   driver::CheckRequest request;
   request.extents = extents;
+  request.layout = layout;
   expectChecks(spec, executor, request, true);
 }
 
@@ -134,6 +140,20 @@ void expectCorrectOnAdversarialInputs(const Spec &spec, const driver::Executor &
   request.extents = extents;
   request.kinds = {InputKind::LargeLogits, InputKind::AscendingMaxima, InputKind::InfiniteBias};
   expectChecks(spec, executor, request, false);
+}
+
+void expectSameBits(const Spec &spec, const driver::Executor &executor, const Extents &extents) {
+  auto inputs = evaluator::makeInputs(driver::programOf(spec), extents, /*seed=*/1);
+  ASSERT_TRUE(bool(inputs)) << llvm::toString(inputs.takeError());
+  driver::RunRequest request = driver::runRequest(executor.manifest(), *inputs);
+  Result<driver::RunResult> first = executor.run(request);
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  for (int run = 0; run < 9; ++run) {
+    Result<driver::RunResult> again = executor.run(request);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    for (const auto &[name, tensor] : first->outputs)
+      EXPECT_EQ(tensor.data, again->outputs.at(name).data) << spec.name << " " << name;
+  }
 }
 
 void expectFloat32Accuracy(const Spec &spec, const driver::Executor &executor,

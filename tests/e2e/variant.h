@@ -63,8 +63,13 @@ makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device = nullpt
 /// The GPU of this machine and what is needed to use it, or why there is none.
 Result<std::shared_ptr<const CudaDevice>> openGpu();
 
-/// Expects that every output is within its tolerance on random and on planted inputs.
-void expectCorrect(const Spec &spec, const driver::Executor &executor, const Extents &extents);
+/// Expects that every output is within its tolerance on random and on planted inputs, which lie in
+/// memory as `layout` says.
+void expectCorrect(const Spec &spec, const driver::Executor &executor, const Extents &extents,
+                   const driver::TensorLayout &layout = {});
+
+/// Odd offsets and paddings: no address and no stride is aligned to more than an element.
+std::vector<driver::TensorLayout> unalignedLayouts();
 
 /// The same on inputs that are hard on a running softmax: logits of 1e4, maxima that keep rising,
 /// infinities in what is added to logits.
@@ -76,6 +81,9 @@ void expectCorrectOnAdversarialInputs(const Spec &spec, const driver::Executor &
 /// a few units of 2^-24; one product of operands rounded to tf32 (2^-12 each) to more than 2^-14.
 void expectFloat32Accuracy(const Spec &spec, const driver::Executor &executor,
                            const Extents &extents);
+
+/// Expects that runs on the same inputs give the same bits.
+void expectSameBits(const Spec &spec, const driver::Executor &executor, const Extents &extents);
 
 } // namespace attnc::e2e
 

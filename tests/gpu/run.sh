@@ -7,10 +7,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-# memcheck: accesses out of bounds; racecheck: hazards in shared memory.
+# memcheck: accesses out of bounds; racecheck: hazards in shared memory; synccheck: barriers.
 sanitize() {
   local tool
-  for tool in memcheck racecheck; do
+  for tool in memcheck racecheck synccheck; do
     compute-sanitizer --tool "$tool" --error-exitcode 1 \
       bin/attnc check kernels_spec/*.json --target native
   done

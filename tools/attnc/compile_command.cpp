@@ -74,7 +74,8 @@ void checkEmit(const Emit &emit, const Target &target, const CompileArguments &a
                                                    : ""));
 }
 
-/// A named part of the result: there is one for each kernel's image.
+/// A named part of the result: there is one for each nest's kernel. The kernels that copy tensors
+/// which are not aligned are part of the program alone.
 struct Part {
   std::string name;
   std::string text;
@@ -82,9 +83,9 @@ struct Part {
 
 std::vector<Part> imagesOf(const Compilation &compilation, ImageKind kind) {
   std::vector<Part> parts;
-  for (const Image &image : compilation.program.images)
-    if (image.kind == kind)
-      parts.push_back({image.name, image.bytes});
+  for (const driver::NestReport &nest : compilation.nests)
+    if (const Image *image = compilation.program.findImage(nest.kernel, kind))
+      parts.push_back({image->name, image->bytes});
   return parts;
 }
 

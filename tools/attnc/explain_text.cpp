@@ -3,6 +3,7 @@
 #include "tools/attnc/terminal.h"
 
 #include "runtime/program/bind.h"
+#include "runtime/program/disjoint.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
 
@@ -34,7 +35,7 @@ std::string bytesText(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit ? 1 : 0, units[unit]);
 }
 
-/// Bytes of a tensor; nothing if its sizes cannot be computed.
+/// Bytes of an intermediate; nothing if its sizes cannot be computed.
 std::optional<int64_t> bytesOf(const TensorDecl &tensor, const Manifest &manifest,
                                const std::map<std::string, int64_t> &extents) {
   Scope scope;
@@ -46,13 +47,8 @@ std::optional<int64_t> bytesOf(const TensorDecl &tensor, const Manifest &manifes
   for (const std::string &dim : tensor.dims)
     if (!scope.sizes.contains(dim))
       return std::nullopt;
-  Result<std::vector<int64_t>> shape = shapeOf(tensor, scope);
-  if (!shape)
-    return std::nullopt;
-  int64_t bytes = static_cast<int64_t>(dtypeSize(tensor.dtype));
-  for (int64_t extent : *shape)
-    bytes *= extent;
-  return bytes;
+  Result<TensorRef> placed = intermediateAt(nullptr, tensor, scope);
+  return placed ? spanBytes(*placed) : std::nullopt;
 }
 
 std::string shapeOfTensor(const TensorDecl &tensor) {
@@ -91,14 +87,16 @@ std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
 /// The tensors that the nest's kernel reads.
 std::vector<const TensorDecl *> readBy(const NestReport &nest, const Manifest &manifest) {
   std::vector<const TensorDecl *> tensors;
-  for (const VariantDecl &variant : manifest.variants)
-    for (const LaunchDecl &launch : variant.launches)
-      for (const ArgDecl &arg : launch.args) {
-        const TensorDecl *tensor = manifest.findTensor(arg.name);
-        if (launch.kernel == nest.kernel && arg.kind == ArgKind::Pointer && tensor &&
-            !llvm::is_contained(nest.stores, tensor->name) && !llvm::is_contained(tensors, tensor))
-          tensors.push_back(tensor);
-      }
+  if (manifest.variants.empty())
+    return tensors;
+  for (const LaunchDecl &launch : manifest.variants.front().launches)
+    for (const ArgDecl &arg : launch.args) {
+      bool reads = arg.kind == ArgKind::Pointer || arg.kind == ArgKind::TensorMap;
+      const TensorDecl *tensor = reads ? manifest.findTensor(arg.name) : nullptr;
+      if (launch.kernel == nest.kernel && tensor &&
+          !llvm::is_contained(nest.stores, tensor->name) && !llvm::is_contained(tensors, tensor))
+        tensors.push_back(tensor);
+    }
   return tensors;
 }
 
@@ -160,19 +158,69 @@ std::string nestText(const NestReport &nest, const Manifest &manifest) {
   return text;
 }
 
+/// What goes from one nest to another; the stand-ins of tensors that are not aligned are not.
+std::vector<const TensorDecl *> materialised(const Compilation &compilation) {
+  std::vector<const TensorDecl *> tensors;
+  for (const TensorDecl &tensor : compilation.program.manifest.intermediates)
+    if (llvm::none_of(compilation.packing.tensors, [&](const driver::PackedTensor &packed) {
+          return packed.packed == tensor.name;
+        }))
+      tensors.push_back(&tensor);
+  return tensors;
+}
+
 std::string materialisedText(const Compilation &compilation,
                              const std::map<std::string, int64_t> &extents) {
-  const Manifest &manifest = compilation.program.manifest;
-  if (manifest.intermediates.empty())
+  std::vector<const TensorDecl *> tensors = materialised(compilation);
+  if (tensors.empty())
     return "Nothing goes through memory between kernels.\n";
   std::string text = "Through memory between kernels:\n";
-  for (const TensorDecl &tensor : manifest.intermediates) {
-    std::optional<int64_t> bytes = bytesOf(tensor, manifest, extents);
-    text += line(tensor.name.c_str(),
-                 shapeOfTensor(tensor) +
+  for (const TensorDecl *tensor : tensors) {
+    std::optional<int64_t> bytes = bytesOf(*tensor, compilation.program.manifest, extents);
+    text += line(tensor->name.c_str(),
+                 shapeOfTensor(*tensor) +
                      (bytes ? ", " + bytesText(*bytes) + " at " + shapeText(extents) : ""));
   }
   return text;
+}
+
+/// Bytes of all stand-ins of tensors that are not aligned.
+std::optional<int64_t> packedBytes(const Compilation &compilation,
+                                   const std::map<std::string, int64_t> &extents) {
+  int64_t sum = 0;
+  for (const driver::PackedTensor &packed : compilation.packing.tensors) {
+    const Manifest &manifest = compilation.program.manifest;
+    std::optional<int64_t> bytes = bytesOf(*manifest.findTensor(packed.packed), manifest, extents);
+    if (!bytes)
+      return std::nullopt;
+    sum += *bytes;
+  }
+  return sum;
+}
+
+/// One line on what serves tensors that are not aligned; empty if there is no need.
+std::string packingText(const Compilation &compilation,
+                        const std::map<std::string, int64_t> &extents) {
+  std::vector<std::string> before, after;
+  int64_t align = 0;
+  for (const driver::PackedTensor &packed : compilation.packing.tensors) {
+    (packed.isOutput ? after : before).push_back(packed.kernel.name);
+    align = std::max(align, packed.align);
+  }
+  if (align == 0)
+    return "";
+  std::string text =
+      fmt::format("Unless all addresses and strides are multiples of {} bytes, ", align);
+  if (!before.empty())
+    text += fmt::format("{} {} inputs to aligned rows first", fmt::join(before, ", "),
+                        before.size() == 1 ? "copies" : "copy");
+  if (!after.empty())
+    text += fmt::format("{}{} {} results from aligned rows last", before.empty() ? "" : " and ",
+                        fmt::join(after, ", "), after.size() == 1 ? "copies" : "copy");
+  if (std::optional<int64_t> bytes = packedBytes(compilation, extents))
+    text += fmt::format(": {} read and written once more at {}",
+                        bytesText(static_cast<double>(*bytes)), shapeText(extents));
+  return text + ".\n";
 }
 
 nlohmann::ordered_json nestJson(const NestReport &nest) {
@@ -215,7 +263,7 @@ std::string explainText(const Compilation &compilation, const std::string &doc,
                      : fmt::format("\n{} kernels, in this order.\n", count);
   for (const NestReport &nest : compilation.nests)
     text += "\n" + nestText(nest, compilation.program.manifest);
-  return text + "\n" + materialisedText(compilation, extents);
+  return text + "\n" + materialisedText(compilation, extents) + packingText(compilation, extents);
 }
 
 nlohmann::ordered_json explainJson(const Compilation &compilation,
@@ -229,12 +277,21 @@ nlohmann::ordered_json explainJson(const Compilation &compilation,
     json["kernels"].push_back(nestJson(nest));
   json["materialised"] = nlohmann::ordered_json::array();
   const Manifest &manifest = compilation.program.manifest;
-  for (const TensorDecl &tensor : manifest.intermediates) {
+  for (const TensorDecl *tensor : materialised(compilation)) {
     nlohmann::ordered_json one = {
-        {"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}, {"dims", tensor.dims}};
-    if (std::optional<int64_t> bytes = bytesOf(tensor, manifest, extents))
+        {"name", tensor->name}, {"dtype", dtypeName(tensor->dtype)}, {"dims", tensor->dims}};
+    if (std::optional<int64_t> bytes = bytesOf(*tensor, manifest, extents))
       one["bytes"] = *bytes;
     json["materialised"].push_back(one);
+  }
+  json["packed_unless_aligned"] = nlohmann::ordered_json::array();
+  for (const driver::PackedTensor &packed : compilation.packing.tensors) {
+    nlohmann::ordered_json one = {
+        {"tensor", packed.tensor}, {"kernel", packed.kernel.name}, {"align", packed.align}};
+    if (std::optional<int64_t> bytes =
+            bytesOf(*manifest.findTensor(packed.packed), manifest, extents))
+      one["bytes"] = *bytes;
+    json["packed_unless_aligned"].push_back(one);
   }
   return json;
 }

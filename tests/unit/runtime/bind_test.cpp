@@ -62,6 +62,55 @@ TEST(Bind, OutputShapesAreKnownBeforeOutputsExist) {
             "o: [b, h, i, d] has more than 2^63 bytes");
 }
 
+std::vector<std::int64_t> stridesOf(TensorDecl decl, const std::vector<std::int64_t> &shape) {
+  Scope scope;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    decl.dims.push_back(std::string(1, static_cast<char>('a' + axis)));
+    scope.sizes[decl.dims.back()] = shape[axis];
+  }
+  Result<TensorRef> tensor = intermediateAt(nullptr, decl, scope);
+  EXPECT_TRUE(tensor) << tensor.error().message;
+  EXPECT_EQ(tensor->shape, shape);
+  return tensor->strides;
+}
+
+TEST(Bind, RowsOfIntermediatesArePaddedToTheirAlignment) {
+  using Strides = std::vector<std::int64_t>;
+  EXPECT_EQ(stridesOf({"t", DType::BF16, {}, 0}, {2, 3, 5}), (Strides{15, 5, 1}));
+  EXPECT_EQ(stridesOf({"t", DType::BF16, {}, 2}, {2, 3, 5}), (Strides{15, 5, 1}));
+  EXPECT_EQ(stridesOf({"t", DType::BF16, {}, 16}, {2, 3, 5}), (Strides{24, 8, 1}));
+  EXPECT_EQ(stridesOf({"t", DType::BF16, {}, 16}, {2, 3, 16}), (Strides{48, 16, 1}));
+  EXPECT_EQ(stridesOf({"t", DType::F32, {}, 16}, {2, 3, 5}), (Strides{24, 8, 1}));
+  EXPECT_EQ(stridesOf({"t", DType::F32, {}, 256}, {2, 3, 65}), (Strides{384, 128, 1}));
+  EXPECT_EQ(stridesOf({"t", DType::F64, {}, 4}, {2, 3, 5}), (Strides{15, 5, 1}));
+  EXPECT_EQ(stridesOf({"t", DType::BF16, {}, 16}, {5}), (Strides{1}));
+  EXPECT_EQ(stridesOf({"t", DType::BF16, {}, 16}, {}), (Strides{}));
+  EXPECT_EQ(stridesOf({"t", DType::BF16, {}, 16}, {2, 0, 5}), (Strides{8, 8, 1}));
+}
+
+TEST(Bind, APaddedIntermediateIsAlignedInEveryAxis) {
+  Scope scope;
+  scope.sizes = {{"a", 3}, {"b", 7}, {"c", 13}};
+  for (DType dtype : {DType::U8, DType::BF16, DType::F32, DType::F64})
+    for (std::int64_t align : {1, 2, 16, 64, 256}) {
+      TensorDecl decl = {"t", dtype, {"a", "b", "c"}, align};
+      TensorRef tensor = *intermediateAt(reinterpret_cast<void *>(0x1000), decl, scope);
+      EXPECT_TRUE(checkAlignment(decl, tensor, align)) << dtypeName(dtype) << " " << align;
+      EXPECT_TRUE(elementsAreDistinct(tensor));
+    }
+}
+
+TEST(Bind, APaddedIntermediateFitsIn63Bits) {
+  Scope scope;
+  scope.sizes = {{"a", std::int64_t(1) << 60}, {"b", 1}};
+  EXPECT_TRUE(intermediateAt(nullptr, {"t", DType::BF16, {"a", "b"}, 0}, scope));
+  EXPECT_EQ(intermediateAt(nullptr, {"t", DType::BF16, {"a", "b"}, 16}, scope).error().message,
+            "t: [a, b] with rows padded to multiples of 16 bytes has more than 2^63 bytes");
+  scope.sizes["b"] = INT64_MAX;
+  EXPECT_EQ(intermediateAt(nullptr, {"t", DType::U8, {"b"}, 16}, scope).error().message,
+            "t: [b] with rows padded to multiples of 16 bytes has more than 2^63 bytes");
+}
+
 TEST(Bind, NamesMustMatch) {
   EXPECT_EQ(errorAfter([](Example &e) { e.request.inputs.erase("k"); }), "input k is missing");
   EXPECT_EQ(errorAfter([](Example &e) { e.request.inputs["v"] = e.request.inputs["k"]; }),

@@ -127,6 +127,28 @@ TEST(Launch, TensorMapsDescribeBoundTensorsAndIntermediates) {
             "multiple of 16 bytes");
 }
 
+TEST(Launch, KernelsSeePaddedRowsOfIntermediates) {
+  Manifest manifest = exampleManifest();
+  manifest.intermediates[0].align = 16; // partial: f32[t, i, d]
+  VariantDecl &variant = manifest.variants[1];
+  variant.launches[0].args = {ArgDecl::pointer("partial"), ArgDecl::stride("partial", 0),
+                              ArgDecl::stride("partial", 1), ArgDecl::stride("partial", 2),
+                              ArgDecl::tensorMap("partial", {4, 8, 1}, 0)};
+  Binding bound = binding(3, 100); // t = 2
+  bound.scope.sizes["d"] = 5;      // rows of 20 bytes in 32
+  Workspace workspace = *planWorkspace(manifest, variant, bound);
+  EXPECT_EQ(workspace.bytes, 256); // 2 * 3 * 32 = 192
+  auto *base = reinterpret_cast<char *>(0x10000);
+  auto calls = evaluate(manifest, variant, bound, workspace, base);
+  ASSERT_TRUE(calls) << calls.error().message;
+  std::vector<ArgValue> expected = {
+      static_cast<void *>(base), std::int64_t(24), std::int64_t(8), std::int64_t(1),
+      TensorMapArg{base, DType::F32, {5, 3, 2}, {32, 96}, {4, 8, 1}, 0}};
+  EXPECT_EQ((*calls)[0].args, expected);
+  bound.scope.sizes["i"] = 5; // 2 * 5 * 32 = 320 bytes, where contiguous rows have 200
+  EXPECT_EQ(planWorkspace(manifest, variant, bound)->bytes, 512);
+}
+
 TEST(Launch, GridsMayDependOnTheMultiprocessors) {
   Manifest manifest = exampleManifest();
   VariantDecl &variant = manifest.variants[1];
@@ -182,6 +204,8 @@ TEST(Launch, AnIntermediateIsAsAlignedAsItsRows) {
   EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[0]);
   bound.scope.sizes["d"] = 5;
   EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[1]);
+  manifest.intermediates[0].align = 16;
+  EXPECT_EQ(*chooseVariant(manifest, bound), &manifest.variants[0]);
 }
 
 TEST(Launch, WhereOnlyAlignmentIsInTheWayTheErrorSaysWhatToChange) {

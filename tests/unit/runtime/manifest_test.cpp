@@ -165,6 +165,8 @@ TEST(Manifest, NumbersMustBeInRange) {
             "manifest: dim b: 'min' is 2, not 0 or 1");
   EXPECT_EQ(checkAfter([](Manifest &m) { m.inputs[0].align = 24; }),
             "manifest: tensor q: 'align' is 24, not a power of two up to 4096");
+  EXPECT_EQ(checkAfter([](Manifest &m) { m.intermediates[0].align = 512; }),
+            "manifest: tensor partial: 'align' is 512, but the workspace is aligned to 256");
   EXPECT_EQ(checkAfter([](Manifest &m) { m.kernels[0].threads = 0; }),
             "manifest: kernel fold: 'threads' is 0, not in 1..1024");
   EXPECT_EQ(checkAfter([](Manifest &m) { m.params[0].dtype = DType::BF16; }),

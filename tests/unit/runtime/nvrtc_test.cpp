@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <future>
+#include <vector>
 
 using namespace attnc;
 
@@ -51,6 +53,25 @@ TEST_F(NvrtcTest, CompilesToPtxAndCubinWithAReport) {
   EXPECT_GT(output->seconds, 0);
 }
 
+TEST_F(NvrtcTest, ThreadsCompileAtTheSameTime) {
+  auto source = [](int number) {
+    return "extern \"C\" __global__ void add_" + std::to_string(number) +
+           "(float *x) { x[threadIdx.x] += " + std::to_string(number) + "; }\n";
+  };
+  std::vector<std::future<Result<NvrtcOutput>>> outputs;
+  for (int number = 0; number < 8; ++number)
+    outputs.push_back(std::async(std::launch::async, [&, number] {
+      return nvrtc->compile(request(source(number), number % 2 ? "sm_80" : "sm_90a"));
+    }));
+  for (int number = 0; number < 8; ++number) {
+    Result<NvrtcOutput> output = outputs[static_cast<std::size_t>(number)].get();
+    ASSERT_TRUE(output) << output.error().text();
+    ASSERT_EQ(output->kernels.size(), 1u) << output->log;
+    EXPECT_EQ(output->kernels[0].symbol, "add_" + std::to_string(number));
+    EXPECT_NE(output->ptx.find(number % 2 ? ".target sm_80" : ".target sm_90a"), std::string::npos);
+  }
+}
+
 TEST_F(NvrtcTest, SpillsAreReported) {
   // 128 live floats in a kernel that may use 32 registers.
   NvrtcRequest wanted = request(
@@ -72,6 +93,63 @@ TEST_F(NvrtcTest, SpillsAreReported) {
   EXPECT_GT(output->kernels[0].resources.spillStores, 0) << output->log;
   EXPECT_GT(output->kernels[0].resources.spillLoads, 0) << output->log;
   EXPECT_GT(output->kernels[0].resources.stackBytes, 0) << output->log;
+}
+
+// A kernel of one product of a warpgroup; `body` starts it, waits for it, and leaves it in c.
+NvrtcRequest productRequest(const std::string &body) {
+  std::string head = R"cuda(
+    __device__ void start(float (&c)[4], unsigned long long a, unsigned long long b) {
+      asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
+                   "{%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                   : "l"(a), "l"(b));
+    }
+    __device__ void fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+    __device__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+    __device__ void wait() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+
+    extern "C" __global__ void __launch_bounds__(128)
+    product(float *x, unsigned long long a, unsigned long long b, int n) {
+      float c[4];
+      for (int i = 0; i < 4; ++i)
+        c[i] = x[threadIdx.x * 4 + i];
+    )cuda";
+  std::string tail = R"cuda(
+      for (int i = 0; i < 4; ++i)
+        x[threadIdx.x * 4 + i] = c[i];
+    }
+    )cuda";
+  NvrtcRequest wanted = request(head + body + tail, "sm_90a");
+  wanted.options = {"--no-cache"}; // what comes from NVRTC's cache has no remarks
+  return wanted;
+}
+
+TEST_F(NvrtcTest, ProductsThatWaitAreReported) {
+  struct {
+    const char *what, *body, *remark;
+  } cases[] = {
+      {"a result that is changed while the product is under way",
+       "fence(); start(c, a, b); commit(); c[0] += 1; wait();", "(C7517)"},
+      {"no fence after the registers were written", "start(c, a, b); commit(); wait();", "(C7519)"},
+      {"a result that is changed between two products of it",
+       "fence(); start(c, a, b); c[0] = n; start(c, a + 1, b); commit(); wait();",
+       "wgmma.mma_async instructions are serialized"},
+  };
+  for (const auto &c : cases) {
+    Result<NvrtcOutput> output = nvrtc->compile(productRequest(c.body));
+    ASSERT_TRUE(output) << output.error().text();
+    bool isReported = false;
+    for (const std::string &note : output->notes)
+      isReported |= note.find(c.remark) != std::string::npos;
+    EXPECT_TRUE(isReported) << c.what << "\n" << output->log;
+  }
+}
+
+TEST_F(NvrtcTest, ProductsThatDoNotWaitHaveNoNotes) {
+  Result<NvrtcOutput> output =
+      nvrtc->compile(productRequest("fence(); start(c, a, b); commit(); wait();"));
+  ASSERT_TRUE(output) << output.error().text();
+  EXPECT_TRUE(output->notes.empty()) << output->notes[0];
 }
 
 TEST_F(NvrtcTest, CompilesTheSameBytesTwice) {

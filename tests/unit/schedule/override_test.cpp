@@ -74,7 +74,8 @@ TEST_F(Override, refusalsNameTheKey) {
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"slack", "8"}}), "schedule: slack is a number");
   EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
             "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
-            "load_registers, group_registers, alternate, persistent, copy_inputs, slack");
+            "load_registers, group_registers, alternate, persistent, copy_inputs, bulk_stores, "
+            "pack, slack");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
   EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));

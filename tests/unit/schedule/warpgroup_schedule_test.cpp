@@ -28,6 +28,8 @@ TEST(WarpgroupSchedule, theAttributeKeepsEveryKey) {
                              .alternate = false,
                              .persistent = false,
                              .copyInputs = false,
+                             .bulkStores = true,
+                             .pack = 3,
                              .slack = 2.5};
   mlir::DictionaryAttr attribute = schedule.toAttr(of.nest.getContext());
   EXPECT_EQ(attribute.getAs<mlir::StringAttr>("form").getValue(), "warpgroups");
@@ -43,6 +45,14 @@ TEST(WarpgroupSchedule, sharedMemoryIsTilesAndBarriers) {
             2 * 128 * (192 + 2 * 3 * 80) + 16 * 7);
   EXPECT_EQ(sharedBytes(padded.plan, makeSchedule(padded, 3, 80, 3)),
             sharedBytes(wide.plan, makeSchedule(wide, 3, 80, 3)));
+}
+
+TEST(WarpgroupSchedule, resultsOnTheirWayOutTakeSharedMemory) {
+  LibraryNest of("full", 128);
+  WarpgroupSchedule schedule = makeSchedule(of, 3, 80, 3);
+  int64_t before = sharedBytes(of.plan, schedule);
+  schedule.bulkStores = true;
+  EXPECT_EQ(sharedBytes(of.plan, schedule), before + 2 * 128 * 192);
 }
 
 // Hand-written kernels of these shapes compiled without spills in these budgets.
@@ -102,6 +112,23 @@ TEST(WarpgroupSchedule, shapesAreChecked) {
   EXPECT_EQ(with([](auto &s) { s.loadRegisters = 48; }),
             "load_registers 48 and 2 times group_registers 232 are 512; a block of 384 threads has "
             "504 for one thread of each warpgroup");
+}
+
+TEST(WarpgroupSchedule, packedIndicesFillWholeWarpsAndGroups) {
+  LibraryNest of("gqa", 64), fixed("full", 64);
+  auto packed = [](LibraryNest &nest, int64_t groups, int64_t pack) {
+    WarpgroupSchedule schedule = makeSchedule(nest, groups, 64, 2);
+    schedule.pack = pack;
+    return checkSchedule(nest.nest, nest.plan, schedule, hopper());
+  };
+  for (auto [groups, pack] : {std::pair(1, 4), {2, 2}, {2, 8}, {3, 3}, {3, 12}, {4, 16}})
+    EXPECT_EQ(packed(of, groups, pack), "") << groups << ' ' << pack;
+  EXPECT_EQ(packed(of, 2, 16), "pack is 16; 128 rows can be shared by 2, 4 or 8 indices");
+  EXPECT_EQ(packed(of, 3, 4), "pack is 4; 192 rows can be shared by 3, 6 or 12 indices");
+  EXPECT_EQ(packed(of, 2, 0), "pack is 0; 128 rows can be shared by 2, 4 or 8 indices");
+  EXPECT_EQ(packed(of, 2, -2), "pack is -2; 128 rows can be shared by 2, 4 or 8 indices");
+  EXPECT_EQ(packed(fixed, 2, 2),
+            "pack is 2; no dim of full_o has indices that see the same stream");
 }
 
 TEST(WarpgroupSchedule, otherMachinesHaveNone) {
