@@ -10,7 +10,7 @@
 // LOOP-LABEL: tile.kernel @softmax_o(
 // LOOP-SAME:    grid {{\[\[}}"min", ["mul", ["ceildiv", ["size", "i"], 128], ["size", "h"]], ["multiprocessors"]]]
 // LOOP:       %i_tiles = arith.divsi
-// LOOP:       %row_tiles = arith.muli %i_tiles, %h
+// LOOP:       %row_tiles = arith.muli %i_tiles, %extent
 // LOOP:       tile.role "load"
 // LOOP:         %block = tile.block
 // LOOP-NEXT:    %[[STEP:[a-z0-9_]+]] = tile.grid_size
