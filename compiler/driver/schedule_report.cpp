@@ -1,5 +1,6 @@
 #include "compiler/driver/schedule_report.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/nest_key.h"
 #include "compiler/schedule/operand_maps.h"
 #include "compiler/schedule/schedule_ranking.h"
 #include <fmt/format.h>
@@ -44,6 +45,9 @@ public:
     if (s.groups > 1)
       into.roles.push_back(s.alternate ? "groups start their products one after the other"
                                        : "groups start their products as they come");
+    if (s.pack > 1)
+      into.roles.push_back(fmt::format("a row tile has {} rows of each of {} indices of {}",
+                                       s.rowIndices(), s.pack, plan.packing->dim.str()));
     reportTiles(s, into);
     reportMemory(s.rowTile(), s.streamTile, s.stages, bytes, into);
     into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
@@ -58,6 +62,7 @@ public:
     into.numbers["load_registers"] = s.loadRegisters;
     into.numbers["group_registers"] = s.groupRegisters;
     into.numbers["registers_needed"] = needed;
+    into.numbers["tuning_key"] = schedule::nestKey(nest);
   }
 
   void report(const StreamSchedule &s, ScheduleReport &into) {
@@ -84,6 +89,9 @@ private:
     for (const schedule::OperandMap &map : schedule::operandMaps(plan, s))
       into.stages.push_back(
           tileText(map.read, map.rows, map.cols, map.kind == Kind::Resident ? 1 : s.stages));
+    for (const schedule::ResultMap &map : schedule::resultMaps(plan, s))
+      into.stages.push_back(fmt::format("{}: {} x {}, one tile on its way out",
+                                        schedule::tensorOf(map.result).name, map.rows, map.cols));
   }
 
   void reportTiles(const StreamSchedule &s, ScheduleReport &into) {

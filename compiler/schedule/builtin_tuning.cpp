@@ -18,4 +18,10 @@ const std::vector<std::pair<std::string, TuningFile>> &builtinTuningFiles() {
   return all;
 }
 
+void addBuiltinTuning(TuningDatabase &database, const std::string &device, int multiprocessors) {
+  for (const auto &[name, file] : builtinTuningFiles())
+    if (device.empty() || (file.device == device && file.multiprocessors == multiprocessors))
+      database.add("attnc's own " + name, file);
+}
+
 } // namespace attnc::schedule

@@ -73,6 +73,11 @@ private:
   std::vector<std::pair<std::string, TuningFile>> files;
 };
 
+/// Adds the files that come with the compiler: those for a device, or all of them if none is named
+/// (their entries name their targets).
+void addBuiltinTuning(TuningDatabase &database, const std::string &device = "",
+                      int multiprocessors = 0);
+
 } // namespace attnc::schedule
 
 #endif

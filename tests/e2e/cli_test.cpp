@@ -167,10 +167,10 @@ TEST(Explain, saysWhatIsFusedAndSkipped) {
 }
 
 TEST(Explain, saysWhatAScheduleMeans) {
-  Ended ended = attnc({"explain", "softcap", "--target", "sm_90a", "--set", "d=128,e=128"});
+  Ended ended = attnc({"explain", "softcap", "--target", "sm_90a", "--set", "d=96,e=96"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
   for (const char *part : {"from: cost model", "one thread copies tiles", "3 stages",
-                           "of shared memory", "one block of 512 threads on a multiprocessor",
+                           "of shared memory", "one block of 640 threads on a multiprocessor",
                            "limited by exponentials and arithmetic", "of the tensor cores' peak"})
     EXPECT_THAT(ended.out, HasSubstr(part));
   auto kernel =

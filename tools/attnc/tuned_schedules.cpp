@@ -16,21 +16,18 @@ schedule::TuningDatabase tunedSchedules(const Target &target) {
   schedule::TuningDatabase database;
   if (target.isCpu())
     return database;
-  if (target.device) {
-    std::string path = userTuningFile(target.device->properties());
-    Result<std::optional<schedule::TuningFile>> file = schedule::loadTuningFile(path);
-    if (!file)
-      note(fmt::format("measured schedules are left out: {}", file.error().text()));
-    else if (*file)
-      database.add(path, std::move(**file));
+  if (!target.device) {
+    schedule::addBuiltinTuning(database);
+    return database;
   }
-  for (const auto &[name, file] : schedule::builtinTuningFiles()) {
-    const bool fits =
-        !target.device || (file.device == target.device->properties().name &&
-                           file.multiprocessors == target.device->properties().multiprocessors);
-    if (fits)
-      database.add("attnc's own " + name, file);
-  }
+  const DeviceProperties &device = target.device->properties();
+  std::string path = userTuningFile(device);
+  Result<std::optional<schedule::TuningFile>> file = schedule::loadTuningFile(path);
+  if (!file)
+    note(fmt::format("measured schedules are left out: {}", file.error().text()));
+  else if (*file)
+    database.add(path, std::move(**file));
+  schedule::addBuiltinTuning(database, device.name, device.multiprocessors);
   return database;
 }
 

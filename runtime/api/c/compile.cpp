@@ -1,6 +1,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/suggest.h"
 #include "compiler/schedule/machine.h"
+#include "compiler/schedule/tuning_database.h"
 #include "runtime/api/c/handles.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -119,6 +120,9 @@ Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options
   driver::CompileOptions compile;
   compile.target = options.target;
   compile.schedule = options.schedule;
+  schedule::TuningDatabase tuned;
+  schedule::addBuiltinTuning(tuned);
+  compile.tuned = &tuned;
   if (options.target == "cpu") {
     compile.upTo = options.keepTexts ? driver::Stage::Llvm : driver::Stage::Cubin;
   } else {
