@@ -12,6 +12,11 @@ struct alignas(64) TensorMap {
   unsigned char bytes[128];
 };
 
+/// Fetches the map itself, before the first copy needs it.
+ATTNC_DEVICE void prefetchMap(const TensorMap &map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 /// Copies the box of `map` at the given coordinates, innermost first, to shared memory; elements
 /// outside the tensor become 0. `barrier` counts the box's bytes when they have arrived.
 ATTNC_DEVICE void copyBox(u32 to, const TensorMap &map, u32 barrier, i32 x, i32 y) {

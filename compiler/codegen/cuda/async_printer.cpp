@@ -95,6 +95,9 @@ void KernelPrinter::printSingle(tile::SingleOp single) {
 
 void KernelPrinter::printStartPipes(tile::StartPipesOp start) {
   open("if (threadIndex() == 0)");
+  for (BlockArgument argument : kernel.getBodyBlock()->getArguments())
+    if (isa<tile::TensorMapType>(argument.getType()))
+      line("prefetchMap(" + variables[argument] + ");");
   for (Value value : start.getPipes()) {
     auto pipe = value.getDefiningOp<tile::PipeOp>();
     std::string writers = pipe.getWriters() ? ", " + number(pipe.getWriters()) : "";

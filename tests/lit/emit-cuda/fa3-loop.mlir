@@ -14,6 +14,9 @@
 // CHECK-NEXT: const Pipe<PanelTile<bf16, 80, 128>, 3> k_pipe{base + 49152, base + 172048};
 // CHECK-NEXT: const Pipe<PanelTile<bf16, 80, 128>, 3> v_pipe{base + 110592, base + 172096};
 // CHECK-NEXT: if (threadIndex() == 0) {
+// CHECK-NEXT:   prefetchMap(q_map);
+// CHECK-NEXT:   prefetchMap(k_map);
+// CHECK-NEXT:   prefetchMap(v_map);
 // CHECK-NEXT:   q_pipe.start(12);
 // CHECK-NEXT:   k_pipe.start(12);
 // CHECK-NEXT:   v_pipe.start(12);
