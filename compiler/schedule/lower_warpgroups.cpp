@@ -22,9 +22,9 @@ WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, Warpgro
                      signature, kernel, builder),
       schedule(schedule) {}
 
-Value WarpgroupFrame::add(Value x, int64_t y) { return add(x, constant(y)); }
-Value WarpgroupFrame::add(Value x, Value y) {
-  return b.createOrFold<arith::AddIOp>(nest.getLoc(), x, y);
+Value WarpgroupFrame::add(Value x, int64_t y, StringRef name) { return add(x, constant(y), name); }
+Value WarpgroupFrame::add(Value x, Value y, StringRef name) {
+  return b.createOrFold<arith::AddIOp>(named(name), x, y);
 }
 
 bool WarpgroupFrame::isEarly(unsigned streamed) const {
@@ -146,7 +146,8 @@ void WarpgroupFrame::locate(Value work) {
     cell = div(work, block.rowTiles, "cell");
   } else {
     Value batch = arith::MulIOp::create(b, named("batch"), block.rowTiles, block.together);
-    Value before = arith::MulIOp::create(b, loc, div(work, batch, "batch_number"), block.together);
+    Value before = arith::MulIOp::create(b, named("cells_before"), div(work, batch, "batch_number"),
+                                         block.together);
     Value left = arith::SubIOp::create(b, loc, block.cells, before);
     Value count = arith::MinSIOp::create(b, named("beside"), left, block.together);
     Value inBatch = arith::RemUIOp::create(b, named("in_batch"), work, batch);
@@ -161,11 +162,10 @@ void WarpgroupFrame::locate(Value work) {
 }
 
 std::pair<Value, Value> WarpgroupFrame::tileRange(Value first, int64_t count) {
-  Location loc = nest.getLoc();
   auto [lo, hi] = streamRange(first, count);
   Value begin = tileNumber(lo, tiles.columns, false, "first_tile");
   Value end = tileNumber(hi, tiles.columns, true, "end_tile");
-  return {begin, b.createOrFold<arith::MaxSIOp>(loc, end, add(begin, 1))};
+  return {begin, b.createOrFold<arith::MaxSIOp>(named("end_tile"), end, add(begin, 1))};
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,7 +32,8 @@ bool StreamLowering::isResult(red::FoldOp maximum) {
 // The negation of the comparison holds for NaN, which then reaches the results.
 Value StreamLowering::exceedsReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();
-  auto any = tile::AnyOp::create(b, loc, b.getI1Type(), ValueRange{top[number], reference[number]});
+  auto any = tile::AnyOp::create(b, attn::renamed(loc, "moves"), b.getI1Type(),
+                                 ValueRange{top[number], reference[number]});
   OpBuilder::InsertionGuard guard(b);
   Block &block = any.getBody().emplaceBlock();
   b.setInsertionPointToStart(&block);
@@ -53,7 +54,8 @@ void StreamLowering::moveReference(unsigned number, Value factor) {
   Location loc = plan.references[number].fold.getLoc();
   map(factor.getLoc(), {}, {}, {{reference[number], {}}, {top[number], {}}},
       {factor, reference[number]}, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-        Value moved = arith::SubFOp::create(b, loc, x[0], orZero(b, loc, x[1]));
+        Value moved =
+            arith::SubFOp::create(b, attn::renamed(loc, "down"), x[0], orZero(b, loc, x[1]));
         Value scaled = arith::MulFOp::create(b, loc, moved, perScore[number]);
         return {exp2(b, loc, scaled), x[1]};
       });

@@ -82,18 +82,19 @@ Value StreamLowering::cellExtent(StringAttr dim) {
 
 // The grid dims' indices, the last one fastest. Of the packed one, the block's first.
 void StreamLowering::bindCells(Value cell) {
-  Location loc = nest.getLoc();
   SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
   Value rest = cell;
   for (size_t i = dims.size(); i-- > 0;) {
+    Location here = named(dims[i].getValue());
     Value index = rest;
     if (i > 0) {
       Value extent = cellExtent(dims[i]);
-      index = arith::RemSIOp::create(b, loc, rest, extent);
-      rest = arith::DivSIOp::create(b, named("rest"), rest, extent);
+      index = arith::RemSIOp::create(b, here, rest, extent);
+      rest = arith::DivSIOp::create(b, i > 1 ? named("rest") : named(dims[0].getValue()), rest,
+                                    extent);
     }
     if (tiles.pack != 1 && dims[i] == plan.packing->dim)
-      index = arith::MulIOp::create(b, loc, index, constant(tiles.pack));
+      index = arith::MulIOp::create(b, here, index, constant(tiles.pack));
     uniform.bind(dims[i], widen(index, dims[i].getValue()));
   }
 }

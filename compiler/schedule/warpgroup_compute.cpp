@@ -118,7 +118,7 @@ WarpgroupFrame::Counters Compute::computeRowTile(Counters before) {
   Location loc = nest.getLoc();
   std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
   Value ownFirst = firstTile, ownEnd = endTile;
-  Value last = add(endTile, -1);
+  Value last = add(endTile, -1, "last_tile");
   bool differs = nest.getDomainBlock() && schedule.groups > 1;
   if (differs) {
     std::tie(ownFirst, ownEnd) = tileRange(branchRow0, branchRows);
@@ -138,7 +138,7 @@ WarpgroupFrame::Counters Compute::computeRowTile(Counters before) {
   SmallVector<Value> moved = loopOverTiles(add(ownFirst, 1), ownEnd, shift);
   for (auto &[read, pipe] : block.residents)
     tile::ReleaseOp::create(b, loc, pipe, before.resident);
-  lastProducts(add(add(ownEnd, shift), -1), moved);
+  lastProducts(add(add(ownEnd, shift), -1, "last"), moved);
   completeStates();
   storeResults(
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
@@ -214,7 +214,7 @@ bool Compute::rescalesBehindScores() const {
 }
 
 SmallVector<Value> Compute::pipelinedTile(Value tile, Value number, ValueRange moved) {
-  Value before = add(number, -1);
+  Value before = add(number, -1, "before");
   beginTile(tile);
   if (!rescalesBehindScores())
     rescaleMoved(moved);

@@ -59,10 +59,10 @@ WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
     b.setInsertionPointToStart(loop.getBody());
     Value tile = loop.getInductionVar(), number = add(tile, shift);
     fillStreamed(/*early=*/true, tile, number);
-    fillStreamed(/*early=*/false, add(tile, -1), add(number, -1));
+    fillStreamed(/*early=*/false, add(tile, -1), add(number, -1, "before"));
   }
-  Value after = add(endTile, shift);
-  fillStreamed(/*early=*/false, add(endTile, -1), add(after, -1));
+  Value after = add(endTile, shift, "tiles_after");
+  fillStreamed(/*early=*/false, add(endTile, -1), add(after, -1, "last"));
   return {after, add(before.resident, 1)};
 }
 

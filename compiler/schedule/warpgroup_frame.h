@@ -46,8 +46,9 @@ protected:
   /// The streamed operands of products of scores, and those that only states read.
   bool isEarly(unsigned streamed) const;
   bool isStateOperand(unsigned streamed) const;
-  Value add(Value x, int64_t y);
-  Value add(Value x, Value y);
+  /// x + y, for numbers of tiles; `name` is for people.
+  Value add(Value x, int64_t y, llvm::StringRef name = "number");
+  Value add(Value x, Value y, llvm::StringRef name = "number");
 
   WarpgroupSchedule schedule;
   BlockPlaces block;
