@@ -53,20 +53,6 @@ ATTNC_DEVICE OperandA<T, kRows, kCols> toOperand(const Accumulator<kRows, kCols>
   return a;
 }
 
-/// Loads a whole operand, to be kept in registers.
-template <class T, int kRows, int kCols>
-ATTNC_DEVICE auto loadOperand(SharedTile<T, kRows, kCols> tile) {
-  constexpr int kDepth = SharedTile<T, kRows, kCols>::kWidth;
-  OperandA<T, kRows, kDepth> a;
-  const auto at = tile.cursor(lane() % 16, lane() / 16);
-#pragma unroll
-  for (int r = 0; r < kRows / 16; ++r)
-#pragma unroll
-    for (int k = 0; k < kDepth / 16; ++k)
-      loadMatrix(a.block[r][k], at.step(r * 16, 2 * k));
-  return a;
-}
-
 /// c(i, j) += sum_k a(i, k) b(j, k), both tiles in shared memory, 16-bit.
 template <class T, int kRows, int kCols, int kDepth>
 ATTNC_DEVICE void mmaABt(Accumulator<kRows, kCols> &c, SharedTile<T, kRows, kDepth> a,

@@ -63,9 +63,6 @@ ATTNC_DEVICE f32 orZero(f32 x) { return x == -kInfinity ? 0.0f : x; }
 /// x / y with 0 / 0 = 0: the weight of a row without keys.
 ATTNC_DEVICE f32 ratio(f32 x, f32 y) { return y == 0.0f && x == 0.0f ? 0.0f : __fdiv_rn(x, y); }
 
-/// 1 / x, and 0 for x = 0: the normaliser of a row without keys.
-ATTNC_DEVICE f32 reciprocalOrZero(f32 x) { return x == 0.0f ? 0.0f : reciprocal(x); }
-
 // Combining functions of reductions (fragment.cuh).
 struct Add {
   static constexpr f32 kIdentity = 0.0f;

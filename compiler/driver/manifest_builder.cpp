@@ -116,6 +116,18 @@ static Status addPackings(attn::ProgramOp program, Manifest &manifest) {
   return {};
 }
 
+// A kernel whose blocks take row tiles in turn counts these in 32 bits. Others have a block for
+// each, whose number the launch checks.
+static void limitRowTiles(const KernelShape &kernel, Manifest &manifest) {
+  constexpr std::int64_t kMost = (std::int64_t(1) << 31) - (1 << 16);
+  const Expr &blocks = kernel.grid[0];
+  if (blocks.op != ExprOp::Min || blocks.operands.back().op != ExprOp::Multiprocessors)
+    return;
+  manifest.requires_.push_back(
+      {Expr::apply(ExprOp::Le, {blocks.operands.front(), Expr::constant(kMost)}),
+       llvm::formatv("at most {0} row tiles ({1})", kMost, kernel.name)});
+}
+
 static void addTensors(attn::ProgramOp program, Manifest &manifest) {
   for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
     manifest.inputs.push_back(declare(schedule::tensorOf(input)));
@@ -211,6 +223,7 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
   for (const KernelShape &kernel : kernels) {
     addKernel(manifest, kernel, kernel.name);
     alignIntermediates(manifest, kernel);
+    limitRowTiles(kernel, manifest);
   }
   addPacked(manifest, packing);
   addVariants(manifest, kernels, packing);

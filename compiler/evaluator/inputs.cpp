@@ -119,7 +119,8 @@ public:
         streamDim = dim;
       }
     contracted = last && roles.reduced.contains(last) && !roles.stream.contains(last);
-    added = kind == InputKind::InfiniteBias && last && onlyAdded(input.getResult());
+    bool masks = kind == InputKind::InfiniteBias || kind == InputKind::FiniteMask;
+    added = masks && last && onlyAdded(input.getResult());
   }
 
   double at(int64_t flat, ArrayRef<int64_t> index) const {
@@ -134,7 +135,9 @@ public:
     case InputKind::AscendingMaxima:
       return ascending(x, index);
     case InputKind::InfiniteBias:
-      return masked(x, flat, index.empty() ? 0 : index.back());
+      return isMasked(flat, index) ? -INFINITY : x;
+    case InputKind::FiniteMask:
+      return isMasked(flat, index) || startsMasked(flat, index) ? lowest() : x;
     }
     return x;
   }
@@ -167,13 +170,17 @@ private:
     return sign * logit / std::sqrt(static_cast<double>(roles.extent(last))) + 0.1 * x;
   }
 
-  double masked(double x, int64_t flat, int64_t inRow) const {
-    if (!added)
-      return x;
-    bool row = word(key ^ 1, flat - inRow) % 16 == 0;
+  bool isMasked(int64_t flat, ArrayRef<int64_t> index) const {
     // Row keys are those of the row's first element, so the whole row agrees.
-    return row || word(key ^ 2, flat) % 4 == 0 ? -std::numeric_limits<double>::infinity() : x;
+    return added && (word(key ^ 1, flat - index.back()) % 16 == 0 || word(key ^ 2, flat) % 4 == 0);
   }
+
+  bool startsMasked(int64_t flat, ArrayRef<int64_t> index) const {
+    return added && word(key ^ 3, flat - index.back()) % 2 == 0 &&
+           2 * index.back() < roles.extent(last);
+  }
+
+  double lowest() const { return type.getElementType().isF16() ? -65504 : -1e9; }
 
   attn::ArrayType type;
   const Roles &roles;
@@ -228,11 +235,10 @@ llvm::Error checkExtents(attn::ProgramOp program, const std::map<std::string, in
   return llvm::Error::success();
 }
 
-constexpr std::pair<InputKind, const char *> kNames[] = {{InputKind::Random, "random"},
-                                                         {InputKind::Planted, "planted"},
-                                                         {InputKind::LargeLogits, "large"},
-                                                         {InputKind::AscendingMaxima, "ascending"},
-                                                         {InputKind::InfiniteBias, "infinite"}};
+constexpr std::pair<InputKind, const char *> kNames[] = {
+    {InputKind::Random, "random"},         {InputKind::Planted, "planted"},
+    {InputKind::LargeLogits, "large"},     {InputKind::AscendingMaxima, "ascending"},
+    {InputKind::InfiniteBias, "infinite"}, {InputKind::FiniteMask, "finite"}};
 
 } // namespace
 

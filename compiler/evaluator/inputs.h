@@ -25,13 +25,16 @@ enum class InputKind {
   /// A quarter of the elements of inputs that are only added (biases) are -inf, and in every
   /// sixteenth row all are.
   InfiniteBias,
+  /// As InfiniteBias, but -1e9 (or the type's lowest number, if that is more), and so is the first
+  /// half of every other row: masks as they are often written.
+  FiniteMask,
 };
 
-inline constexpr InputKind kInputKinds[] = {InputKind::Random, InputKind::Planted,
-                                            InputKind::LargeLogits, InputKind::AscendingMaxima,
-                                            InputKind::InfiniteBias};
+inline constexpr InputKind kInputKinds[] = {InputKind::Random,       InputKind::Planted,
+                                            InputKind::LargeLogits,  InputKind::AscendingMaxima,
+                                            InputKind::InfiniteBias, InputKind::FiniteMask};
 
-/// "random", "planted", "large", "ascending", "infinite".
+/// "random", "planted", "large", "ascending", "infinite", "finite".
 llvm::StringRef inputKindName(InputKind kind);
 std::optional<InputKind> inputKindFromName(llvm::StringRef name);
 

@@ -13,9 +13,6 @@ namespace attnc::schedule {
 // that is under way.
 static constexpr int64_t kOtherRegisters = 64;
 
-// Whether a nest that can use warpgroups does so unless somebody asks for another form.
-static constexpr bool kWarpgroupsByDefault = true;
-
 // In order of preference. Rows of a warp reuse each operand that it loads from shared memory; a
 // large stream tile makes barriers and row maxima rare; two blocks hide each other's latencies.
 static constexpr StreamSchedule kCandidates[] = {
@@ -35,14 +32,18 @@ static int64_t registersPerThread(const StreamSchedule &schedule, const Machine 
   return std::min(machine.registersPerThread, perBlock / (32 * schedule.warps));
 }
 
+// Far beyond what shared memory holds, and far from overflow.
+static constexpr int64_t kMostTileRows = 4096;
+
 static std::string checkShape(const StreamSchedule &s) {
   if (s.warps < 1 || s.warps > 32 || (s.warps & (s.warps - 1)))
     return llvm::formatv("warps is {0}; it can be 1, 2, 4, 8, 16 or 32", s.warps);
-  if (s.rowTile < 1 || s.rowTile % (16 * s.warps))
-    return llvm::formatv("row_tile is {0}; with {1} warps it is a multiple of {2}", s.rowTile,
-                         s.warps, 16 * s.warps);
-  if (s.streamTile < 1 || s.streamTile % 16)
-    return llvm::formatv("stream_tile is {0}; it is a multiple of 16", s.streamTile);
+  if (s.rowTile < 1 || s.rowTile % (16 * s.warps) || s.rowTile > kMostTileRows)
+    return llvm::formatv("row_tile is {0}; with {1} warps it is a multiple of {2} up to {3}",
+                         s.rowTile, s.warps, 16 * s.warps, kMostTileRows);
+  if (s.streamTile < 1 || s.streamTile % 16 || s.streamTile > kMostTileRows)
+    return llvm::formatv("stream_tile is {0}; it is a multiple of 16 up to {1}", s.streamTile,
+                         kMostTileRows);
   if (s.stages < 2 || s.stages > 8)
     return llvm::formatv("stages is {0}; it is 2 to 8", s.stages);
   if (!(s.slack >= 0 && s.slack <= kMaxSlack))
@@ -128,11 +129,10 @@ std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
   std::string why;
   FailureOr<StreamPlan> plan = planStream(nest, why);
   if (succeeded(plan)) {
-    if (kWarpgroupsByDefault)
-      if (auto ranking = rankSchedules(nest, *plan, machine); !ranking.empty()) {
-        nest.setScheduleAttr(ranking.front().schedule.toAttr(nest.getContext()));
-        return "";
-      }
+    if (auto ranking = rankSchedules(nest, *plan, machine); !ranking.empty()) {
+      nest.setScheduleAttr(ranking.front().schedule.toAttr(nest.getContext()));
+      return "";
+    }
     why = choosePortable(nest, *plan, machine);
     if (why.empty())
       return "";

@@ -5,8 +5,6 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-// The axes of a tensor map: cuTensorMapEncodeTiled.
-static constexpr size_t kMostAxes = 5;
 // Of a warp in a product of its warpgroup.
 static constexpr int64_t kWarpRows = 16;
 
@@ -58,7 +56,7 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &plan, const WarpgroupSched
     add(OperandMap::Kind::Streamed, operand, schedule.streamTile);
   for (const InputTile &input : plan.inputs)
     if (schedule.copyInputs &&
-        tensorOf(attn::ReadOp(input.read).getSource()).dims.size() <= kMostAxes)
+        tensorOf(attn::ReadOp(input.read).getSource()).dims.size() <= kMostMapAxes)
       maps.push_back(mapOf(OperandMap::Kind::Input, input.read, input.rowAxis, schedule.rowTile(),
                            schedule.streamTile, input.element));
   return maps;
@@ -73,7 +71,7 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &plan, const WarpgroupSchedul
   SmallVector<ResultMap> maps;
   for (const ResultTile &tile : plan.results) {
     unsigned rank = tensorOf(tile.result).dims.size();
-    if (!schedule.bulkStores || rank > kMostAxes)
+    if (!schedule.bulkStores || rank > kMostMapAxes)
       continue;
     ResultMap map{tile.result, tile.rowAxis, schedule.rowTile(),
                   tile.cols,   tile.element, SmallVector<int64_t>(rank, 1)};

@@ -6,6 +6,9 @@
 
 namespace attnc::schedule {
 
+/// The axes of a tensor map: cuTensorMapEncodeTiled.
+inline constexpr size_t kMostMapAxes = 5;
+
 /// A tensor that arrives as tiles, and the extents of the boxes that fill a tile panel by panel:
 /// one for each axis of the tensor, the last one first.
 struct OperandMap {

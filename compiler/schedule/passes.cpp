@@ -74,8 +74,6 @@ FailureOr<tile::KernelOp> lowerNest(red::NestOp nest, OpBuilder &builder) {
   return lowerGenericNest(nest, builder);
 }
 
-std::unique_ptr<Pass> createLowerNestsPass() { return std::make_unique<LowerNestsPass>(); }
-
 void registerSchedulePasses() {
   PassRegistration<ChooseSchedulesPass>();
   PassRegistration<LowerNestsPass>();

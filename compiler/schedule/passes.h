@@ -12,11 +12,8 @@ namespace attnc::schedule {
 /// (generic if it has none). Fails, with an error at the nest, if it has no such form.
 mlir::FailureOr<tile::KernelOp> lowerNest(red::NestOp nest, mlir::OpBuilder &builder);
 
-/// Lowers every nest of every program to a tile.kernel after its program, by the form that its
-/// schedule names (generic if it has none). The program stays.
-std::unique_ptr<mlir::Pass> createLowerNestsPass();
-
-/// Registers `--choose-schedules` and `--lower-nests`.
+/// Registers `--choose-schedules` and `--lower-nests`, which lowers every nest of every program to
+/// a tile.kernel after its program; the program stays.
 void registerSchedulePasses();
 
 } // namespace attnc::schedule

@@ -134,15 +134,19 @@ static bool agrees(WarpgroupSchedule schedule, const Json &keys) {
 // check says why.
 static WarpgroupSchedule completed(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
                                    const Json &keys) {
-  for (const RankedSchedule &ranked : rankSchedules(nest, plan, machine))
-    if (agrees(ranked.schedule, keys))
-      return ranked.schedule;
+  for (const RankedSchedule &ranked : rankSchedules(nest, plan, machine)) {
+    WarpgroupSchedule schedule = ranked.schedule;
+    (void)setFields(fieldsOf(schedule), "warpgroups", keys);
+    if (agrees(ranked.schedule, keys) && checkSchedule(nest, plan, schedule, machine).empty())
+      return schedule;
+  }
   WarpgroupSchedule schedule;
   (void)setFields(fieldsOf(schedule), "warpgroups", keys);
   RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
   schedule.loadRegisters = budget.load;
   schedule.groupRegisters = budget.group;
   schedule.alternate = schedule.groups > 1;
+  (void)setFields(fieldsOf(schedule), "warpgroups", keys);
   return schedule;
 }
 
@@ -158,7 +162,6 @@ static Status overrideWarpgroups(red::NestOp nest, const StreamPlan &plan, const
   if (!canUseWarpgroups(nest, plan, why))
     return refuse(kernelName(nest) + " cannot use warpgroups: " + why);
   schedule = completed(nest, plan, machine, keys);
-  (void)setFields(fieldsOf(schedule), "warpgroups", keys);
   why = checkSchedule(nest, plan, schedule, machine);
   if (!why.empty())
     return refuse(why);

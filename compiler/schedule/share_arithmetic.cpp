@@ -1,5 +1,6 @@
 #include "compiler/schedule/share_arithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
@@ -31,6 +32,19 @@ private:
            isa_and_nonnull<arith::ConstantOp>(value.getDefiningOp());
   }
 
+  // True if a comparison, or a rounding to a whole number, depends on the op's result: another last
+  // bit could make it another one.
+  bool decides(Operation *op) {
+    for (Operation *user : op->getUsers()) {
+      bool steps = isa<arith::CmpFOp, arith::FPToSIOp, arith::RemFOp, math::FloorOp, math::CeilOp,
+                       math::RoundOp, math::RoundEvenOp, math::TruncOp>(user);
+      bool isInner = user->getBlock() != map.getBodyBlock() || user->getNumRegions() > 0;
+      if (steps || isInner || decides(user))
+        return true;
+    }
+    return false;
+  }
+
   static Value reciprocalOf(OpBuilder &b, Value y) {
     auto constant = [&](float value) -> Value {
       return arith::ConstantOp::create(b, y.getLoc(), b.getF32FloatAttr(value));
@@ -43,7 +57,7 @@ private:
 
   void multiplyByReciprocal(arith::DivFOp division) {
     Value y = division.getRhs();
-    if (!isShared(y) || isShared(division.getLhs()))
+    if (!isShared(y) || isShared(division.getLhs()) || decides(division))
       return;
     OpBuilder b(map);
     Value reciprocal = reciprocalOf(b, y);
@@ -68,7 +82,8 @@ private:
     if (!inner || !inner->hasOneUse())
       return;
     auto [y, x] = sharedFactor(inner);
-    if (!y || y.getParentRegion() == &map.getBody() || z.getParentRegion() == &map.getBody())
+    if (!y || y.getParentRegion() == &map.getBody() || z.getParentRegion() == &map.getBody() ||
+        decides(outer))
       return;
     OpBuilder b(map);
     Value factor = b.createOrFold<arith::MulFOp>(outer.getLoc(), y, z);
@@ -141,7 +156,7 @@ private:
     for (Operation *user : llvm::make_early_inc_range(conversion->getUsers())) {
       auto product = dyn_cast<arith::MulFOp>(user);
       auto [y, rest] = product ? sharedFactor(product) : std::pair<Value, Value>();
-      if (!y || !spreadsFactors)
+      if (!y || !spreadsFactors || decides(product))
         continue;
       OpBuilder at(product);
       product.replaceAllUsesWith(sum(at, arith::MulFOp::create(at, loc, y, converted),

@@ -6,7 +6,8 @@
 
 namespace attnc::schedule {
 
-/// Rewrites the bodies of the kernel's maps over fragments:
+/// Rewrites the bodies of the kernel's maps over fragments, except where a comparison or a rounding
+/// to a whole number depends on the value:
 /// - x / y with a y that all elements share is x * (1 / y); a division takes ten times as long as a
 ///   product. The result differs by one more rounding; a y beyond 2^126, or below 2^-126, has no
 ///   reciprocal in f32.

@@ -2,6 +2,7 @@
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -20,6 +21,8 @@ static Value orZero(OpBuilder &b, Location loc, Value x) {
   Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, empty);
   return arith::SelectOp::create(b, loc, isEmpty, zero, x);
 }
+
+static constexpr double kLargestShift = 0x1p20;
 
 // True if something other than an exponent reads the maximum: then it has to be exact.
 bool StreamLowering::isResult(red::FoldOp maximum) {
@@ -78,6 +81,45 @@ void StreamLowering::rescaleFragments(unsigned number, Value factor) {
   }
 }
 
+// The exponents of scores that one weight alone needs are score * c - shift, one instruction: the
+// shift is reference * c. Beyond 2^20 that product's rounding would be seen in the exponent (from
+// 2^25 on it is more than 1, and the largest weight anything), so there the scores become
+// differences, and the shift 0.
+Value StreamLowering::shiftFor(unsigned number, Location loc, Value score) {
+  Value m = reference[number], c = perScore[number];
+  Value shift = registers(attn::renamed(loc, "shift"), rowsType());
+  map(loc, {}, {}, {{m, {}}}, shift, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+    return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), c).getResult()};
+  });
+  auto any = tile::AnyOp::create(b, attn::renamed(loc, "large"), b.getI1Type(), ValueRange{shift});
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = any.getBody().emplaceBlock();
+  b.setInsertionPointToStart(&block);
+  Value size = math::AbsFOp::create(b, loc, block.addArgument(b.getF32Type(), shift.getLoc()));
+  Value isLarge =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, size, real(kLargestShift));
+  tile::YieldOp::create(b, loc, isLarge);
+  b.setInsertionPointAfter(any);
+  auto branch = scf::IfOp::create(b, loc, any.getResult(), /*withElseRegion=*/false);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  map(loc, {plan.stream, column0}, {}, {{score, {}}, {m, {}}}, score,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {arith::SubFOp::create(b, loc, x[0], orZero(b, loc, x[1])).getResult()};
+      });
+  map(loc, {}, {}, {}, shift,
+      [&](PointEvaluator &, ValueRange) -> SmallVector<Value> { return {real(0)}; });
+  return shift;
+}
+
+// In base 2, from the shift, or from the reference where `shifted` is false.
+Value StreamLowering::exponent(unsigned number, Value score, Value by, bool shifted) {
+  Location loc = score.getLoc();
+  if (shifted)
+    return math::FmaOp::create(b, loc, score, perScore[number], arith::NegFOp::create(b, loc, by));
+  Value difference = arith::SubFOp::create(b, loc, score, orZero(b, loc, by));
+  return arith::MulFOp::create(b, loc, difference, perScore[number]);
+}
+
 // The fragment of a weight's elements: exp(score - reference) and the factors.
 Value StreamLowering::weightFragment(const Weight &weight) {
   bool exponential = weight.reference != -1;
@@ -90,35 +132,29 @@ Value StreamLowering::weightFragment(const Weight &weight) {
         ins.push_back(input);
   Value into;
   unsigned first = ins.size();
+  bool shifted = false;
   if (exponential) {
     Value array = plan.references[weight.reference].fold.getFactors().front();
     Value score = scores(array, red::FoldKind::Max);
     Value m = reference[weight.reference];
-    Value shift = registers(attn::renamed(loc, "shift"), rowsType());
-    map(loc, {}, {}, {{m, {}}}, shift, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-      return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), perScore[weight.reference])
-                  .getResult()};
-    });
-    ins.push_back({score, {}});
-    ins.push_back({shift, {}});
     unsigned users = llvm::count_if(
         plan.weights, [&](const Weight &w) { return w.reference == weight.reference; });
     bool alsoFolded = llvm::any_of(plan.states, [&](StreamState &s) {
       return s.weight == -1 && s.fold.getFactors().front() == array;
     });
-    if (users == 1 && !alsoFolded)
+    ins.push_back({score, {}});
+    shifted = users == 1 && !alsoFolded;
+    if (shifted)
       into = score;
+    ins.push_back({shifted ? shiftFor(weight.reference, loc, score) : m, {}});
   }
   if (!into)
     into = registers(attn::renamed(loc, "weight"), scoreType());
   map(loc, {plan.stream, column0, /*partial=*/true}, weight.factors, ins, into,
       [&](PointEvaluator &evaluator, ValueRange x) -> SmallVector<Value> {
         Value product;
-        if (exponential) {
-          Value negated = arith::NegFOp::create(b, loc, x[first + 1]);
-          product = exp2(
-              b, loc, math::FmaOp::create(b, loc, x[first], perScore[weight.reference], negated));
-        }
+        if (exponential)
+          product = exp2(b, loc, exponent(weight.reference, x[first], x[first + 1], shifted));
         for (Value factor : weight.factors) {
           Value element = evaluator.evaluate(factor);
           product = product ? arith::MulFOp::create(b, loc, product, element).getResult() : element;

@@ -107,7 +107,7 @@ std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) 
     return {lo, hi};
   Value last = arith::AddIOp::create(b, loc, first, constant(count));
   last = arith::MinSIOp::create(b, loc, last, extent32(plan.row));
-  last = arith::SubIOp::create(b, loc, last, constant(1));
+  last = arith::SubIOp::create(b, named("last"), last, constant(1));
   SmallVector<Value> args;
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
     args.push_back(uniform.index(dim));
@@ -115,9 +115,11 @@ std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) 
   args.push_back(widen(last, "last"));
   args.append({zero, zero});
   PointEvaluator::Domain domain = uniform.domain(args);
-  lo = b.createOrFold<arith::MaxSIOp>(loc, domain.lo.front(), zero);
-  hi = b.createOrFold<arith::MinSIOp>(loc, domain.hi.front(), hi);
-  hi = b.createOrFold<arith::MaxSIOp>(loc, hi, zero);
+  Location begin = named(plan.stream.getValue().str() + "_lo");
+  Location end = named(plan.stream.getValue().str() + "_hi");
+  lo = b.createOrFold<arith::MaxSIOp>(begin, domain.lo.front(), zero);
+  hi = b.createOrFold<arith::MinSIOp>(end, domain.hi.front(), hi);
+  hi = b.createOrFold<arith::MaxSIOp>(end, hi, zero);
   return {lo, hi};
 }
 
@@ -235,6 +237,8 @@ void simplifyStream(red::NestOp nest, const KernelSignature &signature, tile::Ke
   narrowIndices(kernel, all);
   simplify(kernel);
   shareElementArithmetic(kernel, spreadsFactors);
+  // What elements are not computed from any more.
+  (void)applyPatternsGreedily(kernel, FrozenRewritePatternSet());
 }
 
 } // namespace attnc::schedule

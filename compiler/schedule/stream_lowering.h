@@ -75,6 +75,8 @@ protected:
   /// The fragments that are summed against the reference, times factor.
   void rescaleFragments(unsigned number, Value factor);
   bool isResult(red::FoldOp maximum);
+  Value shiftFor(unsigned number, mlir::Location loc, Value score);
+  Value exponent(unsigned number, Value score, Value by, bool shifted);
   Value weightFragment(const Weight &weight);
   void sumRows(unsigned weight, Value fragment);
 

@@ -19,7 +19,7 @@ struct TunedSchedule {
   std::string target;                   ///< "sm_90a"
   std::string kernel;                   ///< its name where it was measured, for people
   nlohmann::json schedule;              ///< the keys of a schedule file, with "form"
-  double milliseconds = 0;              ///< the median of the kernel's time
+  double milliseconds = 0;              ///< the median of the program's time
   std::map<std::string, int64_t> shape; ///< extents of the dynamic dims it was measured at
   std::string date;                     ///< "2026-11-21"
   std::string driver;                   ///< the CUDA version of the driver: "13.0"

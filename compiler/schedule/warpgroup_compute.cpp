@@ -1,4 +1,4 @@
-#include "compiler/schedule/warpgroup_frame.h"
+#include "compiler/schedule/warpgroup_compute.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -6,61 +6,11 @@
 using namespace mlir;
 
 namespace attnc::schedule {
-namespace {
 
 // Measured: 128 columns and more gain 2 % from a rescale that products hide, 64 columns lose 2 %.
-constexpr int64_t kWideState = 96;
+static constexpr int64_t kWideState = 96;
 
-/// Each warpgroup folds the stream into the states of its 64 rows. The products of a tile's scores
-/// are started before those of the tile before with its weights, and run while the weights are
-/// computed.
-class Compute : public WarpgroupFrame {
-public:
-  using WarpgroupFrame::WarpgroupFrame;
-  void build();
-
-private:
-  Counters computeRowTile(Counters before);
-  void locateRows();
-  void createPlaces();
-  void firstTileOfRows(Value tile, Value number);
-  SmallVector<Value> loopOverTiles(Value from, Value to, Value shift);
-  SmallVector<Value> pipelinedTile(Value tile, Value number, ValueRange moved);
-  void lastProducts(Value number, ValueRange moved);
-  void passOver(Value from, Value to, Value shift);
-
-  void startScores(Value number);
-  void startStates(Value number);
-  void commit() { tile::MmaCommitOp::create(b, nest.getLoc()); }
-  void wait(int64_t pending, ArrayRef<Value> settled);
-  void awaitOperands(bool early, Value number);
-  void releaseOperands(bool ofStates, Value number);
-  void takeTurn();
-  void passTurn();
-  SmallVector<Value> foldTile(bool first, Value number);
-  void awaitInputs(Value number);
-  void firstReference(unsigned number);
-  Value followMaximum(unsigned number);
-  void rescaleMoved(ValueRange moved);
-  bool rescalesBehindScores() const;
-  void convertWeights();
-  void storeFragment(Value array, Value result, bool last);
-  void storeBox(Value fragment, Value result, Value tile);
-  void awaitStores();
-  void byOneThread(llvm::function_ref<void()> build);
-  SmallVector<Value> statePlaces();
-
-  Value group;                  ///< i32: number of the warpgroup in its role
-  Value warpRow;                ///< i32: the warp's first row in the block's tile
-  SmallVector<Value> places;    ///< fragments of the products of scores, by contraction
-  SmallVector<Value> operands;  ///< of each weight that states multiply; null for others
-  SmallVector<Value> fragments; ///< of each weight, in the tile at hand
-  SmallVector<Value> factors;   ///< of the fragments summed against a reference that has moved
-};
-
-} // namespace
-
-void Compute::build() {
+void WarpgroupCompute::build() {
   Location loc = nest.getLoc();
   auto role = tile::RoleOp::create(b, loc, b.getStringAttr("compute"), b.getI64IntegerAttr(4),
                                    b.getI64IntegerAttr(4 * schedule.groups),
@@ -84,7 +34,7 @@ void Compute::build() {
     awaitStores();
 }
 
-void Compute::locateRows() {
+void WarpgroupCompute::locateRows() {
   Location loc = nest.getLoc();
   std::string row = plan.row.getValue().str();
   auto div = [&](Value x, int64_t y) -> Value {
@@ -114,7 +64,7 @@ void Compute::locateRows() {
 
 // The block's tiles pass through the pipes for all groups; those that matter to none of a group's
 // rows it lets pass.
-WarpgroupFrame::Counters Compute::computeRowTile(Counters before) {
+WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
   Location loc = nest.getLoc();
   std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
   Value ownFirst = firstTile, ownEnd = endTile;
@@ -122,9 +72,9 @@ WarpgroupFrame::Counters Compute::computeRowTile(Counters before) {
   bool differs = nest.getDomainBlock() && schedule.groups > 1;
   if (differs) {
     std::tie(ownFirst, ownEnd) = tileRange(branchRow0, branchRows);
-    ownFirst = arith::MaxSIOp::create(b, loc, ownFirst, firstTile);
+    ownFirst = arith::MaxSIOp::create(b, named("own_lo"), ownFirst, firstTile);
     ownFirst = arith::MinSIOp::create(b, named("own_first"), ownFirst, last);
-    ownEnd = arith::MinSIOp::create(b, loc, ownEnd, endTile);
+    ownEnd = arith::MinSIOp::create(b, named("own_hi"), ownEnd, endTile);
     ownEnd = arith::MaxSIOp::create(b, named("own_end"), ownEnd, add(ownFirst, 1));
   }
   Value shift = b.createOrFold<arith::SubIOp>(named("shift"), before.streamed, firstTile);
@@ -147,7 +97,7 @@ WarpgroupFrame::Counters Compute::computeRowTile(Counters before) {
   return {add(endTile, shift), add(before.resident, 1)};
 }
 
-void Compute::createPlaces() {
+void WarpgroupCompute::createPlaces() {
   reference.clear();
   top.clear();
   state.clear();
@@ -175,7 +125,7 @@ void Compute::createPlaces() {
 //===----------------------------------------------------------------------===//
 
 // Nothing to overlap with yet.
-void Compute::firstTileOfRows(Value tile, Value number) {
+void WarpgroupCompute::firstTileOfRows(Value tile, Value number) {
   beginTile(tile);
   awaitOperands(/*early=*/true, number);
   startScores(number);
@@ -187,7 +137,7 @@ void Compute::firstTileOfRows(Value tile, Value number) {
 }
 
 // Returns which references have moved in the last tile, i1 each.
-SmallVector<Value> Compute::loopOverTiles(Value from, Value to, Value shift) {
+SmallVector<Value> WarpgroupCompute::loopOverTiles(Value from, Value to, Value shift) {
   Location loc = nest.getLoc();
   Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
   SmallVector<Value> noneMoved(plan.references.size(), none);
@@ -207,13 +157,13 @@ SmallVector<Value> Compute::loopOverTiles(Value from, Value to, Value shift) {
 
 // Fragments whose reference has moved are rescaled while the products of the next scores run, which
 // holds up the group whose turn is next; narrow ones, soon done, before.
-bool Compute::rescalesBehindScores() const {
+bool WarpgroupCompute::rescalesBehindScores() const {
   return llvm::any_of(plan.states, [&](const StreamState &s) {
     return s.streamed != -1 && plan.streamed[s.streamed].cols >= kWideState;
   });
 }
 
-SmallVector<Value> Compute::pipelinedTile(Value tile, Value number, ValueRange moved) {
+SmallVector<Value> WarpgroupCompute::pipelinedTile(Value tile, Value number, ValueRange moved) {
   Value before = add(number, -1, "before");
   beginTile(tile);
   if (!rescalesBehindScores())
@@ -241,7 +191,7 @@ SmallVector<Value> Compute::pipelinedTile(Value tile, Value number, ValueRange m
   return movedNow;
 }
 
-void Compute::lastProducts(Value number, ValueRange moved) {
+void WarpgroupCompute::lastProducts(Value number, ValueRange moved) {
   rescaleMoved(moved);
   awaitOperands(/*early=*/false, number);
   startStates(number);
@@ -250,7 +200,7 @@ void Compute::lastProducts(Value number, ValueRange moved) {
   releaseOperands(/*ofStates=*/true, number);
 }
 
-void Compute::rescaleMoved(ValueRange moved) {
+void WarpgroupCompute::rescaleMoved(ValueRange moved) {
   for (auto [number, flag] : llvm::enumerate(moved)) {
     auto branch = scf::IfOp::create(b, nest.getLoc(), flag, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
@@ -260,7 +210,7 @@ void Compute::rescaleMoved(ValueRange moved) {
 }
 
 // Takes turns as often as the groups that compute.
-void Compute::passOver(Value from, Value to, Value shift) {
+void WarpgroupCompute::passOver(Value from, Value to, Value shift) {
   Location loc = nest.getLoc();
   auto loop = scf::ForOp::create(b, loc, from, to, constant(1));
   loop.getInductionVar().setLoc(named("t"));
@@ -283,20 +233,20 @@ void Compute::passOver(Value from, Value to, Value shift) {
 // Operands and products
 //===----------------------------------------------------------------------===//
 
-void Compute::awaitOperands(bool early, Value number) {
+void WarpgroupCompute::awaitOperands(bool early, Value number) {
   for (auto [i, pipe] : llvm::enumerate(block.streamed))
     if (isEarly(i) == early)
       tile::AwaitOp::create(b, attn::ReadOp(plan.streamed[i].read).getLoc(), pipe, number);
 }
 
 // An operand of both kinds of products is released after the later one.
-void Compute::releaseOperands(bool ofStates, Value number) {
+void WarpgroupCompute::releaseOperands(bool ofStates, Value number) {
   for (auto [i, pipe] : llvm::enumerate(block.streamed))
     if (isStateOperand(i) == ofStates)
       tile::ReleaseOp::create(b, attn::ReadOp(plan.streamed[i].read).getLoc(), pipe, number);
 }
 
-void Compute::startScores(Value number) {
+void WarpgroupCompute::startScores(Value number) {
   Location loc = nest.getLoc();
   tile::MmaFenceOp::create(b, loc);
   for (auto [contraction, place] : llvm::zip(plan.contractions, places)) {
@@ -317,7 +267,7 @@ void Compute::startScores(Value number) {
   }
 }
 
-void Compute::startStates(Value number) {
+void WarpgroupCompute::startStates(Value number) {
   Location loc = nest.getLoc();
   tile::MmaFenceOp::create(b, loc);
   for (auto [s, place] : llvm::zip(plan.states, state)) {
@@ -331,11 +281,13 @@ void Compute::startStates(Value number) {
   }
 }
 
-void Compute::wait(int64_t pending, ArrayRef<Value> settled) {
+void WarpgroupCompute::commit() { tile::MmaCommitOp::create(b, nest.getLoc()); }
+
+void WarpgroupCompute::wait(int64_t pending, ArrayRef<Value> settled) {
   tile::MmaWaitOp::create(b, nest.getLoc(), b.getI64IntegerAttr(pending), settled);
 }
 
-SmallVector<Value> Compute::statePlaces() {
+SmallVector<Value> WarpgroupCompute::statePlaces() {
   SmallVector<Value> list;
   for (Value place : state)
     if (isa<tile::FragmentType>(place.getType()))
@@ -345,13 +297,13 @@ SmallVector<Value> Compute::statePlaces() {
 
 // Groups start their products one after the other, so that the products of one run while the others
 // compute weights.
-void Compute::takeTurn() {
+void WarpgroupCompute::takeTurn() {
   if (schedule.alternate)
     tile::MeetOp::create(b, nest.getLoc(), Type(), add(group, 1), b.getI64IntegerAttr(256),
                          Value());
 }
 
-void Compute::passTurn() {
+void WarpgroupCompute::passTurn() {
   if (!schedule.alternate)
     return;
   Location loc = nest.getLoc();
@@ -367,7 +319,7 @@ void Compute::passTurn() {
 //===----------------------------------------------------------------------===//
 
 // With `first` the states are empty. Else returns which references have moved.
-SmallVector<Value> Compute::foldTile(bool first, Value number) {
+SmallVector<Value> WarpgroupCompute::foldTile(bool first, Value number) {
   SmallVector<Value> moved;
   awaitInputs(number);
   for (unsigned reference = 0; reference < plan.references.size(); ++reference) {
@@ -382,13 +334,16 @@ SmallVector<Value> Compute::foldTile(bool first, Value number) {
     fragments.push_back(weightFragment(weight));
     sumRows(i, fragments.back());
   }
+  // One lane releases what all have read.
+  if (!block.inputs.empty())
+    tile::WarpMeetOp::create(b, nest.getLoc());
   for (auto &[read, pipe] : block.inputs)
     tile::ReleaseOp::create(b, read->getLoc(), pipe, number);
   return moved;
 }
 
 // The warp's rows of the tensors that arrive with the scores.
-void Compute::awaitInputs(Value number) {
+void WarpgroupCompute::awaitInputs(Value number) {
   inputTiles.clear();
   for (auto &[read, pipe] : block.inputs) {
     Location loc = read->getLoc();
@@ -401,7 +356,7 @@ void Compute::awaitInputs(Value number) {
   }
 }
 
-void Compute::firstReference(unsigned number) {
+void WarpgroupCompute::firstReference(unsigned number) {
   red::FoldOp fold = plan.references[number].fold;
   Location loc = fold.getLoc();
   Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
@@ -415,7 +370,7 @@ void Compute::firstReference(unsigned number) {
 
 // The reference moves when some row of the warp exceeds it by more than the slack; weights stay
 // below 2^slack. Fragments, which products still change, are rescaled later.
-Value Compute::followMaximum(unsigned number) {
+Value WarpgroupCompute::followMaximum(unsigned number) {
   red::FoldOp fold = plan.references[number].fold;
   Location loc = fold.getLoc();
   Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
@@ -439,73 +394,17 @@ Value Compute::followMaximum(unsigned number) {
   return moved;
 }
 
-void Compute::convertWeights() {
+void WarpgroupCompute::convertWeights() {
   for (auto [fragment, operand] : llvm::zip(fragments, operands))
     if (operand)
       tile::ConvertOp::create(b, nest.getLoc(), fragment, operand);
-}
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-void Compute::storeFragment(Value array, Value result, bool last) {
-  Value into = finishFragment(array, result, last);
-  if (Value tile = block.results.lookup(result))
-    return storeBox(into, result, tile);
-  Location loc = array.getLoc();
-  auto [indices, rowAxis] = rowAxisOf(result);
-  Value base =
-      memory.offset(b, named(cIdentifier(tensorOf(result).name) + "_base"), result, indices);
-  tile::StoreFragmentRowsOp::create(b, loc, into, rowBegin, extent32(plan.row),
-                                    memory.pointer(result), base, memory.stride(result, rowAxis));
-}
-
-// Each warp stores its own rows, so that no other one has to wait. What lies beyond the extent of
-// the rows is not written.
-void Compute::storeBox(Value fragment, Value result, Value tile) {
-  Location loc = fragment.getLoc();
-  auto whole = cast<tile::SharedType>(tile.getType());
-  auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
-                                    whole.getElement(), whole.getRows());
-  if (schedule.persistent)
-    awaitStores();
-  Value strip = tile::StripOp::create(b, loc, part, tile, warpRow);
-  tile::StoreFragmentOp::create(b, loc, fragment, strip);
-  tile::PublishOp::create(b, loc);
-  byOneThread([&] {
-    SmallVector<Value> at;
-    auto [indices, rowAxis] = rowAxisOf(result);
-    for (auto [axis, index] : llvm::enumerate(indices))
-      if (static_cast<int>(axis) == rowAxis)
-        at.push_back(rowBegin);
-      else if (index)
-        at.push_back(narrow(index, ""));
-    std::reverse(at.begin(), at.end());
-    tile::StoreBoxOp::create(b, loc, strip, memory.tensorMap(result), at);
-    tile::StoreCommitOp::create(b, loc);
-  });
-}
-
-// Until the warp's rows of the results' tiles may be written again, or shared memory be given back.
-void Compute::awaitStores() {
-  Location loc = nest.getLoc();
-  byOneThread([&] { tile::StoreWaitOp::create(b, loc, b.getI64IntegerAttr(0), b.getUnitAttr()); });
-  tile::WarpMeetOp::create(b, loc);
-}
-
-void Compute::byOneThread(llvm::function_ref<void()> build) {
-  auto single = tile::SingleOp::create(b, nest.getLoc(), b.getUnitAttr());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&single.getBody().emplaceBlock());
-  build();
 }
 
 SmallVector<Value> buildCompute(red::NestOp nest, const StreamPlan &plan,
                                 const WarpgroupSchedule &schedule, const KernelSignature &signature,
                                 tile::KernelOp kernel, OpBuilder &builder,
                                 const BlockPlaces &block) {
-  Compute compute(nest, plan, schedule, signature, kernel, builder);
+  WarpgroupCompute compute(nest, plan, schedule, signature, kernel, builder);
   compute.use(block);
   compute.build();
   return llvm::to_vector(compute.indices());

@@ -12,9 +12,8 @@ namespace attnc::schedule {
 
 // A row of a panel is as long as the swizzle pattern.
 static constexpr int64_t kPanelBytes = 128;
-// cuTensorMapEncodeTiled: extents of a box, axes of a tensor.
+// cuTensorMapEncodeTiled: extents of a box.
 static constexpr int64_t kMostBoxRows = 256;
-static constexpr size_t kMostAxes = 5;
 // PTX ISA, wgmma: columns of a product.
 static constexpr int64_t kMostProductColumns = 256;
 // PTX ISA, setmaxnreg: multiples of 8.
@@ -90,9 +89,9 @@ static std::string checkOperand(const OperandTile &operand, StringAttr along) {
     llvm::raw_string_ostream(element) << operand.element;
     return name + " is " + element + "; products of warpgroups take f16 and bf16";
   }
-  if (tensor.dims.size() > kMostAxes)
+  if (tensor.dims.size() > kMostMapAxes)
     return llvm::formatv("{0} has {1} axes; a tensor map has up to {2}", name, tensor.dims.size(),
-                         kMostAxes);
+                         kMostMapAxes);
   if (operand.cols % 8 || operand.cols > kMostProductColumns)
     return llvm::formatv("{0} is {1} wide; it can be a multiple of 8 up to {2}", name, operand.cols,
                          kMostProductColumns);

@@ -71,7 +71,7 @@ def Tile_PipeOp : Tile_Op<"pipe", [Pure]> {
 }
 
 def Tile_StartPipesOp : Tile_Op<"start_pipes"> {
-  let summary = "Initialises the barriers of pipes; all threads of the block meet";
+  let summary = "Initialises the barriers of pipes, fetches tensor maps; all threads of the block meet";
   let arguments = (ins Variadic<Tile_PipeType>:$pipes);
   let assemblyFormat = "$pipes attr-dict `:` type($pipes)";
   let hasVerifier = 1;

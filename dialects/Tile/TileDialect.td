@@ -68,10 +68,10 @@ def Tile_RingType : Tile_Type<"Ring", "ring"> {
 }
 
 def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
-  let summary = "A ring of shared tiles that asynchronous copies fill, with barriers for each slot";
+  let summary = "A ring of shared tiles that copies or warps fill, with barriers for each slot";
   let description = [{
     Tiles are numbered from 0 in the order in which they are filled; tile n takes slot n mod
-    `stages`. Each slot has two barriers: "full", which a copy completes, and "free", which the warps
+    `stages`. Each slot has two barriers: "full", which the copy or the writers complete, and "free", which the warps
     that use the tile complete when they have released it.
   }];
   let parameters = (ins "int64_t":$stages, "::attnc::tile::SharedType":$tile);

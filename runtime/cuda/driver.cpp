@@ -48,10 +48,10 @@ namespace {
 
 // Values of CUdevice_attribute, CUfunction_attribute, CUpointer_attribute, CUjit_option,
 // CUlaunchAttributeID, CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
-constexpr int attributeMultiprocessors = 16, attributeL2Bytes = 38, attributeMajor = 75,
-              attributeMinor = 76, attributeSharedOptIn = 97;
-constexpr int functionMaxThreads = 0, functionSharedBytes = 1, functionLocalBytes = 3,
-              functionRegisters = 4, functionMaxDynamicShared = 8, functionLargeClusters = 14;
+constexpr int attributeMultiprocessors = 16, attributeMajor = 75, attributeMinor = 76,
+              attributeSharedOptIn = 97;
+constexpr int functionSharedBytes = 1, functionRegisters = 4, functionMaxDynamicShared = 8,
+              functionLargeClusters = 14;
 constexpr int pointerMemoryType = 2, pointerDeviceOrdinal = 9;
 constexpr unsigned memoryTypeDevice = 2;
 constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
@@ -75,8 +75,7 @@ Result<DeviceProperties> queryProperties(const DriverApi &api, CuDeviceHandle de
   const std::pair<int *, int> wanted[] = {{&props.major, attributeMajor},
                                           {&props.minor, attributeMinor},
                                           {&props.multiprocessors, attributeMultiprocessors},
-                                          {&props.sharedBytesPerBlock, attributeSharedOptIn},
-                                          {&props.l2Bytes, attributeL2Bytes}};
+                                          {&props.sharedBytesPerBlock, attributeSharedOptIn}};
   for (auto [value, attribute] : wanted)
     if (Status status =
             api.check(api.deviceAttribute(value, attribute, device), "cuDeviceGetAttribute");
@@ -186,9 +185,7 @@ Status DeviceBuffer::fill(unsigned char value) const {
 Result<CudaFunction::Attributes> CudaFunction::attributes() const {
   Attributes result;
   const std::pair<int *, int> wanted[] = {{&result.registers, functionRegisters},
-                                          {&result.localBytes, functionLocalBytes},
-                                          {&result.staticSharedBytes, functionSharedBytes},
-                                          {&result.maxThreads, functionMaxThreads}};
+                                          {&result.staticSharedBytes, functionSharedBytes}};
   for (auto [value, attribute] : wanted)
     if (Status status = context->call("cuFuncGetAttribute", context->api->functionAttribute, value,
                                       attribute, function);

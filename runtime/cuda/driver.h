@@ -26,7 +26,6 @@ struct DeviceProperties {
   int minor = 0;
   int multiprocessors = 0;
   int sharedBytesPerBlock = 0; ///< the most that a kernel may opt in to
-  int l2Bytes = 0;
   std::size_t memoryBytes = 0;
   int driverVersion = 0; ///< 1000 * major + 10 * minor of the CUDA version that the driver supports
 
@@ -89,12 +88,10 @@ private:
 
 class CudaFunction {
 public:
-  /// Registers a thread, local bytes a thread (stack and spills), static shared bytes a block.
+  /// Registers a thread, static shared bytes a block.
   struct Attributes {
     int registers = 0;
-    int localBytes = 0;
     int staticSharedBytes = 0;
-    int maxThreads = 0;
   };
   Result<Attributes> attributes() const;
   /// Opts in to `bytes` of dynamic shared memory; needed above 48 KiB.

@@ -168,9 +168,9 @@ Result<NvrtcOutput> Nvrtc::compile(const NvrtcRequest &request) const {
     headerNames.push_back(name.c_str());
     headerTexts.push_back(text.c_str());
   }
-  std::vector<std::string> options = {"--gpu-architecture=" + request.architecture, "--std=c++20"};
-  if (request.reportResources)
-    options.push_back("--ptxas-options=-v");
+  // ptxas's report costs no measurable time.
+  std::vector<std::string> options = {"--gpu-architecture=" + request.architecture, "--std=c++20",
+                                      "--ptxas-options=-v"};
   options.insert(options.end(), request.options.begin(), request.options.end());
   std::vector<const char *> optionTexts;
   for (const std::string &option : options)

@@ -19,16 +19,15 @@ struct NvrtcRequest {
   std::map<std::string, std::string> headers; ///< by the name with which the source includes them
   std::string architecture;                   ///< "sm_90a", "sm_80", ...
   std::vector<std::string> options;           ///< further ones, "-DNAME=1"
-  bool reportResources = true;                ///< ptxas -v, which costs no measurable time
 };
 
 struct NvrtcOutput {
   std::string ptx;
   std::string cubin;
-  std::string log;                   ///< of the compiler and ptxas, warnings included
-  std::vector<KernelReport> kernels; ///< empty unless reportResources
-  std::vector<std::string> notes;    ///< ptxas's numbered remarks: gate on them
-  double seconds = 0;                ///< wall-clock time of the compilation
+  std::string log; ///< of the compiler and ptxas, warnings included
+  std::vector<KernelReport> kernels;
+  std::vector<std::string> notes; ///< ptxas's numbered remarks: gate on them
+  double seconds = 0;             ///< wall-clock time of the compilation
 };
 
 class Nvrtc {

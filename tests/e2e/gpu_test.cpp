@@ -135,13 +135,11 @@ TEST_P(GpuSetting, isCorrect) {
 
 /// Every head dim in steps of 8 is padded to the next atom; these cover both sides of each.
 std::vector<Setting> settings() {
-  std::vector<Setting> list = {{"causal", {{"T", "f16"}}},
-                               {"causal", {{"T", "f32"}}},
-                               {"softcap", {{"T", "f16"}}},
-                               {"gqa", {{"T", "f32"}}},
-                               {"bias", {{"T", "f16"}}},
-                               {"lse", {{"T", "f32"}}},
-                               {"full", {{"d", "80"}, {"e", "128"}}}};
+  std::vector<Setting> list = {
+      {"causal", {{"T", "f16"}}},      {"causal", {{"T", "f32"}}},
+      {"softcap", {{"T", "f16"}}},     {"gqa", {{"T", "f32"}}},
+      {"bias", {{"T", "f16"}}},        {"lse", {{"T", "f32"}}},
+      {"filled_mask", {{"T", "f16"}}}, {"full", {{"d", "80"}, {"e", "128"}}}};
   for (const char *dim : {"16", "24", "40", "72", "96", "128", "136", "192", "256"})
     for (const char *type : {"bf16", "f32"})
       list.push_back({"causal", {{"d", dim}, {"e", dim}, {"T", type}}});

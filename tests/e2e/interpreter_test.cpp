@@ -177,6 +177,7 @@ std::vector<Interpreted> settings() {
   for (const char *target : {"sm_80", "sm_90a"})
     for (const Setting &setting :
          {Setting{"causal", {{"T", "f16"}}}, Setting{"causal", {{"T", "f32"}}},
+          Setting{"filled_mask", {{"T", "f16"}}}, Setting{"filled_mask", {{"T", "f32"}}},
           Setting{"full", {{"d", "80"}, {"e", "128"}}},
           Setting{"causal", {{"d", "40"}, {"e", "40"}}},
           Setting{"causal", {{"d", "256"}, {"e", "256"}}}})

@@ -165,12 +165,22 @@ nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
   return kernels;
 }
 
+// Schedules that the compiler chooses do not spill; one that was asked for is not changed.
+void noteSpills(const Compilation &compilation) {
+  for (const driver::NestReport &nest : compilation.nests)
+    if (nest.resources && nest.resources->spillStores > 0)
+      note(fmt::format("{} spills registers ({} bytes stored): a schedule with fewer columns or "
+                       "more registers is faster",
+                       nest.kernel, nest.resources->spillStores));
+}
+
 void printSummary(const Compilation &compilation, const Emit &emit, const std::vector<Part> &parts,
                   const std::vector<std::string> &files, bool json) {
   if (!json) {
     for (size_t i = 0; i < files.size(); ++i)
       note(fmt::format("wrote {} ({} bytes, {} for {}, {:.2f} s)", files[i], parts[i].text.size(),
                        emit.name, compilation.target, compilation.seconds));
+    noteSpills(compilation);
     return;
   }
   nlohmann::ordered_json result = {{"ok", true},

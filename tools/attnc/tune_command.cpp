@@ -213,14 +213,14 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
   if (path.empty())
     throw Failure(Environment, "there is no folder for the tuning database: HOME is not set",
                   "name a file with --database");
-  schedule::TuningFile file = openFile(path, device);
+  openFile(path, device); // it is good, before anything is measured
 
   auto nests = orFail(driver::tuningCandidates(*loaded.spec, target.name, arguments.top));
   checkMemory(*loaded.spec, target, extents);
   Bench bench(loaded, target, extents, params);
   nlohmann::json fixed = nlohmann::json::object();
   auto tables = nlohmann::ordered_json::array();
-  bool found = false;
+  std::vector<schedule::TunedSchedule> winners;
   for (const NestCandidates &nest : nests) {
     if (nest.candidates.empty())
       continue;
@@ -232,12 +232,17 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
     const Measured *best = driver::fastest(all);
     if (!best)
       continue;
-    found = true;
     fixed[nest.kernel] = best->candidate.schedule;
-    file.put(entryOf(nest, *best, target, extents));
+    winners.push_back(entryOf(nest, *best, target, extents));
   }
-  if (found)
+  const bool found = !winners.empty();
+  if (found) {
+    // Another run may have stored something meanwhile.
+    schedule::TuningFile file = openFile(path, device);
+    for (schedule::TunedSchedule &winner : winners)
+      file.put(std::move(winner));
     orFail(schedule::saveTuningFile(path, file));
+  }
   if (arguments.json)
     printJson({{"ok", found},
                {"device", device.name},

@@ -63,7 +63,8 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK-NEXT: #include "attnc/mma.cuh"
 // CHECK: extern "C" __global__ void __launch_bounds__(128, 1)
 // CHECK:   const i32 i0 = (i_tiles - 1 - block % i_tiles) * 128;
-// CHECK:   const i32 end_tile = (max<i32>(min<i32>(min<i32>(i0 + 128, i_end), i32(size_j)), 0) + 63) / 64;
+// CHECK:   const i32 j_hi = max<i32>(min<i32>(min<i32>(i0 + 128, i_end), i32(size_j)), 0);
+// CHECK:   const i32 end_tile = (j_hi + 63) / 64;
 // CHECK:   const SharedTile<bf16, 128, 64> q_tile{base};
 // CHECK-NEXT:   const SharedRing<SharedTile<bf16, 64, 64>, 2> k_ring{base + 16384};
 // CHECK:   copyTile<128, 16>(q_tile, q + b * q_stride0 + h * q_stride1 + i64(i0) * q_stride2, q_stride2, i_end - i0);

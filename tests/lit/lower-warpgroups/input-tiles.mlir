@@ -31,6 +31,7 @@
 // COPY:           tile.map {{.*}} ins(%{{[a-z0-9_]+}} = %[[S]] : {{.*}}, %[[B:[a-z0-9_]+]] = %[[STRIP]] : {{.*}}) outs
 // COPY:             arith.addf %{{[a-z0-9_]+}}, %[[B]]
 // COPY:           tile.reduce_rows add
+// COPY-NEXT:      tile.warp_meet
 // COPY-NEXT:      tile.release %bias_pipe[%t]
 // COPY-NEXT:      tile.mma_wait 0
 

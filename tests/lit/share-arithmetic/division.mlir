@@ -12,9 +12,9 @@
 // CHECK-NEXT:    tile.yield %[[X]]
 
 // CHECK-LABEL: tile.kernel @by_literal_o(
-// CHECK:       tile.mma_wait 1
 // CHECK:       %[[R:[a-z0-9_]+]] = arith.constant 0.333333343
-// CHECK-NEXT:  tile.map rows({{.*}}) cols({{.*}}) ins(%[[S:[a-z0-9_]+]] = {{.*}}) outs({{.*}}) {
+// CHECK:       tile.mma_wait 1
+// CHECK:       tile.map rows({{.*}}) cols({{.*}}) ins(%[[S:[a-z0-9_]+]] = {{.*}}) outs({{.*}}) {
 // CHECK-NEXT:    %[[X:[a-z0-9_]+]] = arith.mulf %[[S]], %[[R]]
 // CHECK-NEXT:    tile.yield %[[X]]
 

@@ -31,6 +31,8 @@ TEST_F(Override, everyKeyIsTaken) {
                      {"alternate", false},
                      {"persistent", false},
                      {"copy_inputs", false},
+                     {"bulk_stores", true},
+                     {"pack", 1},
                      {"slack", 4}}),
             "");
   EXPECT_EQ(now().groups, 2);
@@ -41,6 +43,8 @@ TEST_F(Override, everyKeyIsTaken) {
   EXPECT_FALSE(now().alternate);
   EXPECT_FALSE(now().persistent);
   EXPECT_FALSE(now().copyInputs);
+  EXPECT_TRUE(now().bulkStores);
+  EXPECT_EQ(now().pack, 1);
   EXPECT_EQ(now().slack, 4);
 }
 
@@ -55,6 +59,15 @@ TEST_F(Override, whatIsNotNamedIsTheBestForWhatIs) {
   EXPECT_EQ(now().groupRegisters, 256);
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"stream_tile", 112}}), "");
   EXPECT_EQ(now().groups, 2) << "three groups have no registers for it";
+}
+
+// The best schedule of all may have no room for what a key asks for.
+TEST_F(Override, aKeyThatTheBestHasNoRoomForFindsAnother) {
+  EXPECT_EQ(refusal({{"group_registers", 240}}), "");
+  EXPECT_EQ(now().groupRegisters, 240);
+  EXPECT_EQ(now().groups, 2);
+  LibraryNest heads("gqa", 128);
+  EXPECT_TRUE(overrideSchedule(heads.nest, hopper(), {{"pack", 4}}).ok());
 }
 
 TEST_F(Override, aKeyOfOneFormNamesTheForm) {

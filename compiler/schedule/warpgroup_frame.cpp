@@ -1,0 +1,170 @@
+#include "compiler/schedule/warpgroup_frame.h"
+#include "compiler/schedule/operand_maps.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// Half of the L2 cache of the machines with warpgroups, for the streamed operands of the cells that
+// run side by side.
+static constexpr int64_t kCellsBytes = int64_t(32) << 20;
+
+WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, WarpgroupSchedule schedule,
+                               const KernelSignature &signature, tile::KernelOp kernel,
+                               OpBuilder &builder)
+    : StreamLowering(nest, plan,
+                     {schedule.rowIndices(), schedule.streamTile, 16, schedule.slack,
+                      /*padded=*/false, schedule.pack},
+                     signature, kernel, builder),
+      schedule(schedule) {}
+
+Value WarpgroupFrame::add(Value x, int64_t y, StringRef name) { return add(x, constant(y), name); }
+Value WarpgroupFrame::add(Value x, Value y, StringRef name) {
+  return b.createOrFold<arith::AddIOp>(named(name), x, y);
+}
+
+bool WarpgroupFrame::isEarly(unsigned streamed) const {
+  return llvm::any_of(plan.contractions,
+                      [&](const Contraction &c) { return c.streamed == streamed; });
+}
+
+bool WarpgroupFrame::isStateOperand(unsigned streamed) const {
+  return llvm::any_of(
+      plan.states, [&](const StreamState &s) { return s.streamed == static_cast<int>(streamed); });
+}
+
+//===----------------------------------------------------------------------===//
+// The block
+//===----------------------------------------------------------------------===//
+
+// As many cells as have streamed operands that fit in the L2 cache.
+Value WarpgroupFrame::cellsTogether(Value cells) {
+  Location loc = nest.getLoc();
+  int64_t rowBytes = 0;
+  for (const OperandTile &operand : plan.streamed)
+    rowBytes += operand.cols * (operand.element.getIntOrFloatBitWidth() / 8);
+  Value rows = arith::MaxSIOp::create(b, loc, extent32(plan.stream), constant(1));
+  Value fit = arith::DivSIOp::create(b, loc, constant(kCellsBytes / rowBytes), rows);
+  fit = arith::MaxSIOp::create(b, loc, fit, constant(1));
+  return arith::MinSIOp::create(b, named("together"), fit, cells);
+}
+
+BlockPlaces WarpgroupFrame::place() {
+  Location loc = nest.getLoc();
+  block.rowTiles = rowTiles();
+  block.cells = constant(1);
+  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
+    block.cells = b.createOrFold<arith::MulIOp>(named("cells"), block.cells, cellExtent(dim));
+  }
+  block.works = arith::MulIOp::create(b, named("row_tiles"), block.rowTiles, block.cells);
+  // With a mask, row tiles differ in work: those of several cells are ordered together.
+  if (nest.getDomainBlock())
+    block.together = cellsTogether(block.cells);
+  block.extents = extents;
+
+  SmallVector<OperandMap> maps = operandMaps(plan, schedule);
+  auto typeOf = [&](const OperandMap &map) {
+    bool isResident = map.kind == OperandMap::Kind::Resident;
+    auto tile = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
+    return tile::PipeType::get(b.getContext(), isResident ? 1 : schedule.stages, tile);
+  };
+  int64_t offset = 0, end = 0; // of the tiles at hand, and of all tiles
+  for (const OperandMap &map : maps)
+    end += typeOf(map).getStages() * typeOf(map).getTile().getBytes();
+  for (const ResultMap &map : resultMaps(plan, schedule)) {
+    auto type = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
+    std::string name = cIdentifier(tensorOf(map.result).name);
+    block.results[map.result] =
+        tile::SharedOp::create(b, named(name + "_tile"), type, b.getI64IntegerAttr(end));
+    end += type.getBytes();
+  }
+  SmallVector<Value> pipes;
+  for (const OperandMap &map : maps) {
+    std::string name = cIdentifier(tensorOf(attn::ReadOp(map.read).getSource()).name);
+    tile::PipeType type = typeOf(map);
+    Value pipe =
+        tile::PipeOp::create(b, named(name + "_pipe"), type, b.getI64IntegerAttr(offset),
+                             b.getI64IntegerAttr(end), b.getI64IntegerAttr(4 * schedule.groups));
+    offset += type.getStages() * type.getTile().getBytes();
+    end += 16 * type.getStages();
+    pipes.push_back(pipe);
+    if (map.kind == OperandMap::Kind::Resident)
+      block.residents[map.read] = pipe;
+    else if (map.kind == OperandMap::Kind::Streamed)
+      block.streamed.push_back(pipe);
+    else
+      block.inputs[map.read] = pipe;
+  }
+  tile::StartPipesOp::create(b, loc, pipes);
+  return block;
+}
+
+void WarpgroupFrame::use(const BlockPlaces &places) {
+  block = places;
+  extents = places.extents;
+}
+
+//===----------------------------------------------------------------------===//
+// Row tiles
+//===----------------------------------------------------------------------===//
+
+void WarpgroupFrame::forEachWork(llvm::function_ref<Counters(Value work, Counters)> body) {
+  Location loc = nest.getLoc();
+  Value first = tile::BlockOp::create(b, named("block"));
+  Value zero = constant(0);
+  if (!schedule.persistent) {
+    body(first, {zero, zero});
+    return;
+  }
+  Value step = tile::GridSizeOp::create(b, loc);
+  auto loop = scf::ForOp::create(b, loc, first, block.works, step, ValueRange{zero, zero});
+  loop.getInductionVar().setLoc(named("work"));
+  loop.getRegionIterArg(0).setLoc(named("tiles_before"));
+  loop.getRegionIterArg(1).setLoc(named("turn"));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Counters after =
+      body(loop.getInductionVar(), {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
+  scf::YieldOp::create(b, loc, ValueRange{after.streamed, after.resident});
+}
+
+// Row tiles of one cell follow each other. With a mask, the last rows of `together` cells come
+// first: where rows see more of the stream the later they come, these take longest.
+void WarpgroupFrame::locate(Value work) {
+  Location loc = nest.getLoc();
+  auto div = [&](Value x, Value y, StringRef name) -> Value {
+    return arith::DivUIOp::create(b, named(name), x, y);
+  };
+  auto rem = [&](Value x, Value y) -> Value { return arith::RemUIOp::create(b, loc, x, y); };
+  Value number, cell;
+  if (!block.together) {
+    number = rem(work, block.rowTiles);
+    cell = div(work, block.rowTiles, "cell");
+  } else {
+    Value batch = arith::MulIOp::create(b, named("batch"), block.rowTiles, block.together);
+    Value before = arith::MulIOp::create(b, named("cells_before"), div(work, batch, "batch_number"),
+                                         block.together);
+    Value left = arith::SubIOp::create(b, loc, block.cells, before);
+    Value count = arith::MinSIOp::create(b, named("beside"), left, block.together);
+    Value inBatch = arith::RemUIOp::create(b, named("in_batch"), work, batch);
+    Value last = arith::SubIOp::create(b, loc, block.rowTiles, constant(1));
+    number = arith::SubIOp::create(b, loc, last, div(inBatch, count, ""));
+    cell = arith::AddIOp::create(b, named("cell"), before, rem(inBatch, count));
+  }
+  row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"), number,
+                               constant(tiles.rows));
+  bindCells(cell);
+  indexValues.push_back(row0);
+}
+
+std::pair<Value, Value> WarpgroupFrame::tileRange(Value first, int64_t count) {
+  auto [lo, hi] = streamRange(first, count);
+  Value begin = tileNumber(lo, tiles.columns, false, "first_tile");
+  Value end = tileNumber(hi, tiles.columns, true, "end_tile");
+  return {begin, b.createOrFold<arith::MaxSIOp>(named("end_tile"), end, add(begin, 1))};
+}
+
+} // namespace attnc::schedule
