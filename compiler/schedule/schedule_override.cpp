@@ -31,6 +31,7 @@ Fields fieldsOf(WarpgroupSchedule &s) {
   return {{"groups", &s.groups},
           {"stream_tile", &s.streamTile},
           {"stages", &s.stages},
+          {"row_stages", &s.rowStages},
           {"load_registers", &s.loadRegisters},
           {"group_registers", &s.groupRegisters},
           {"alternate", &s.alternate},
@@ -120,7 +121,7 @@ static bool agrees(WarpgroupSchedule schedule, const Json &keys) {
   for (const auto &[name, field] : fieldsOf(schedule)) {
     auto asked = keys.find(name.str());
     if (asked == keys.end() || name.ends_with("_registers") || name == "bulk_stores" ||
-        name == "pack" || name == "slack")
+        name == "row_stages" || name == "pack" || name == "slack")
       continue;
     if (auto *const *integer = std::get_if<int64_t *>(&field); integer && *asked != **integer)
       return false;
@@ -137,7 +138,13 @@ static WarpgroupSchedule completed(red::NestOp nest, const StreamPlan &plan, con
   for (const RankedSchedule &ranked : rankSchedules(nest, plan, machine)) {
     WarpgroupSchedule schedule = ranked.schedule;
     (void)setFields(fieldsOf(schedule), "warpgroups", keys);
-    if (agrees(ranked.schedule, keys) && checkSchedule(nest, plan, schedule, machine).empty())
+    if (!agrees(ranked.schedule, keys))
+      continue;
+    if (checkSchedule(nest, plan, schedule, machine).empty())
+      return schedule;
+    // What the keys ask for may take the room of results on their way out.
+    schedule.bulkStores &= keys.contains("bulk_stores");
+    if (checkSchedule(nest, plan, schedule, machine).empty())
       return schedule;
   }
   WarpgroupSchedule schedule;
@@ -179,7 +186,8 @@ static std::string formNamed(const Json &keys) {
       {"groups", "warpgroups"},      {"load_registers", "warpgroups"},
       {"alternate", "warpgroups"},   {"group_registers", "warpgroups"},
       {"persistent", "warpgroups"},  {"copy_inputs", "warpgroups"},
-      {"bulk_stores", "warpgroups"}, {"pack", "warpgroups"}};
+      {"bulk_stores", "warpgroups"}, {"pack", "warpgroups"},
+      {"row_stages", "warpgroups"}};
   for (auto [key, form] : kOwnKeys)
     if (keys.contains(key.str()))
       return form.str();

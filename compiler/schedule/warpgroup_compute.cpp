@@ -78,6 +78,7 @@ WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
     ownEnd = arith::MaxSIOp::create(b, named("own_end"), ownEnd, add(ownFirst, 1));
   }
   Value shift = b.createOrFold<arith::SubIOp>(named("shift"), before.streamed, firstTile);
+  rowTileNumber = before.resident;
   hoistUniform();
   createPlaces();
   for (auto &[read, pipe] : block.residents)
@@ -254,7 +255,7 @@ void WarpgroupCompute::startScores(Value number) {
     contractionFragments[fold] = place;
     Value pipe = block.residents[attn::ReadOp(contraction.resident.read)];
     tile::SharedType whole = cast<tile::PipeType>(pipe.getType()).getTile();
-    Value resident = tile::StageOp::create(b, loc, whole, pipe, constant(0));
+    Value resident = tile::StageOp::create(b, loc, whole, pipe, rowTileNumber);
     auto part = tile::SharedType::get(b.getContext(), 64, whole.getCols(), whole.getElement(),
                                       whole.getRows());
     Value row = arith::MulIOp::create(b, loc, group, constant(64));

@@ -46,6 +46,7 @@ private:
   llvm::SmallVector<Value> statePlaces();
 
   Value group;                        ///< i32: number of the warpgroup in its role
+  Value rowTileNumber;                ///< i32: among those that the block has copied
   Value warpRow;                      ///< i32: the warp's first row in the block's tile
   llvm::SmallVector<Value> places;    ///< fragments of the products of scores, by contraction
   llvm::SmallVector<Value> operands;  ///< of each weight that states multiply; null for others

@@ -69,7 +69,8 @@ BlockPlaces WarpgroupFrame::place() {
   auto typeOf = [&](const OperandMap &map) {
     bool isResident = map.kind == OperandMap::Kind::Resident;
     auto tile = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
-    return tile::PipeType::get(b.getContext(), isResident ? 1 : schedule.stages, tile);
+    return tile::PipeType::get(b.getContext(), isResident ? schedule.rowStages : schedule.stages,
+                               tile);
   };
   int64_t offset = 0, end = 0; // of the tiles at hand, and of all tiles
   for (const OperandMap &map : maps)

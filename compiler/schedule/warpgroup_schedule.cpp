@@ -42,6 +42,7 @@ WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
   read("groups", schedule.groups);
   read("stream_tile", schedule.streamTile);
   read("stages", schedule.stages);
+  read("row_stages", schedule.rowStages);
   read("load_registers", schedule.loadRegisters);
   read("group_registers", schedule.groupRegisters);
   read("pack", schedule.pack);
@@ -61,6 +62,7 @@ DictionaryAttr WarpgroupSchedule::toAttr(MLIRContext *context) const {
       builder.getNamedAttr("groups", builder.getI64IntegerAttr(groups)),
       builder.getNamedAttr("stream_tile", builder.getI64IntegerAttr(streamTile)),
       builder.getNamedAttr("stages", builder.getI64IntegerAttr(stages)),
+      builder.getNamedAttr("row_stages", builder.getI64IntegerAttr(rowStages)),
       builder.getNamedAttr("load_registers", builder.getI64IntegerAttr(loadRegisters)),
       builder.getNamedAttr("group_registers", builder.getI64IntegerAttr(groupRegisters)),
       builder.getNamedAttr("alternate", builder.getBoolAttr(alternate)),
@@ -124,7 +126,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   int64_t bytes = 0, slots = 0;
   for (const OperandMap &map : operandMaps(plan, schedule)) {
     int64_t rowBytes = map.cols * (map.element.getIntOrFloatBitWidth() / 8);
-    int64_t stages = map.kind == OperandMap::Kind::Resident ? 1 : schedule.stages;
+    int64_t stages = map.kind == OperandMap::Kind::Resident ? schedule.rowStages : schedule.stages;
     bytes += stages * map.rows * llvm::alignTo(rowBytes, kPanelBytes);
     slots += stages;
   }
@@ -167,6 +169,9 @@ static std::string checkShape(const WarpgroupSchedule &s, const Machine &machine
                          kMostBoxRows);
   if (s.stages < 2 || s.stages > 8)
     return llvm::formatv("stages is {0}; it is 2 to 8", s.stages);
+  if (s.rowStages < 1 || s.rowStages > 2 || (s.rowStages == 2 && !s.persistent))
+    return llvm::formatv("row_stages is {0}; it is 1, or 2 where blocks are persistent",
+                         s.rowStages);
   if (s.alternate && s.groups == 1)
     return "alternate needs 2 groups or more";
   if (!(s.slack >= 0 && s.slack <= kMaxSlack))

@@ -13,6 +13,7 @@ struct WarpgroupSchedule {
   int64_t groups = 2;           ///< warpgroups that compute, 1 to 4
   int64_t streamTile = 128;     ///< stream indices of a tile; a multiple of 16 up to 256
   int64_t stages = 2;           ///< tiles of each streamed operand in shared memory at a time
+  int64_t rowStages = 1;        ///< row tiles of each resident operand in shared memory at a time
   int64_t loadRegisters = 24;   ///< of a thread of the warpgroup that copies
   int64_t groupRegisters = 240; ///< of a thread of the others
   bool alternate = true;        ///< groups start their products one after the other

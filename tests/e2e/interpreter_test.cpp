@@ -114,6 +114,8 @@ std::vector<Scheduled> schedules() {
       {"one_group", "causal", R"({"groups": 1, "stream_tile": 48})", {}},
       {"turns_and_masks", "causal", R"({"groups": 3, "alternate": true, "persistent": true})", {}},
       {"exact_maximum", "sliding_window", R"({"groups": 2, "slack": 0, "bulk_stores": false})", {}},
+      {"two_row_tiles", "full", R"({"groups": 2, "stream_tile": 32, "row_stages": 2})", {}},
+      {"two_row_tiles_and_masks", "causal", R"({"groups": 3, "row_stages": 2})", {}},
       {"many_stages", "full", R"({"groups": 2, "stream_tile": 32, "stages": 5})", {}},
       {"stores_between_row_tiles", "lse", R"({"groups": 2, "bulk_stores": true})", {}},
       {"elements_of_the_bias", "bias", R"({"groups": 2, "copy_inputs": false})", {}},

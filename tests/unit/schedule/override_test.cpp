@@ -26,6 +26,7 @@ TEST_F(Override, everyKeyIsTaken) {
                      {"groups", 2},
                      {"stream_tile", 96},
                      {"stages", 3},
+                     {"row_stages", 1},
                      {"load_registers", 24},
                      {"group_registers", 240},
                      {"alternate", false},
@@ -87,7 +88,7 @@ TEST_F(Override, refusalsNameTheKey) {
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"slack", "8"}}), "schedule: slack is a number");
   EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
             "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
-            "load_registers, group_registers, alternate, persistent, copy_inputs, bulk_stores, "
+            "row_stages, load_registers, group_registers, alternate, persistent, copy_inputs, bulk_stores, "
             "pack, slack");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));

@@ -23,6 +23,7 @@ TEST(WarpgroupSchedule, theAttributeKeepsEveryKey) {
   WarpgroupSchedule schedule{.groups = 3,
                              .streamTile = 80,
                              .stages = 4,
+                             .rowStages = 2,
                              .loadRegisters = 32,
                              .groupRegisters = 160,
                              .alternate = false,
