@@ -84,6 +84,36 @@ Scores findScores(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
   return scores;
 }
 
+// True if the index of the dim is compared or combined with what depends on the stream: a mask, a
+// distance.
+bool meetsStream(StringAttr dim, ArrayRef<StringAttr> stream, ArrayRef<Operation *> ops) {
+  return llvm::any_of(ops, [&](Operation *op) {
+    auto index = dyn_cast<attn::IndexOp>(op);
+    return index && index.getDimAttr() == dim &&
+           llvm::any_of(index->getUsers(), [&](Operation *user) {
+             auto map = dyn_cast<attn::MapOp>(user);
+             return map && intersects(dimsOf(map->getResult(0)), stream);
+           });
+  });
+}
+
+// Of several dims, those whose indices meet the stream's are positions in a sequence; others may be
+// heads. The last one in the program's order of those, or of all.
+StringAttr chooseRow(ArrayRef<StringAttr> dims, const Scores &scores, ArrayRef<StringAttr> stream,
+                     ArrayRef<Operation *> ops) {
+  StringAttr row;
+  bool rowMeets = false;
+  for (StringAttr dim : dims) {
+    if (!scores.dims.contains(dim) || !scores.candidates.contains(dim))
+      continue;
+    bool meets = meetsStream(dim, stream, ops);
+    if (meets || !rowMeets)
+      row = dim;
+    rowMeets |= meets;
+  }
+  return row;
+}
+
 } // namespace
 
 Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef<Operation *> ops,
@@ -105,10 +135,7 @@ Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
   }
   Roles roles;
   roles.stream.assign(stream.begin(), stream.end());
-  StringAttr row;
-  for (StringAttr dim : all)
-    if (scores.dims.contains(dim) && scores.candidates.contains(dim))
-      row = dim;
+  StringAttr row = chooseRow(all, scores, stream, ops);
   for (StringAttr dim : all) {
     if (llvm::is_contained(stream, dim))
       continue;
