@@ -150,7 +150,7 @@ private:
   }
 
   Status makeManifest(ArrayRef<KernelShape> kernels) {
-    Result<Manifest> manifest = buildManifest(program, options.target, kernels, result.packing);
+    Result<Manifest> manifest = buildManifest(program, options.target, kernels, result.copies);
     if (!manifest)
       return manifest.error();
     result.program.manifest = std::move(*manifest);
@@ -216,13 +216,13 @@ private:
         return shape.error();
       shapes.push_back(*shape);
     }
-    if (Status status = startPacking(shapes); !status)
+    if (Status status = startCopies(shapes); !status)
       return status;
     if (reaches(Stage::Cubin))
       for (size_t i = 0; i < nests.size(); ++i)
         if (Status status = compileNest(nests[i], result.nests[i], shapes[i]); !status)
           return status;
-    if (Status status = finishPacking(shapes); !status)
+    if (Status status = finishCopies(shapes); !status)
       return status;
     for (const NestReport &report : result.nests)
       result.tile += report.tile + "\n";
@@ -311,37 +311,37 @@ private:
 
   // Makes the kernels that copy, and has NVRTC compile them beside the others; after them where
   // there can be no further thread.
-  Status startPacking(ArrayRef<KernelShape> shapes) {
-    packed = {};
+  Status startCopies(ArrayRef<KernelShape> shapes) {
+    copiesBuild = {};
     aligned = alignedTensors(program, shapes);
-    Result<PackKernels> made = makePackKernels(program, aligned, shapes);
+    Result<AlignedCopies> made = makeAlignedCopies(program, aligned, shapes);
     if (!made)
       return made.error();
-    result.packing = *std::move(made);
+    result.copies = *std::move(made);
     if (aligned.empty() || !reaches(Stage::Cubin))
       return {};
-    Result<NvrtcRequest> request = nvrtcRequest(result.packing.source, result.packing.image);
+    Result<NvrtcRequest> request = nvrtcRequest(result.copies.source, result.copies.image);
     if (!request)
       return request.error();
-    packed = std::async(
+    copiesBuild = std::async(
         std::launch::async | std::launch::deferred,
         [nvrtc = options.nvrtc, request = *std::move(request)] { return nvrtc->compile(request); });
     return {};
   }
 
   // A nest that spilled has another schedule since then, which may need other tensors aligned.
-  Status finishPacking(ArrayRef<KernelShape> shapes) {
+  Status finishCopies(ArrayRef<KernelShape> shapes) {
     if (alignedTensors(program, shapes) != aligned)
-      if (Status status = startPacking(shapes); !status)
+      if (Status status = startCopies(shapes); !status)
         return status;
-    if (!packed.valid())
+    if (!copiesBuild.valid())
       return {};
     Clock::time_point start = Clock::now();
-    Result<NvrtcOutput> output = packed.get();
+    Result<NvrtcOutput> output = copiesBuild.get();
     result.nvrtcSeconds += secondsSince(start);
     if (!output)
       return output.error();
-    packedOutput = *std::move(output);
+    copiesOutput = *std::move(output);
     return {};
   }
 
@@ -355,12 +355,12 @@ private:
         decl->resources = report.resources;
       addImages(report.kernel, report.source, std::move(report.cubin), std::move(report.ptx));
     }
-    for (const KernelReport &kernel : packedOutput.kernels)
+    for (const KernelReport &kernel : copiesOutput.kernels)
       if (KernelDecl *decl = findKernel(kernel.symbol))
         decl->resources = kernel.resources;
     if (reaches(Stage::Cuda))
-      addImages(result.packing.image, result.packing.source, std::move(packedOutput.cubin),
-                std::move(packedOutput.ptx));
+      addImages(result.copies.image, result.copies.source, std::move(copiesOutput.cubin),
+                std::move(copiesOutput.ptx));
     return {};
   }
 
@@ -387,9 +387,9 @@ private:
   attn::ProgramOp program;
   ReportedErrors errors;
   nlohmann::json overrides;                    // of the schedule
-  std::map<std::string, std::int64_t> aligned; // what is packed
-  std::future<Result<NvrtcOutput>> packed;
-  NvrtcOutput packedOutput;
+  std::map<std::string, std::int64_t> aligned; // what is copied
+  std::future<Result<NvrtcOutput>> copiesBuild;
+  NvrtcOutput copiesOutput;
   Compilation result;
 };
 

@@ -4,7 +4,7 @@
 
 #include "attnc/result.h"
 #include "compiler/codegen/cpu/cpu_target.h"
-#include "compiler/driver/pack_kernels.h"
+#include "compiler/driver/aligned_copies.h"
 #include "compiler/driver/schedule_report.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/schedule/tuning_database.h"
@@ -69,7 +69,7 @@ struct Compilation {
   std::string name;
   std::vector<PassRecord> passes;
   std::vector<NestReport> nests;
-  PackKernels packing;               ///< what serves tensors that are not aligned; empty on the cpu
+  AlignedCopies copies;              ///< what serves tensors that are not aligned; empty on the cpu
   std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached
   /// Manifest always (from Stage::Red on); images and sources for GPU targets.
   Program program;

@@ -165,8 +165,8 @@ Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &com
   for (const NestReport &nest : compilation.nests)
     if (Status status = executor->add(nest.kernel, nest.tile); !status)
       return status.error();
-  for (const PackedTensor &packed : compilation.packing.tensors)
-    if (Status status = executor->add(packed.kernel.name, packed.tile); !status)
+  for (const AlignedCopy &copy : compilation.copies.tensors)
+    if (Status status = executor->add(copy.kernel.name, copy.tile); !status)
       return status.error();
   return std::unique_ptr<Executor>(std::move(executor));
 }

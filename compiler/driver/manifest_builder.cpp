@@ -160,13 +160,13 @@ static void addKernel(Manifest &manifest, const KernelShape &kernel, const std::
   manifest.kernels.push_back(decl);
 }
 
-static void addPacked(Manifest &manifest, const PackKernels &packing) {
-  for (const PackedTensor &packed : packing.tensors) {
-    TensorDecl decl = *manifest.findTensor(packed.tensor);
-    decl.name = packed.packed;
-    decl.align = packed.align;
+static void addCopies(Manifest &manifest, const AlignedCopies &copies) {
+  for (const AlignedCopy &copy : copies.tensors) {
+    TensorDecl decl = *manifest.findTensor(copy.tensor);
+    decl.name = copy.standIn;
+    decl.align = copy.align;
     manifest.intermediates.push_back(decl);
-    addKernel(manifest, packed.kernel, packing.image);
+    addKernel(manifest, copy.kernel, copies.image);
   }
 }
 
@@ -178,39 +178,39 @@ static LaunchDecl launchOf(const KernelShape &kernel) {
   return decl;
 }
 
-// The launch of `kernel` on the stand-ins of what is packed.
-static LaunchDecl launchPacked(const KernelShape &kernel, const PackKernels &packing) {
+// The launch of `kernel` on the stand-ins of what is copied.
+static LaunchDecl launchOnCopies(const KernelShape &kernel, const AlignedCopies &copies) {
   LaunchDecl decl = launchOf(kernel);
   for (ArgDecl &arg : decl.args)
     if (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::Stride ||
         arg.kind == ArgKind::TensorMap)
-      if (const PackedTensor *packed = packing.find(arg.name))
-        arg.name = packed->packed;
+      if (const AlignedCopy *copy = copies.find(arg.name))
+        arg.name = copy->standIn;
   return decl;
 }
 
 static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,
-                        const PackKernels &packing) {
-  VariantDecl direct, packed;
-  for (const PackedTensor &tensor : packing.tensors) {
-    direct.aligned[tensor.tensor] = tensor.align;
-    if (!tensor.isOutput)
-      packed.launches.push_back(launchOf(tensor.kernel));
+                        const AlignedCopies &copies) {
+  VariantDecl direct, onCopies;
+  for (const AlignedCopy &copy : copies.tensors) {
+    direct.aligned[copy.tensor] = copy.align;
+    if (!copy.isOutput)
+      onCopies.launches.push_back(launchOf(copy.kernel));
   }
   for (const KernelShape &kernel : kernels) {
     direct.launches.push_back(launchOf(kernel));
-    packed.launches.push_back(launchPacked(kernel, packing));
+    onCopies.launches.push_back(launchOnCopies(kernel, copies));
   }
-  for (const PackedTensor &tensor : packing.tensors)
-    if (tensor.isOutput)
-      packed.launches.push_back(launchOf(tensor.kernel));
+  for (const AlignedCopy &copy : copies.tensors)
+    if (copy.isOutput)
+      onCopies.launches.push_back(launchOf(copy.kernel));
   manifest.variants.push_back(std::move(direct));
-  if (!packing.tensors.empty())
-    manifest.variants.push_back(std::move(packed));
+  if (!copies.tensors.empty())
+    manifest.variants.push_back(std::move(onCopies));
 }
 
 Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
-                               ArrayRef<KernelShape> kernels, const PackKernels &packing) {
+                               ArrayRef<KernelShape> kernels, const AlignedCopies &copies) {
   Manifest manifest;
   manifest.name = program.getSymName().str();
   manifest.target = target.str();
@@ -225,8 +225,8 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
     alignIntermediates(manifest, kernel);
     limitRowTiles(kernel, manifest);
   }
-  addPacked(manifest, packing);
-  addVariants(manifest, kernels, packing);
+  addCopies(manifest, copies);
+  addVariants(manifest, kernels, copies);
   if (Status status = checkManifest(manifest); !status)
     return status.error();
   return manifest;

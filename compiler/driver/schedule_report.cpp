@@ -87,8 +87,8 @@ private:
   void reportTiles(const WarpgroupSchedule &s, ScheduleReport &into) {
     using Kind = schedule::OperandMap::Kind;
     for (const schedule::OperandMap &map : schedule::operandMaps(plan, s))
-      into.stages.push_back(
-          tileText(map.read, map.rows, map.cols, map.kind == Kind::Resident ? s.rowStages : s.stages));
+      into.stages.push_back(tileText(map.read, map.rows, map.cols,
+                                     map.kind == Kind::Resident ? s.rowStages : s.stages));
     for (const schedule::ResultMap &map : schedule::resultMaps(plan, s))
       into.stages.push_back(fmt::format("{}: {} x {}, one tile on its way out",
                                         schedule::tensorOf(map.result).name, map.rows, map.cols));

@@ -226,13 +226,12 @@ void WarpLowering::followMaximum(unsigned number) {
   Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
   tile::ReduceRowsOp::create(b, fold.getLoc(), tile::Combine::Max, score, top[number]);
   Value exceeds = exceedsReference(number);
-  auto branch = scf::IfOp::create(b, fold.getLoc(), exceeds, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&branch.getThenRegion().front());
-  tile::ReduceQuadOp::create(b, fold.getLoc(), tile::Combine::Max, top[number]);
-  Value factor = registers(attn::renamed(fold.getLoc(), "rescale"), rowsType());
-  moveReference(number, factor);
-  rescaleFragments(number, factor);
+  large[number] = whereItMoves(number, exceeds, [&] {
+    tile::ReduceQuadOp::create(b, fold.getLoc(), tile::Combine::Max, top[number]);
+    Value factor = registers(attn::renamed(fold.getLoc(), "rescale"), rowsType());
+    moveReference(number, factor);
+    rescaleFragments(number, factor);
+  });
 }
 
 // Every weight is computed once; its row sums and products follow at once, so that its registers

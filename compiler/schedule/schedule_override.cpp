@@ -2,6 +2,7 @@
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/schedule_ranking.h"
 #include "mlir/IR/Builders.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -44,18 +45,43 @@ Fields fieldsOf(WarpgroupSchedule &s) {
 
 } // namespace
 
+// The value as it is written; of a long one the beginning.
+static std::string written(const Json &value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr size_t most = 60;
+  if (text.size() <= most)
+    return text;
+  size_t end = most;
+  while ((text[end] & 0xC0) == 0x80) // not in the middle of a character
+    --end;
+  return text.substr(0, end) + "...";
+}
+
+static Status refuseValue(const std::string &key, const Json &value, const std::string &kind) {
+  return refuse(key + " is " + kind + ", not " + written(value));
+}
+
+// Integers that int64_t cannot hold: some JSON parsers give them as unsigned, others as floats.
+static bool isBeyond64Bits(const Json &value) {
+  if (value.is_number_unsigned())
+    return value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  return value.is_number_float() && std::abs(value.get<double>()) >= 0x1p63;
+}
+
 static Status setField(const std::string &key, const Field &field, const Json &value) {
   if (auto *const *integer = std::get_if<int64_t *>(&field)) {
+    if (isBeyond64Bits(value))
+      return refuse(key + " is an integer of 64 bits, and the number is larger");
     if (!value.is_number_integer())
-      return refuse(key + " is an integer");
+      return refuseValue(key, value, "an integer");
     **integer = value.get<int64_t>();
   } else if (auto *const *flag = std::get_if<bool *>(&field)) {
     if (!value.is_boolean())
-      return refuse(key + " is true or false");
+      return refuseValue(key, value, "true or false");
     **flag = value.get<bool>();
   } else {
     if (!value.is_number())
-      return refuse(key + " is a number");
+      return refuseValue(key, value, "a number");
     *std::get<double *>(field) = value.get<double>();
   }
   return {};
@@ -93,10 +119,12 @@ static Status overrideGeneric(red::NestOp nest, const Json &keys) {
     if (key == "form")
       continue;
     if (key != "threads")
-      return refuse("the generic form has no key '" + key + "'; it has threads");
-    threads = value.is_number_integer() ? value.get<int64_t>() : 0;
+      return refuse("unknown key '" + key + "'; the generic form has threads");
+    if (Status status = setField(key, &threads, value); !status)
+      return status;
     if (threads < 32 || threads > 1024 || threads % 32)
-      return refuse("threads is a multiple of 32 up to 1024");
+      return refuse("threads is " + std::to_string(threads) +
+                    "; it is a multiple of 32 up to 1024");
   }
   setGenericSchedule(nest, threads);
   return {};
@@ -176,10 +204,11 @@ static Status overrideWarpgroups(red::NestOp nest, const StreamPlan &plan, const
   return {};
 }
 
-// The form that keys are for, without "form" that which a key names, or "".
+// The form that keys are for, without "form" that which a key names, or "". A "form" that is no
+// string names none.
 static std::string formNamed(const Json &keys) {
   if (auto named = keys.find("form"); named != keys.end())
-    return named->is_string() ? named->get<std::string>() : "?";
+    return named->is_string() ? named->get<std::string>() : "";
   static constexpr std::pair<StringLiteral, StringLiteral> kOwnKeys[] = {
       {"threads", "generic"},        {"row_tile", "stream"},
       {"warps", "stream"},           {"min_blocks", "stream"},
@@ -196,14 +225,15 @@ static std::string formNamed(const Json &keys) {
 
 Status overrideSchedule(red::NestOp nest, const Machine &machine, const Json &keys) {
   if (!keys.is_object())
-    return refuse("not a JSON object");
+    return refuse("it is an object of keys, not " + written(keys));
   std::string form = formNamed(keys);
+  if (auto named = keys.find("form");
+      named != keys.end() && form != "warpgroups" && form != "stream" && form != "generic")
+    return refuse("form is \"warpgroups\", \"stream\" or \"generic\", not " + written(*named));
   if (form.empty())
     form = scheduleForm(nest).str();
   if (form == "generic")
     return overrideGeneric(nest, keys);
-  if (form != "stream" && form != "warpgroups")
-    return refuse("form is \"warpgroups\", \"stream\" or \"generic\"");
   std::string why;
   FailureOr<StreamPlan> plan = planStream(nest, why);
   if (failed(plan))
@@ -235,30 +265,54 @@ static Status overrideAll(ArrayRef<red::NestOp> nests, const Machine &machine, c
       return status;
   }
   if (!applied)
-    return refuse("no nest has the form that the keys are for");
+    return refuse(forGeneric ? "no kernel has the generic form, which threads is for; "
+                               "\"form\": \"generic\" gives it to all"
+                             : "no kernel has a form with tiles, which the keys are for");
   return {};
+}
+
+static std::string kernelNames(ArrayRef<red::NestOp> nests) {
+  std::string names;
+  for (red::NestOp nest : nests)
+    names += (names.empty() ? "" : ", ") + kernelName(nest);
+  return names;
+}
+
+// The error says which kernel's keys it is about, unless it begins with that.
+static Error ofKernel(const std::string &kernel, Error error) {
+  StringRef what = error.message;
+  if (what.consume_front("schedule: ") && !what.starts_with(kernel + " "))
+    error.message = "schedule: " + kernel + ": " + what.str();
+  return error;
 }
 
 Status applyOverrides(ArrayRef<red::NestOp> nests, const Machine &machine, const Json &overrides) {
   if (overrides.is_null())
     return {};
   if (!overrides.is_object())
-    return refuse("not a JSON object");
+    return refuse("it is an object of keys, not " + written(overrides));
+  auto named = [&](const std::string &kernel) {
+    return llvm::find_if(nests, [&](red::NestOp nest) { return kernelName(nest) == kernel; });
+  };
   Json common = Json::object();
-  for (const auto &item : overrides.items())
-    if (!item.value().is_object())
-      common[item.key()] = item.value();
+  for (const auto &item : overrides.items()) {
+    if (item.value().is_object())
+      continue;
+    if (named(item.key()) != nests.end())
+      return refuseValue(item.key(), item.value(), "an object of keys");
+    common[item.key()] = item.value();
+  }
   if (!common.empty())
     if (Status status = overrideAll(nests, machine, common); !status)
       return status;
   for (const auto &item : overrides.items()) {
     if (!item.value().is_object())
       continue;
-    auto nest = llvm::find_if(nests, [&](red::NestOp n) { return kernelName(n) == item.key(); });
+    const auto *nest = named(item.key());
     if (nest == nests.end())
-      return refuse("there is no kernel '" + item.key() + "'");
+      return refuse("there is no kernel '" + item.key() + "'; there is " + kernelNames(nests));
     if (Status status = overrideByUser(*nest, machine, item.value()); !status)
-      return status;
+      return ofKernel(item.key(), status.error());
   }
   return {};
 }

@@ -32,7 +32,9 @@ bool StreamLowering::isResult(red::FoldOp maximum) {
   });
 }
 
-// The negation of the comparison holds for NaN, which then reaches the results.
+// The negation of the comparison holds for NaN, which then reaches the results. Of a large
+// reference it is true as well, moved or not, so that only where it is true shifts have to be
+// looked at.
 Value StreamLowering::exceedsReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();
   auto any = tile::AnyOp::create(b, attn::renamed(loc, "moves"), b.getI1Type(),
@@ -42,15 +44,74 @@ Value StreamLowering::exceedsReference(unsigned number) {
   b.setInsertionPointToStart(&block);
   Value t = block.addArgument(b.getF32Type(), top[number].getLoc());
   Value m = block.addArgument(b.getF32Type(), reference[number].getLoc());
+  Value scaledTop = t, scaled = m;
+  double unit = llvm::numbers::log2e;
   if (scaleParam[number]) {
-    t = arith::MulFOp::create(b, loc, t, perScore[number]);
-    m = arith::MulFOp::create(b, loc, m, perScore[number]);
+    scaledTop = arith::MulFOp::create(b, loc, t, perScore[number]);
+    scaled = arith::MulFOp::create(b, loc, m, perScore[number]);
+    unit = 1;
   }
-  double slack = scaleParam[number] ? tiles.slack : tiles.slack / llvm::numbers::log2e;
-  Value limit = arith::AddFOp::create(b, loc, m, real(slack));
-  Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, t, limit);
+  Value limit = arith::AddFOp::create(b, loc, scaled, real(tiles.slack / unit));
+  Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, scaledTop, limit);
+  if (takesShift(number)) {
+    Value some = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, m,
+                                       real(-std::numeric_limits<double>::infinity()));
+    Value isShifted = isLarge(loc, scaled, kLargestShift / unit);
+    isShifted = arith::AndIOp::create(b, loc, isShifted, some);
+    exceeds = arith::OrIOp::create(b, loc, exceeds, isShifted);
+  }
   tile::YieldOp::create(b, loc, exceeds);
   return any.getResult();
+}
+
+// True if one weight alone needs the scores of the reference: their exponents are then taken in
+// place, from a shift.
+bool StreamLowering::takesShift(unsigned number) {
+  Value array = plan.references[number].fold.getFactors().front();
+  bool alsoFolded = llvm::any_of(plan.states, [&](StreamState &s) {
+    return s.weight == -1 && s.fold.getFactors().front() == array;
+  });
+  auto users = llvm::count_if(
+      plan.weights, [&](const Weight &w) { return w.reference == static_cast<int>(number); });
+  return users == 1 && !alsoFolded;
+}
+
+Value StreamLowering::isLarge(Location loc, Value x, double limit) {
+  Value size = math::AbsFOp::create(b, loc, x);
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, size, real(limit));
+}
+
+// i1: some row of the warp has a reference that is large.
+Value StreamLowering::hasLargeReference(unsigned number) {
+  Location loc = plan.references[number].fold.getLoc();
+  auto any = tile::AnyOp::create(b, attn::renamed(loc, "large"), b.getI1Type(),
+                                 ValueRange{reference[number]});
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = any.getBody().emplaceBlock();
+  b.setInsertionPointToStart(&block);
+  Value m = block.addArgument(b.getF32Type(), reference[number].getLoc());
+  Value scaled = arith::MulFOp::create(b, loc, orZero(b, loc, m), perScore[number]);
+  tile::YieldOp::create(b, loc, isLarge(loc, scaled, kLargestShift));
+  return any.getResult();
+}
+
+// Builds `move` where the reference moves; returns whether it is large then, if that matters.
+Value StreamLowering::whereItMoves(unsigned number, Value moves, llvm::function_ref<void()> move) {
+  Location loc = plan.references[number].fold.getLoc();
+  bool asks = takesShift(number);
+  auto branch = asks ? scf::IfOp::create(b, attn::renamed(loc, "large"), b.getI1Type(), moves,
+                                         /*withElseRegion=*/true)
+                     : scf::IfOp::create(b, loc, moves, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  move();
+  if (!asks)
+    return {};
+  scf::YieldOp::create(b, loc, hasLargeReference(number));
+  b.setInsertionPointToStart(&branch.getElseRegion().front());
+  Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  scf::YieldOp::create(b, loc, none);
+  return branch.getResult(0);
 }
 
 void StreamLowering::moveReference(unsigned number, Value factor) {
@@ -91,16 +152,8 @@ Value StreamLowering::shiftFor(unsigned number, Location loc, Value score) {
   map(loc, {}, {}, {{m, {}}}, shift, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
     return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), c).getResult()};
   });
-  auto any = tile::AnyOp::create(b, attn::renamed(loc, "large"), b.getI1Type(), ValueRange{shift});
+  auto branch = scf::IfOp::create(b, loc, large[number], /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
-  Block &block = any.getBody().emplaceBlock();
-  b.setInsertionPointToStart(&block);
-  Value size = math::AbsFOp::create(b, loc, block.addArgument(b.getF32Type(), shift.getLoc()));
-  Value isLarge =
-      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, size, real(kLargestShift));
-  tile::YieldOp::create(b, loc, isLarge);
-  b.setInsertionPointAfter(any);
-  auto branch = scf::IfOp::create(b, loc, any.getResult(), /*withElseRegion=*/false);
   b.setInsertionPointToStart(&branch.getThenRegion().front());
   map(loc, {plan.stream, column0}, {}, {{score, {}}, {m, {}}}, score,
       [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
@@ -137,13 +190,8 @@ Value StreamLowering::weightFragment(const Weight &weight) {
     Value array = plan.references[weight.reference].fold.getFactors().front();
     Value score = scores(array, red::FoldKind::Max);
     Value m = reference[weight.reference];
-    unsigned users = llvm::count_if(
-        plan.weights, [&](const Weight &w) { return w.reference == weight.reference; });
-    bool alsoFolded = llvm::any_of(plan.states, [&](StreamState &s) {
-      return s.weight == -1 && s.fold.getFactors().front() == array;
-    });
     ins.push_back({score, {}});
-    shifted = users == 1 && !alsoFolded;
+    shifted = takesShift(weight.reference);
     if (shifted)
       into = score;
     ins.push_back({shifted ? shiftFor(weight.reference, loc, score) : m, {}});

@@ -60,6 +60,7 @@ void StreamLowering::findScales() {
 
 void StreamLowering::createStates(bool keepTops) {
   findScales();
+  large.assign(plan.references.size(), Value());
   for (Reference &r : plan.references) {
     std::string name = attn::specName(r.fold.getLoc()).str();
     double empty = identityOf(red::FoldKind::Max);

@@ -367,6 +367,8 @@ void WarpgroupCompute::firstReference(unsigned number) {
   if (top[number])
     map(loc, {}, {}, {{into, {}}}, reference[number],
         [](PointEvaluator &, ValueRange x) -> SmallVector<Value> { return {x[0]}; });
+  if (takesShift(number))
+    large[number] = hasLargeReference(number);
 }
 
 // The reference moves when some row of the warp exceeds it by more than the slack; weights stay
@@ -384,13 +386,10 @@ Value WarpgroupCompute::followMaximum(unsigned number) {
   }
   tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, top[number]);
   Value moved = exceedsReference(number);
-  auto branch = scf::IfOp::create(b, loc, moved, /*withElseRegion=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&branch.getThenRegion().front());
+  large[number] = whereItMoves(number, moved, [&] {
     tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, top[number]);
     moveReference(number, factors[number]);
-  }
+  });
   top[number] = kept;
   return moved;
 }

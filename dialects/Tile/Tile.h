@@ -13,6 +13,9 @@ namespace attnc::tile {
 /// mma atoms.
 int64_t paddedWidth(int64_t cols, mlir::Type element);
 
+/// Whether the f32 of a fragment can be rounded to the element type: f16, bf16 or f32.
+bool holdsFragments(mlir::Type element);
+
 /// The columns of a panel: 128 bytes.
 int64_t panelColumns(mlir::Type element);
 

@@ -206,6 +206,16 @@ LogicalResult ColumnsOp::verify() {
   return success();
 }
 
+LogicalResult ConvertOp::verify() {
+  FragmentType from = getFragment().getType();
+  OperandType to = getOperand().getType();
+  if (from.getRows() != to.getRows() || from.getCols() != to.getDepth())
+    return emitOpError("writes ") << from << " to " << to << ", not its rows and columns";
+  if (!holdsFragments(to.getElement()))
+    return emitOpError("rounds f32 to ") << to.getElement();
+  return success();
+}
+
 LogicalResult StoreOperandOp::verify() {
   OperandType from = getOperand().getType();
   SharedType to = getTile().getType();
@@ -298,6 +308,13 @@ LogicalResult StoreLanesOp::verify() {
 //===----------------------------------------------------------------------===//
 // Asynchronous products
 //===----------------------------------------------------------------------===//
+
+// wgmma.wait_group takes 0 to 7.
+LogicalResult MmaWaitOp::verify() {
+  return getPending() <= 7 ? success()
+                           : emitOpError("leaves ") << static_cast<int64_t>(getPending())
+                                                    << " groups unfinished, not 0 to 7";
+}
 
 // PTX ISA, wgmma.mma_async: N is a multiple of 8 up to 256.
 LogicalResult MmaStartOp::verify() {

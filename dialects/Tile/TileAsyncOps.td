@@ -193,12 +193,14 @@ def Tile_MmaWaitOp : Tile_Op<"mma_wait"> {
   let description = "`settled` are the fragments that these groups have written: they may be read after.";
   let arguments = (ins I64Attr:$pending, Variadic<Tile_FragmentType>:$settled);
   let assemblyFormat = "$pending (`for` $settled^ `:` type($settled))? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_ConvertOp : Tile_Op<"convert"> {
   let summary = "Writes a fragment, rounded, to the A operand of a product";
   let arguments = (ins Tile_FragmentType:$fragment, Tile_OperandType:$operand);
   let assemblyFormat = "$fragment `to` $operand attr-dict `:` type($fragment) `->` type($operand)";
+  let hasVerifier = 1;
 }
 
 def Tile_MoveOp : Tile_Op<"move", [SameTypeOperands]> {

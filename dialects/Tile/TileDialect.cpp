@@ -146,6 +146,10 @@ int64_t attnc::tile::paddedWidth(int64_t cols, Type element) {
   return llvm::alignTo(cols * bytes, 32) / bytes;
 }
 
+bool attnc::tile::holdsFragments(Type element) {
+  return element.isF16() || element.isBF16() || element.isF32();
+}
+
 int64_t SharedType::getWidth() const {
   if (!hasPanels())
     return paddedWidth(getCols(), getElement());
@@ -174,6 +178,20 @@ LogicalResult MmaOp::verify() {
   if (rows != c.getRows() || bCols != c.getCols() || depth != bDepth)
     return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
                                       << " into " << c.getRows() << "x" << c.getCols();
+  return success();
+}
+
+// With panels each column of the fragment is one of the tile; without, both have paddings of their
+// own, of 32 bytes at most.
+LogicalResult StoreFragmentOp::verify() {
+  FragmentType from = getFragment().getType();
+  SharedType to = getTile().getType();
+  int64_t widest = to.hasPanels() ? to.getCols() : llvm::alignTo(to.getCols(), 16);
+  if (from.getRows() != to.getRows() || (to.hasPanels() && to.getRows() != 16) ||
+      from.getCols() < to.getCols() || from.getCols() > widest)
+    return emitOpError("writes ") << from << " to " << to << ", not its rows and columns";
+  if (!holdsFragments(to.getElement()))
+    return emitOpError("rounds f32 to ") << to.getElement();
   return success();
 }
 

@@ -276,10 +276,12 @@ def Tile_StoreFragmentOp : Tile_Op<"store_fragment"> {
   let summary = "Writes a fragment to shared memory, rounded to the tile's element type";
   let description = [{
     Tiles with panels are written by stmatrix; the tile is then the 16 rows of the warp. tile.publish
-    shows what was written to products and copies.
+    shows what was written to products and copies. A tile without panels may have up to 15 columns less
+    than the fragment, whose width is padded: they are left out, or fall into the tile's padding.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$tile);
   let assemblyFormat = "$fragment `to` $tile attr-dict `:` type($fragment) `,` type($tile)";
+  let hasVerifier = 1;
 }
 
 def Tile_StoreTileOp : Tile_Op<"store_tile"> {

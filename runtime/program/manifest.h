@@ -131,9 +131,9 @@ struct VariantDecl {
   std::vector<LaunchDecl> launches;
   /// As TensorDecl::align, of this variant alone: bytes by tensor, a power of two up to 256 (to
   /// which the workspace is aligned). JSON: `"aligned": {"k": 16}`. What the compiler writes for a
-  /// GPU has, after a variant with `aligned`, one for all other tensors: it launches `pack_k` to
-  /// copy k to an intermediate `k_packed`, the same kernels on the intermediates, and `unpack_o` to
-  /// copy `o_packed` to o.
+  /// GPU has, after a variant with `aligned`, one for all other tensors: it launches `align_k` to
+  /// copy k to an intermediate `k_aligned`, the same kernels on the intermediates, and `unalign_o`
+  /// to copy `o_aligned` to o.
   std::map<std::string, std::int64_t> aligned = {};
 };
 

@@ -114,7 +114,8 @@ INSTANTIATE_TEST_SUITE_P(
               {"tune", "full", "--target", "cpu"},
               4,
               {"attnc tune needs a GPU", "attnc doctor"}},
-        Wrong{"tune_none", {"tune", "full", "--top", "0"}, 2, {"--top is at least 1"}},
+        Wrong{"tune_none", {"tune", "full", "--top", "0"}, 2, {"--top is at least 1, not 0"}},
+        Wrong{"tune_negative", {"tune", "full", "--top", "-1"}, 2, {"--top is at least 1, not -1"}},
         Wrong{"set_unknown", {"compile", "full", "--set", "dd=64", "--emit", "attn"}, 3, {"dd"}},
         Wrong{"grad",
               {"compile", "full", "--grad", "--emit", "red", "--target", "cpu"},
@@ -200,6 +201,95 @@ TEST(Environment, aFullDiskIsNamed) {
   Ended ended = attnc({"compile", "full", "--emit", "attn", "-o", "/dev/full"});
   EXPECT_EQ(ended.exit, 4);
   EXPECT_THAT(ended.err, HasSubstr("'/dev/full' cannot be written"));
+}
+
+/// What a schedule file holds, and what is said of it; the file's name is before that.
+struct WrongSchedule {
+  const char *text, *says;
+};
+
+class ScheduleFiles : public testing::Test {
+protected:
+  Ended compileWith(const std::string &text, std::vector<std::string> more = {}) {
+    file = folder.write("s.json", text);
+    std::vector<std::string> arguments = {"compile",  "causal", "--emit",     "tile",
+                                          "--target", "sm_90a", "--schedule", file};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return attnc(arguments);
+  }
+
+  TemporaryFolder folder;
+  std::string file;
+};
+
+TEST_F(ScheduleFiles, theFileTheKernelAndTheValueAreNamed) {
+  for (auto [text, says] : {
+           WrongSchedule{R"({"groups": "2"})", "groups is an integer, not \"2\""},
+           {R"({"groups": 18446744073709551615})",
+            "groups is an integer of 64 bits, and the number is larger"},
+           {R"({"form": "warp"})",
+            "form is \"warpgroups\", \"stream\" or \"generic\", not \"warp\""},
+           {R"({"causal_o": [1]})", "causal_o is an object of keys, not [1]"},
+           {R"({"causal_o": {"groups": 9}})", "causal_o: groups is 9; it is 1 to 4"},
+           {R"({"causl_o": {"groups": 2}})", "there is no kernel 'causl_o'; there is causal_o"},
+           {"[1]", "it is a list, not an object of keys"},
+       }) {
+    Ended ended = compileWith(text);
+    EXPECT_EQ(ended.exit, 2) << text;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_EQ(ended.err, "error: schedule " + file + ": " + says + "\n");
+  }
+}
+
+TEST_F(ScheduleFiles, mistakesOfSyntaxHaveLineAndColumn) {
+  for (auto [text, says] : {
+           WrongSchedule{"{\n  \"groups\": 2,\n  }", ":3:3: error: not JSON: } cannot stand here"},
+           {"{groups: 2}", ":1:2: error: not JSON: g cannot stand here"},
+           {"{'groups': 2}", "keys and texts are in double quotes"},
+           {"{\"groups\": 2", ":1:13: error: not JSON: the file ends too early"},
+           {"", ":1:1: error: not JSON: the file ends too early"},
+           {"{\"groups\": \"2\n}", ":1:14: error: not JSON: a string ends on the line"},
+           {"{\"groups\": \"\t\"}", ":1:13: error: not JSON: the character 0x09 cannot"},
+           {"{\"groups\": 2,\n \"groups\": 3}", ":2:2: error: the key 'groups' occurs twice"},
+       }) {
+    Ended ended = compileWith(text);
+    EXPECT_EQ(ended.exit, 2) << text;
+    EXPECT_THAT(ended.err, testing::StartsWith(file + ":"));
+    EXPECT_THAT(ended.err, HasSubstr(says));
+    EXPECT_THAT(ended.err, testing::Not(HasSubstr("parsing")));
+    auto json = compileWith(text, {"--json"}).json();
+    EXPECT_EQ(json.at("exit"), 2);
+    EXPECT_EQ(json.at("diagnostics").at(0).at("file"), file);
+  }
+}
+
+TEST_F(ScheduleFiles, aSpecWithAScheduleOfItsOwnIsNamedBesideTheFile) {
+  std::string text = R"json({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"},
+    "body": ["y = x[n] + x[n]"], "outputs": {"y": "f32"}, "schedule": {"threads": 100}})json";
+  std::string other = folder.write("s.json", R"({"form": "generic"})");
+  Ended ended =
+      attnc({"compile", "-", "--emit", "tile", "--target", "sm_80", "--schedule", other}, text);
+  EXPECT_EQ(ended.exit, 3);
+  EXPECT_THAT(ended.err,
+              HasSubstr("schedule " + other + ", with that of the spec: threads is 100"));
+}
+
+TEST_F(ScheduleFiles, theProcessorPassesThemOverAndSaysSo) {
+  file = folder.write("s.json", R"({"groups": 2})");
+  for (const char *command : {"run", "check", "explain"}) {
+    Ended ended = attnc({command, "causal", "--target", "cpu", "--schedule", file});
+    EXPECT_EQ(ended.exit, 0) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("the target cpu has no schedules: " + file + " is not used"));
+  }
+}
+
+TEST_F(ScheduleFiles, areCheckedByCheck) {
+  file = folder.write("s.json", R"({"causal_o": {"groups": 9}})");
+  Ended ended =
+      attnc({"check", "causal", "--target", "sm_90a", "--interpret", "--schedule", file, "--json"});
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_THAT(ended.json().at("checks").at(0).at("error").at("message").get<std::string>(),
+              HasSubstr("schedule " + file + ": causal_o: groups is 9"));
 }
 
 TEST(Inputs, ofTheWrongShapeAreRefused) {

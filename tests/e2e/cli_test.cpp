@@ -145,6 +145,25 @@ TEST(Check, interpretsTheKernelsOfAGpuTargetWithoutAGpu) {
   EXPECT_EQ(json.at("checks").at(0).at("target"), "sm_90a");
 }
 
+TEST(Check, interpretsForHopperWhereThereIsNoGpu) {
+  if (std::filesystem::exists("/dev/nvidia0"))
+    GTEST_SKIP() << "there is a GPU";
+  auto json = attnc({"check", "causal", "--interpret", "--json"}).json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json.at("ok"), true);
+  EXPECT_EQ(json.at("checks").at(0).at("target"), "sm_90a");
+}
+
+// That the file is read at all: see ScheduleFiles.areCheckedByCheck.
+TEST(Check, takesAScheduleFile) {
+  TemporaryFolder folder;
+  std::string file = folder.write("s.json", R"({"causal_o": {"groups": 1, "stream_tile": 48}})");
+  Ended ended = attnc({"check", "causal", "--target", "sm_90a", "--interpret", "--schedule", file});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("ok"));
+  EXPECT_EQ(ended.err, "");
+}
+
 TEST(Check, showsErrorBesideTolerance) {
   Ended ended = attnc({"check", "causal", "lse", "--target", "cpu"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
@@ -186,6 +205,20 @@ TEST(Explain, aScheduleFileComesBeforeThePrediction) {
   EXPECT_EQ(ended.exit, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("from: as asked for"));
   EXPECT_THAT(ended.out, HasSubstr("k: 128 x 64"));
+}
+
+TEST(Explain, saysWhatCopiesUnalignedTensors) {
+  Ended ended = attnc({"explain", "full", "--target", "sm_90a"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out,
+              HasSubstr("align_q, align_k, align_v copy inputs to aligned rows first and "
+                        "unalign_o copies results from aligned rows last"));
+  auto copies =
+      attnc({"explain", "full", "--target", "sm_90a", "--json"}).json().at("copied_unless_aligned");
+  ASSERT_EQ(copies.size(), 4U);
+  EXPECT_EQ(copies[3].at("tensor"), "o");
+  EXPECT_EQ(copies[3].at("kernel"), "unalign_o");
+  EXPECT_EQ(copies[3].at("align"), 16);
 }
 
 TEST(Compile, writesEveryTextWithoutAGpu) {

@@ -4,6 +4,7 @@
 #include "tools/attnc/command.h"
 #include "tools/attnc/library.h"
 #include "tools/attnc/prepare.h"
+#include "tools/attnc/schedule_file.h"
 #include "tools/attnc/shape.h"
 #include "tools/attnc/spec_options.h"
 #include "tools/attnc/terminal.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> specs, targets, set;
+  std::string schedule;
   uint64_t seed = 1;
   bool verifyPasses = false, interpret = false, json = false;
 };
@@ -94,10 +96,10 @@ private:
 };
 
 driver::CheckReport checkOne(const LoadedSpec &loaded, const Target &target,
-                             const CheckArguments &arguments) {
+                             const ScheduleFile &schedule, const CheckArguments &arguments) {
   Progress progress("checking " + loaded.spec->name + " on " + target.name);
   checkParams(*loaded.spec, {});
-  Prepared prepared = prepare(*loaded.spec, target, nullptr, arguments.verifyPasses);
+  Prepared prepared = prepare(*loaded.spec, target, schedule, arguments.verifyPasses);
   driver::CheckRequest request;
   request.extents = resolveExtents(*loaded.spec, {}, {});
   request.seeds = {arguments.seed};
@@ -108,7 +110,10 @@ ExitCode checkSpecs(CheckArguments arguments) {
   if (arguments.specs.empty())
     for (const LibrarySpec &spec : library())
       arguments.specs.push_back(spec.name);
+  ScheduleFile schedule = readSchedule(arguments.schedule);
   std::vector<Target> targets = targetsOf(arguments);
+  for (const Target &target : targets)
+    noteUnused(schedule, target);
   Table table(arguments);
   for (const std::string &spec : arguments.specs) {
     std::string target;
@@ -117,7 +122,7 @@ ExitCode checkSpecs(CheckArguments arguments) {
       for (const Target &one : targets) {
         target = one.name;
         try {
-          table.add(spec, target, checkOne(loaded, one, arguments));
+          table.add(spec, target, checkOne(loaded, one, schedule, arguments));
         } catch (const Failure &failure) {
           table.add(spec, target, failure);
         }
@@ -141,6 +146,7 @@ Command addCheckCommand(CLI::App &tool) {
                 "May be given several times; without it the CPU and the GPU if there is one");
   addRepeatable(*app, "--set", arguments->set, setHelp);
   app->add_option("--seed", arguments->seed, "Seed of the inputs; 1 without it");
+  app->add_option("--schedule", arguments->schedule, scheduleHelp);
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Also evaluate the program before and after each pass");
   app->add_flag("--interpret", arguments->interpret, interpretHelp);

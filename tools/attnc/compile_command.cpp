@@ -202,7 +202,8 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   const Emit &emit = findEmit(arguments.emit);
   Target target = chooseTarget(arguments.target);
   checkEmit(emit, target, arguments);
-  nlohmann::json schedule = readSchedule(arguments.schedule);
+  ScheduleFile schedule = readSchedule(arguments.schedule);
+  noteUnused(schedule, target);
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
   if (arguments.grad)
     throw Failure(SpecErrors, "gradients are not available yet", "compile without --grad");
@@ -213,12 +214,11 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = emit.stage;
-  options.schedule = schedule;
   options.verifyPasses = arguments.verifyPasses;
   options.nvrtc = nvrtc.get();
   Compilation compilation = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
-    return orFail(driver::compile(*loaded.spec, options), SpecErrors);
+    return compileScheduled(*loaded.spec, options, schedule);
   }();
   std::vector<Part> parts = partsOf(compilation, emit.name);
   std::vector<std::string> files = write(parts, emit, arguments);
@@ -238,7 +238,7 @@ Command addCompileCommand(CLI::App &tool) {
       fmt::format("What to write: {}; program without it", fmt::join(emitNames(), ", ")));
   app->add_option("--target", arguments->target, targetHelp);
   addRepeatable(*app, "--set", arguments->set, setHelp);
-  app->add_option("--schedule", arguments->schedule, "JSON file with overrides of the schedule");
+  app->add_option("--schedule", arguments->schedule, scheduleHelp);
   app->add_flag("--grad", arguments->grad, "Also compile gradients (not available yet)");
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Evaluate the program before and after each pass; stop at the first difference");

@@ -69,7 +69,8 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   Target target = chooseTarget(arguments.target);
   if (arguments.cuda && target.isCpu())
     throw Failure(Usage, "the target cpu has no CUDA", "add --target sm_80 or --target sm_90a");
-  nlohmann::json schedule = readSchedule(arguments.schedule);
+  ScheduleFile schedule = readSchedule(arguments.schedule);
+  noteUnused(schedule, target);
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
 
   // Without NVRTC there is everything but the report of registers and shared memory.
@@ -79,13 +80,12 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   driver::CompileOptions options;
   options.tuned = &tuned;
   options.target = target.name;
-  options.schedule = schedule;
   options.keepIr = arguments.ir;
   options.nvrtc = nvrtc.ok() ? nvrtc->get() : nullptr;
   options.upTo = nvrtc.ok() ? driver::Stage::Cubin : driver::Stage::Cuda;
   Compilation compilation = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
-    return orFail(driver::compile(*loaded.spec, options), SpecErrors);
+    return compileScheduled(*loaded.spec, options, schedule);
   }();
   if (!nvrtc)
     note("registers and shared memory are not shown: " + nvrtc.error().text());
@@ -113,7 +113,7 @@ Command addExplainCommand(CLI::App &tool) {
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents for sizes in bytes; else the spec's reference shape");
-  app->add_option("--schedule", arguments->schedule, "JSON file with overrides of the schedule");
+  app->add_option("--schedule", arguments->schedule, scheduleHelp);
   app->add_flag("--ir", arguments->ir, "Also the IR after each pass");
   app->add_flag("--cuda", arguments->cuda, "Also the generated CUDA C++");
   app->add_flag("--json", arguments->json, "As JSON on stdout");

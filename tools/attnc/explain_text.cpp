@@ -162,9 +162,8 @@ std::string nestText(const NestReport &nest, const Manifest &manifest) {
 std::vector<const TensorDecl *> materialised(const Compilation &compilation) {
   std::vector<const TensorDecl *> tensors;
   for (const TensorDecl &tensor : compilation.program.manifest.intermediates)
-    if (llvm::none_of(compilation.packing.tensors, [&](const driver::PackedTensor &packed) {
-          return packed.packed == tensor.name;
-        }))
+    if (llvm::none_of(compilation.copies.tensors,
+                      [&](const driver::AlignedCopy &copy) { return copy.standIn == tensor.name; }))
       tensors.push_back(&tensor);
   return tensors;
 }
@@ -185,12 +184,12 @@ std::string materialisedText(const Compilation &compilation,
 }
 
 /// Bytes of all stand-ins of tensors that are not aligned.
-std::optional<int64_t> packedBytes(const Compilation &compilation,
+std::optional<int64_t> copiedBytes(const Compilation &compilation,
                                    const std::map<std::string, int64_t> &extents) {
   int64_t sum = 0;
-  for (const driver::PackedTensor &packed : compilation.packing.tensors) {
+  for (const driver::AlignedCopy &copy : compilation.copies.tensors) {
     const Manifest &manifest = compilation.program.manifest;
-    std::optional<int64_t> bytes = bytesOf(*manifest.findTensor(packed.packed), manifest, extents);
+    std::optional<int64_t> bytes = bytesOf(*manifest.findTensor(copy.standIn), manifest, extents);
     if (!bytes)
       return std::nullopt;
     sum += *bytes;
@@ -199,13 +198,13 @@ std::optional<int64_t> packedBytes(const Compilation &compilation,
 }
 
 /// One line on what serves tensors that are not aligned; empty if there is no need.
-std::string packingText(const Compilation &compilation,
-                        const std::map<std::string, int64_t> &extents) {
+std::string copiesText(const Compilation &compilation,
+                       const std::map<std::string, int64_t> &extents) {
   std::vector<std::string> before, after;
   int64_t align = 0;
-  for (const driver::PackedTensor &packed : compilation.packing.tensors) {
-    (packed.isOutput ? after : before).push_back(packed.kernel.name);
-    align = std::max(align, packed.align);
+  for (const driver::AlignedCopy &copy : compilation.copies.tensors) {
+    (copy.isOutput ? after : before).push_back(copy.kernel.name);
+    align = std::max(align, copy.align);
   }
   if (align == 0)
     return "";
@@ -217,7 +216,7 @@ std::string packingText(const Compilation &compilation,
   if (!after.empty())
     text += fmt::format("{}{} {} results from aligned rows last", before.empty() ? "" : " and ",
                         fmt::join(after, ", "), after.size() == 1 ? "copies" : "copy");
-  if (std::optional<int64_t> bytes = packedBytes(compilation, extents))
+  if (std::optional<int64_t> bytes = copiedBytes(compilation, extents))
     text += fmt::format(": {} read and written once more at {}",
                         bytesText(static_cast<double>(*bytes)), shapeText(extents));
   return text + ".\n";
@@ -263,7 +262,7 @@ std::string explainText(const Compilation &compilation, const std::string &doc,
                      : fmt::format("\n{} kernels, in this order.\n", count);
   for (const NestReport &nest : compilation.nests)
     text += "\n" + nestText(nest, compilation.program.manifest);
-  return text + "\n" + materialisedText(compilation, extents) + packingText(compilation, extents);
+  return text + "\n" + materialisedText(compilation, extents) + copiesText(compilation, extents);
 }
 
 nlohmann::ordered_json explainJson(const Compilation &compilation,
@@ -284,14 +283,14 @@ nlohmann::ordered_json explainJson(const Compilation &compilation,
       one["bytes"] = *bytes;
     json["materialised"].push_back(one);
   }
-  json["packed_unless_aligned"] = nlohmann::ordered_json::array();
-  for (const driver::PackedTensor &packed : compilation.packing.tensors) {
+  json["copied_unless_aligned"] = nlohmann::ordered_json::array();
+  for (const driver::AlignedCopy &copy : compilation.copies.tensors) {
     nlohmann::ordered_json one = {
-        {"tensor", packed.tensor}, {"kernel", packed.kernel.name}, {"align", packed.align}};
+        {"tensor", copy.tensor}, {"kernel", copy.kernel.name}, {"align", copy.align}};
     if (std::optional<int64_t> bytes =
-            bytesOf(*manifest.findTensor(packed.packed), manifest, extents))
+            bytesOf(*manifest.findTensor(copy.standIn), manifest, extents))
       one["bytes"] = *bytes;
-    json["packed_unless_aligned"].push_back(one);
+    json["copied_unless_aligned"].push_back(one);
   }
   return json;
 }

@@ -12,9 +12,11 @@ const char *const reportLine =
 Failure::Failure(ExitCode code, std::string message, std::string remedy)
     : std::runtime_error(std::move(message)), exitCode(code), remedy(std::move(remedy)) {}
 
-Failure::Failure(Diagnostics diagnostics)
-    : std::runtime_error("the spec has errors"), exitCode(SpecErrors),
-      diagnostics(std::move(diagnostics)) {}
+Failure::Failure(Diagnostics diagnostics) : Failure(SpecErrors, std::move(diagnostics)) {}
+
+Failure::Failure(ExitCode code, Diagnostics diagnostics)
+    : std::runtime_error("a file has errors"), exitCode(code), diagnostics(std::move(diagnostics)) {
+}
 
 void Failure::print(bool colour) const {
   if (!diagnostics.all().empty()) {

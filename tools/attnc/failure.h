@@ -29,6 +29,8 @@ public:
   Failure(ExitCode code, std::string message, std::string remedy = {});
   /// The findings about a spec; they are printed as they are.
   explicit Failure(Diagnostics diagnostics);
+  /// The findings about another file; they are printed as they are.
+  Failure(ExitCode code, Diagnostics diagnostics);
 
   ExitCode code() const { return exitCode; }
   /// To stderr; with a line on how to report it if the defect is ours.

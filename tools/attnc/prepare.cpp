@@ -5,7 +5,7 @@
 
 namespace attnc::cli {
 
-Prepared prepare(const Spec &spec, const Target &target, const nlohmann::json &schedule,
+Prepared prepare(const Spec &spec, const Target &target, const ScheduleFile &schedule,
                  bool verifyPasses) {
   std::unique_ptr<Nvrtc> nvrtc = openNvrtc(target);
   schedule::TuningDatabase tuned = tunedSchedules(target);
@@ -13,10 +13,9 @@ Prepared prepare(const Spec &spec, const Target &target, const nlohmann::json &s
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = target.interpreted ? driver::Stage::Tile : driver::Stage::Cubin;
-  options.schedule = schedule;
   options.verifyPasses = verifyPasses;
   options.nvrtc = nvrtc.get();
-  Prepared prepared{orFail(driver::compile(spec, options), SpecErrors), nullptr};
+  Prepared prepared{compileScheduled(spec, options, schedule), nullptr};
   prepared.executor =
       orFail(target.interpreted ? driver::makeInterpreterExecutor(prepared.compilation)
                                 : driver::makeExecutor(prepared.compilation, target.device),

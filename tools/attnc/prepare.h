@@ -3,6 +3,7 @@
 #define ATTNC_TOOLS_ATTNC_PREPARE_H
 
 #include "compiler/driver/execute.h"
+#include "tools/attnc/schedule_file.h"
 #include "tools/attnc/target.h"
 
 namespace attnc::cli {
@@ -12,9 +13,8 @@ struct Prepared {
   std::unique_ptr<driver::Executor> executor;
 };
 
-/// Compiles `spec` for a target that runs here, and loads it. Failures: SpecErrors for what the
-/// target or the schedule cannot do, Environment, Internal.
-Prepared prepare(const Spec &spec, const Target &target, const nlohmann::json &schedule = nullptr,
+/// Compiles `spec` for a target that runs here, and loads it. Failures: as of compileScheduled.
+Prepared prepare(const Spec &spec, const Target &target, const ScheduleFile &schedule = {},
                  bool verifyPasses = false);
 
 } // namespace attnc::cli

@@ -161,9 +161,10 @@ ExitCode runSpec(const RunArguments &arguments) {
   auto outputFiles = parseAssignments("--output", arguments.output);
   auto shape = parseExtents("--shape", arguments.shape);
   auto params = parseNumbers("--param", arguments.param);
-  nlohmann::json schedule = readSchedule(arguments.schedule);
+  ScheduleFile schedule = readSchedule(arguments.schedule);
   Target target = arguments.interpret ? chooseInterpretedTarget(arguments.target)
                                       : chooseRunnableTarget(arguments.target);
+  noteUnused(schedule, target);
   auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
   checkParams(*loaded.spec, params);
@@ -224,7 +225,7 @@ Command addRunCommand(CLI::App &tool) {
   addRepeatable(*app, "--output", arguments->output,
                 "Outputs to .npy files, e.g. --output o=o.npy");
   app->add_option("--seed", arguments->seed, "Seed of random inputs; 1 without it");
-  app->add_option("--schedule", arguments->schedule, "JSON file with overrides of the schedule");
+  app->add_option("--schedule", arguments->schedule, scheduleHelp);
   app->add_flag("--check", arguments->check, "Compare every output with the float64 evaluator");
   app->add_flag("--time", arguments->time, "Run it several times and print the median");
   app->add_flag("--verify-passes", arguments->verifyPasses,

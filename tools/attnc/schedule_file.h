@@ -2,14 +2,35 @@
 #ifndef ATTNC_TOOLS_ATTNC_SCHEDULE_FILE_H
 #define ATTNC_TOOLS_ATTNC_SCHEDULE_FILE_H
 
+#include "compiler/driver/compile.h"
+#include "tools/attnc/target.h"
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace attnc::cli {
 
-/// The JSON object of a schedule file (comments allowed), or null for an empty path. Failure
-/// (Usage): no such file, or not a JSON object.
-nlohmann::json readSchedule(const std::string &path);
+/// The help of --schedule.
+extern const char *const scheduleHelp;
+
+/// A schedule file, or none: then the path is empty and the keys are null.
+struct ScheduleFile {
+  std::string path;
+  nlohmann::json keys;
+};
+
+/// Reads a schedule file (comments allowed); none for an empty path. Failures: Usage where there is
+/// no such file or it is not a JSON object, with line and column; Environment where it may not be
+/// read.
+ScheduleFile readSchedule(const std::string &path);
+
+/// Says on stderr that `file` is not used, where the target has no schedules.
+void noteUnused(const ScheduleFile &file, const Target &target);
+
+/// Compiles with the keys of `file`. A Failure (Usage) about them names the file, if the spec has
+/// no schedule of its own that they are joined with; other Failures: SpecErrors, Environment,
+/// Internal.
+driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions options,
+                                     const ScheduleFile &file);
 
 } // namespace attnc::cli
 

@@ -3,6 +3,7 @@
 #include "compiler/schedule/machine.h"
 #include "tools/attnc/failure.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <vector>
@@ -15,7 +16,8 @@ const char *const targetHelp =
 
 const char *const interpretHelp =
     "Run the kernels of a GPU target on the processor, in adversarial orders of warps and "
-    "asynchronous ops: slow, for small shapes, finds races";
+    "asynchronous ops: slow, for small shapes, finds races; without --target those for the GPU of "
+    "this machine, or for sm_90a if there is none";
 
 namespace {
 
@@ -106,7 +108,9 @@ Target chooseInterpretedTarget(const std::string &asked) {
     throw Failure(Usage, "--interpret runs the kernels of a GPU target, and the target is the cpu",
                   "give --target sm_90a, or leave --interpret out");
   if (target.isCpu())
-    target.name = schedule::machines().back().name.str();
+    target.name = llvm::find_if(schedule::machines(), [](auto &machine) {
+                    return machine.warpgroups;
+                  })->name.str();
   target.device = nullptr;
   target.interpreted = true;
   return target;

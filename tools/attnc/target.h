@@ -26,8 +26,9 @@ Target chooseTarget(const std::string &asked);
 /// The same for a command that runs kernels. Failure (Environment): no GPU here runs this target.
 Target chooseRunnableTarget(const std::string &asked);
 
-/// The same for the tile interpreter, which runs the kernels of any GPU target; the newest one for
-/// "" and "native" where there is no GPU. Failure (Usage): `asked` is "cpu".
+/// The same for the tile interpreter, which runs the kernels of any GPU target; for "" and "native"
+/// where there is no GPU it is the one with warpgroups, whose kernels have the most to go wrong.
+/// Failure (Usage): `asked` is "cpu".
 Target chooseInterpretedTarget(const std::string &asked);
 
 /// NVRTC if the target needs it, else null. Failure (Environment): it is not there.

@@ -24,7 +24,7 @@ using driver::NestCandidates;
 struct TuneArguments {
   std::string spec, target, database;
   std::vector<std::string> set, shape, param;
-  size_t top = 8;
+  int64_t top = 8;
   bool json = false;
 };
 
@@ -197,7 +197,7 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
   auto shape = parseExtents("--shape", arguments.shape);
   auto params = parseNumbers("--param", arguments.param);
   if (arguments.top < 1)
-    throw Failure(Usage, "--top is at least 1");
+    throw Failure(Usage, fmt::format("--top is at least 1, not {}", arguments.top));
   Target target = chooseRunnableTarget(arguments.target);
   if (target.isCpu())
     throw Failure(Environment, "attnc tune needs a GPU: it measures kernels",
@@ -215,7 +215,8 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
                   "name a file with --database");
   openFile(path, device); // it is good, before anything is measured
 
-  auto nests = orFail(driver::tuningCandidates(*loaded.spec, target.name, arguments.top));
+  auto nests = orFail(
+      driver::tuningCandidates(*loaded.spec, target.name, static_cast<size_t>(arguments.top)));
   checkMemory(*loaded.spec, target, extents);
   Bench bench(loaded, target, extents, params);
   nlohmann::json fixed = nlohmann::json::object();

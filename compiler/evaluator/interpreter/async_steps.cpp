@@ -232,10 +232,8 @@ void addFillRow(CodeBuilder &builder, tile::FillRowOp op) {
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i) +
                  warp.words[offset].i * int64_t(layout.elementBytes());
-    if (reinterpret_cast<uintptr_t>(from) % 16 != 0)
-      return machine.fail(warp, op, "reads from an address that is no multiple of 16 bytes");
     if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[pointer]), from, layout.bytes(),
-                            false) == Outcome::Fault)
+                            false, /*alignment=*/16) == Outcome::Fault)
       return Outcome::Fault;
     uint32_t base = ref.address(machine, warp);
     return startFill(machine, warp, ref, layout, op, [=, &warp](Machine &) {
@@ -293,7 +291,8 @@ void addAddBulk(CodeBuilder &builder, tile::AddBulkOp op) {
     std::byte *tensor = Machine::pointer(warp.words[pointer]);
     std::byte *to = tensor + warp.words[offset].i * int64_t(sizeof(float));
     return startStore(machine, warp, op, [=, &warp](Machine &machine) {
-      if (machine.checkGlobal(warp, op, tensor, to, bytes, true) == Outcome::Fault)
+      if (machine.checkGlobal(warp, op, tensor, to, bytes, true, /*alignment=*/16) ==
+          Outcome::Fault)
         return Outcome::Fault;
       for (uint32_t at = 0; at < bytes; at += sizeof(float)) {
         float sum, part;

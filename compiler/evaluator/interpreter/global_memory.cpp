@@ -4,7 +4,7 @@
 namespace attnc::interpreter {
 
 std::string GlobalMemory::check(const void *tensor, const std::byte *address, size_t bytes,
-                                bool write) const {
+                                bool write, size_t alignment) const {
   const char *verb = write ? "writes" : "reads";
   const GlobalRange *found = nullptr;
   for (const GlobalRange &range : ranges)
@@ -15,6 +15,9 @@ std::string GlobalMemory::check(const void *tensor, const std::byte *address, si
   if (address < found->data || address + bytes > found->data + found->bytes)
     return fmt::format("{} {} bytes at byte {} of '{}', which has {}", verb, bytes,
                        address - found->data, found->name, found->bytes);
+  if (auto place = reinterpret_cast<uintptr_t>(address); place % alignment != 0)
+    return fmt::format("{} {} bytes at byte {} of '{}', address {:#x}: no multiple of {}", verb,
+                       bytes, address - found->data, found->name, place, alignment);
   if (write && !found->writable)
     return fmt::format("writes '{}', which the kernel may only read", found->name);
   return "";

@@ -11,8 +11,9 @@ public:
   explicit GlobalMemory(llvm::ArrayRef<GlobalRange> ranges) : ranges(ranges) {}
 
   /// An empty string if the bytes lie in the tensor that starts at `tensor` (and it may be
-  /// written), else what is wrong.
-  std::string check(const void *tensor, const std::byte *address, size_t bytes, bool write) const;
+  /// written), from a multiple of `alignment` bytes on; else what is wrong.
+  std::string check(const void *tensor, const std::byte *address, size_t bytes, bool write,
+                    size_t alignment = 1) const;
 
 private:
   llvm::ArrayRef<GlobalRange> ranges;

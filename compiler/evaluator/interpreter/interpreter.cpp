@@ -30,7 +30,12 @@ llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
       for (int64_t thread = 0; fine && thread < code->threads; ++thread)
         fine = machine.runPoint(block, thread);
   } else {
+    if (code->cluster == 0 || launch.blocks < 0 || launch.blocks % code->cluster != 0)
+      return llvm::createStringError("%lld blocks are no multiple of the kernel's cluster of %u",
+                                     static_cast<long long>(launch.blocks), code->cluster);
     int64_t clusters = launch.blocks / code->cluster;
+    if (clusters == 0)
+      return llvm::Error::success();
     // Blocks may run in any order: from a random one on, up or down.
     uint64_t first = adversary.below(clusters), down = adversary.below(2);
     for (int64_t i = 0; fine && i < clusters; ++i)

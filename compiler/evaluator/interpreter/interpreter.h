@@ -47,7 +47,8 @@ public:
 
   /// Runs all blocks, in an order of ops that `seed` chooses. The first seeds are extremes (all
   /// asynchronous ops as late as possible, each warp as far as it gets); the others are random.
-  /// Error: the first fault, with the op, the warp and what was expected.
+  /// Error: blocks that do not fill their clusters, arguments that are not the kernel's, or the
+  /// first fault, with the op, the warp and what was expected.
   llvm::Error run(const Launch &launch, uint64_t seed) const;
 
   /// False if all orders are the same: a kernel of single threads that have nothing in common.

@@ -126,9 +126,10 @@ public:
 
   /// Whether a place of registers may be touched by an instruction other than a product.
   Outcome touch(Warp &warp, unsigned place, bool write, mlir::Operation *op);
-  /// Whether bytes of the tensor that starts at `tensor` may be accessed.
+  /// Whether bytes of the tensor that starts at `tensor` may be accessed, by an instruction that
+  /// needs an address of that alignment.
   Outcome checkGlobal(const Warp &warp, mlir::Operation *op, const void *tensor,
-                      const std::byte *address, size_t bytes, bool write);
+                      const std::byte *address, size_t bytes, bool write, size_t alignment = 1);
   /// The address that a word holds.
   static std::byte *pointer(Word word) { return reinterpret_cast<std::byte *>(word.i); }
 

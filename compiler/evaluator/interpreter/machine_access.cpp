@@ -127,8 +127,8 @@ Outcome Machine::writeTile(Warp &warp, BlockState &block, uint32_t base, const T
 }
 
 Outcome Machine::checkGlobal(const Warp &warp, Operation *op, const void *tensor,
-                             const std::byte *address, size_t bytes, bool write) {
-  std::string why = global.check(tensor, address, bytes, write);
+                             const std::byte *address, size_t bytes, bool write, size_t alignment) {
+  std::string why = global.check(tensor, address, bytes, write, alignment);
   return why.empty() ? Outcome::Done : fail(warp, op, why);
 }
 

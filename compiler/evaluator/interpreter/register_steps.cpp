@@ -324,10 +324,9 @@ void addStoreFragmentRows(CodeBuilder &builder, tile::StoreFragmentRowsOp op) {
     Place &fragment = warp.places[place];
     for (unsigned row = 0; row < fragment.rows && target.holds(warp, row); ++row) {
       std::byte *to = target.row(warp, row);
-      if (reinterpret_cast<uintptr_t>(to) % 16 != 0)
-        return machine.fail(warp, op, "stores 16 bytes at an address that is no multiple of it");
       if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[target.pointer]), to,
-                              fragment.cols * dtypeSize(target.dtype), true) == Outcome::Fault)
+                              fragment.cols * dtypeSize(target.dtype), true,
+                              /*alignment=*/16) == Outcome::Fault)
         return Outcome::Fault;
       storeFloats(target.dtype, &fragment.at(row, 0), fragment.cols, to);
     }

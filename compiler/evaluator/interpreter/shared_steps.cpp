@@ -2,6 +2,7 @@
 #include "compiler/evaluator/interpreter/code_builder.h"
 #include "compiler/evaluator/interpreter/machine.h"
 #include "compiler/evaluator/interpreter/matrix.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cstring>
 #include <fmt/format.h>
@@ -131,23 +132,20 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
     Outcome outcome = Outcome::Done;
     uint32_t base = warp.words[tile].i;
     auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i);
+    // Lanes that fill a chunk together are no conflict.
+    llvm::DenseSet<uint32_t> chunks;
     plan.eachOf(layout, warp.number, [&](unsigned row, unsigned col) {
-      uint32_t to = layout.at(base, row, col);
-      outcome = machine.write(warp, *warp.block, to / kChunkBytes * kChunkBytes, by);
+      uint32_t to = layout.at(base, row, col), chunk = to / kChunkBytes * kChunkBytes;
+      if (chunks.insert(chunk).second)
+        outcome = machine.write(warp, *warp.block, chunk, by);
       if (outcome == Outcome::Fault)
         return outcome;
       pieces.push_back({to, nullptr});
       if (row < warp.words[rows].i && col < layout.cols) {
         int64_t element = warp.words[offset].i + row * warp.words[stride].i + col;
         pieces.back().from = from + element * int64_t(layout.elementBytes());
-        if (reinterpret_cast<uintptr_t>(pieces.back().from) % plan.vectorBytes != 0)
-          outcome = machine.fail(warp, op,
-                                 fmt::format("reads {} bytes at an address that is no multiple "
-                                             "of it",
-                                             plan.vectorBytes));
-        else
-          outcome =
-              machine.checkGlobal(warp, op, from, pieces.back().from, plan.vectorBytes, false);
+        outcome = machine.checkGlobal(warp, op, from, pieces.back().from, plan.vectorBytes, false,
+                                      /*alignment=*/plan.vectorBytes);
       }
       return outcome;
     });
@@ -270,11 +268,8 @@ void addStoreTile(CodeBuilder &builder, tile::StoreTileOp op) {
           return Outcome::Fault;
         int64_t element = warp.words[offset].i + row * warp.words[stride].i + col;
         std::byte *target = to + element * int64_t(layout.elementBytes());
-        if (reinterpret_cast<uintptr_t>(target) % bytes != 0)
-          return machine.fail(
-              warp, op,
-              fmt::format("writes {} bytes at an address that is no multiple of it", bytes));
-        if (machine.checkGlobal(warp, op, to, target, bytes, true) == Outcome::Fault)
+        if (machine.checkGlobal(warp, op, to, target, bytes, true, /*alignment=*/bytes) ==
+            Outcome::Fault)
           return Outcome::Fault;
         std::memcpy(target, warp.block->memory.at(from), bytes);
       }

@@ -1,4 +1,5 @@
 #include "compiler/evaluator/interpreter/synchronisation.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace attnc::interpreter {
 
@@ -27,7 +28,10 @@ bool CountingBarrier::arrive(int64_t count, const View &view) {
 
 bool CountingBarrier::deliver(int64_t count, uint32_t copy) {
   bytes -= count;
-  current.seen[agent] = std::max(current.seen[agent], copy);
+  ahead.push_back(copy);
+  while (llvm::is_contained(ahead, arrived + 1))
+    llvm::erase(ahead, ++arrived);
+  current.seen[agent] = std::max(current.seen[agent], arrived);
   return completeIfDone();
 }
 

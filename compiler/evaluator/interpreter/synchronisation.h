@@ -14,8 +14,10 @@ struct Warp;
 /// and no bytes are outstanding.
 struct CountingBarrier {
   bool started = false;
-  uint32_t agent = 0;  ///< of the copies that complete here
-  uint32_t copies = 0; ///< that have been started
+  uint32_t agent = 0;                ///< of the copies that complete here
+  uint32_t copies = 0;               ///< that have been started
+  uint32_t arrived = 0;              ///< of these, the first that have all arrived
+  llvm::SmallVector<uint32_t> ahead; ///< copies that have arrived before one with a lower number
   mlir::Operation *lastCopy = nullptr;
   int64_t arrivals = 0, missing = 0;
   int64_t bytes = 0;  ///< expected and not arrived

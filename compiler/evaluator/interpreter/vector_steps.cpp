@@ -180,7 +180,8 @@ template <class Op> void addLanes(CodeBuilder &builder, Op op) {
     auto *base = reinterpret_cast<std::byte *>(warp.words[pointer].i) +
                  warp.words[offset].i * int64_t(sizeof(float));
     if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[pointer]), base,
-                            elements.elements.size() * sizeof(float), saves) == Outcome::Fault)
+                            elements.elements.size() * sizeof(float), saves,
+                            overRows ? sizeof(float) : 16) == Outcome::Fault)
       return Outcome::Fault;
     for (unsigned row = 0; row < elements.rows; ++row)
       for (unsigned col = 0; col < elements.cols; ++col) {

@@ -20,7 +20,7 @@
 // CHECK:         tile.mma_start %[[O]], %weights
 // CHECK:         tile.mma_wait 1
 // CHECK:         %[[MOVED:[a-z0-9_]+]] = tile.any(%p_max_top, %p_max)
-// CHECK:         scf.if %[[MOVED]] {
+// CHECK:         scf.if %[[MOVED]] -> (i1) {
 // CHECK-NEXT:      tile.reduce_quad max %p_max_top
 // CHECK-NOT:       tile.scale_rows
 // CHECK:           outs(%rescale : {{.*}}, %p_max : {{.*}}) {

@@ -212,3 +212,45 @@ tile.kernel @lanes() grid [1] threads 128 smem 4096 {
   // expected-error @+1 {{not a row of as many f32}}
   tile.store_lanes %x to %a : !tile.fragment<16, 64>, !tile.shared<1, 512, f32>
 }
+
+// -----
+
+tile.kernel @converted_rows() grid [1] threads 128 smem 0 {
+  %x = tile.registers all 0.0 : !tile.fragment<32, 64>
+  %p = tile.registers : !tile.operand<16, 64, bf16>
+  // expected-error @+1 {{not its rows and columns}}
+  tile.convert %x to %p : !tile.fragment<32, 64> -> !tile.operand<16, 64, bf16>
+}
+
+// -----
+
+tile.kernel @converted_columns() grid [1] threads 128 smem 0 {
+  %x = tile.registers all 0.0 : !tile.fragment<16, 64>
+  %p = tile.registers : !tile.operand<16, 80, bf16>
+  // expected-error @+1 {{not its rows and columns}}
+  tile.convert %x to %p : !tile.fragment<16, 64> -> !tile.operand<16, 80, bf16>
+}
+
+// -----
+
+tile.kernel @converted_type() grid [1] threads 128 smem 0 {
+  %x = tile.registers all 0.0 : !tile.fragment<16, 64>
+  %p = tile.registers : !tile.operand<16, 64, i8>
+  // expected-error @+1 {{rounds f32 to 'i8'}}
+  tile.convert %x to %p : !tile.fragment<16, 64> -> !tile.operand<16, 64, i8>
+}
+
+// -----
+
+tile.kernel @pending() grid [1] threads 128 smem 0 {
+  tile.mma_wait 7
+  // expected-error @+1 {{leaves 8 groups unfinished, not 0 to 7}}
+  tile.mma_wait 8
+}
+
+// -----
+
+tile.kernel @negative() grid [1] threads 128 smem 0 {
+  // expected-error @+1 {{leaves -1 groups unfinished, not 0 to 7}}
+  tile.mma_wait -1
+}

@@ -46,3 +46,53 @@ tile.kernel @outs() grid [1] threads 32 smem 0 {
     tile.yield %x : f32
   }
 }
+
+// -----
+
+tile.kernel @stored_rows() grid [1] threads 32 smem 4096 {
+  %x = tile.registers all 0.0 : !tile.fragment<32, 32>
+  %t = tile.shared at 0 : !tile.shared<16, 32, f16>
+  // expected-error @+1 {{not its rows and columns}}
+  tile.store_fragment %x to %t : !tile.fragment<32, 32>, !tile.shared<16, 32, f16>
+}
+
+// -----
+
+// The tile's padding makes no difference: 20 columns are written from 24 to 32.
+tile.kernel @stored_columns() grid [1] threads 32 smem 4096 {
+  %x = tile.registers all 0.0 : !tile.fragment<16, 16>
+  %y = tile.registers all 0.0 : !tile.fragment<16, 24>
+  %z = tile.registers all 0.0 : !tile.fragment<16, 32>
+  %t = tile.shared at 0 : !tile.shared<16, 20, f16>
+  tile.store_fragment %y to %t : !tile.fragment<16, 24>, !tile.shared<16, 20, f16>
+  tile.store_fragment %z to %t : !tile.fragment<16, 32>, !tile.shared<16, 20, f16>
+  // expected-error @+1 {{not its rows and columns}}
+  tile.store_fragment %x to %t : !tile.fragment<16, 16>, !tile.shared<16, 20, f16>
+}
+
+// -----
+
+tile.kernel @stored_beyond() grid [1] threads 32 smem 4096 {
+  %x = tile.registers all 0.0 : !tile.fragment<16, 48>
+  %t = tile.shared at 0 : !tile.shared<16, 32, f16>
+  // expected-error @+1 {{not its rows and columns}}
+  tile.store_fragment %x to %t : !tile.fragment<16, 48>, !tile.shared<16, 32, f16>
+}
+
+// -----
+
+tile.kernel @stored_panels() grid [1] threads 32 smem 4096 {
+  %x = tile.registers all 0.0 : !tile.fragment<16, 64>
+  %t = tile.shared at 0 : !tile.shared<16, 56, f16, panels 16>
+  // expected-error @+1 {{not its rows and columns}}
+  tile.store_fragment %x to %t : !tile.fragment<16, 64>, !tile.shared<16, 56, f16, panels 16>
+}
+
+// -----
+
+tile.kernel @stored_type() grid [1] threads 32 smem 4096 {
+  %x = tile.registers all 0.0 : !tile.fragment<16, 32>
+  %t = tile.shared at 0 : !tile.shared<16, 32, i32>
+  // expected-error @+1 {{rounds f32 to 'i32'}}
+  tile.store_fragment %x to %t : !tile.fragment<16, 32>, !tile.shared<16, 32, i32>
+}

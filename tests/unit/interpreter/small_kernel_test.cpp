@@ -15,14 +15,15 @@ using testing::IsEmpty;
 namespace attnc::interpreter {
 namespace {
 
-/// Runs a kernel of one f32 result `o`, which every order must find as `expected`.
+/// Runs a kernel of one f32 result `o`, which every order must find as `expected`, and a counter
+/// `n`, which is 0 before and after.
 class SmallKernel : public testing::Test {
 protected:
   /// What each order says; "" where it finds the expected result.
   std::vector<std::string> run(const std::string &body, const std::string &head,
                                int64_t blocks = 1) {
     std::string text = "tile.kernel @small(\"o\" = %o: !tile.ptr<f32>, \"map\" = %map: "
-                       "!tile.tensor_map<[32, 64, 1], f32>) grid [1] " +
+                       "!tile.tensor_map<[32, 64, 1], f32>, \"n\" = %n: !tile.ptr<i32>) grid [1] " +
                        head + " {\n" + body + "\n}";
     auto module = parseSourceString<ModuleOp>(text, &context);
     if (!module)
@@ -34,13 +35,17 @@ protected:
     std::vector<std::string> said;
     for (uint64_t seed = 0; seed < 10; ++seed) {
       std::vector<float> o(expected.size(), -1);
+      int32_t counter = 0;
       Launch launch;
       launch.blocks = blocks;
       launch.args = {static_cast<void *>(o.data()),
-                     TensorMapArg{o.data(), DType::F32, {32, 64, 1}, {128, 128 * 64}, {32, 64, 1}}};
-      launch.memory = {{"o", reinterpret_cast<std::byte *>(o.data()), o.size() * 4, true}};
+                     TensorMapArg{o.data(), DType::F32, {32, 64, 1}, {128, 128 * 64}, {32, 64, 1}},
+                     static_cast<void *>(&counter)};
+      launch.memory = {{"o", reinterpret_cast<std::byte *>(o.data()), o.size() * 4, true},
+                       {"n", reinterpret_cast<std::byte *>(&counter), sizeof(counter), true}};
       llvm::Error fault = compiled->run(launch, seed);
       said.push_back(fault           ? llvm::toString(std::move(fault))
+                     : counter != 0  ? "the counter does not stand at 0 again"
                      : o == expected ? ""
                                      : "wrong result");
     }
@@ -57,6 +62,155 @@ static std::string without(std::string text, const std::string &line) {
   size_t at = text.find(line);
   EXPECT_NE(at, std::string::npos) << line;
   return text.erase(at, line.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters that the blocks of a launch do not fill
+//===----------------------------------------------------------------------===//
+
+class Clusters : public SmallKernel {
+protected:
+  // Each block stores its number.
+  const std::string body = R"(
+    %block = tile.block
+    %at = arith.extsi %block : i32 to i64
+    %x = arith.sitofp %block : i32 to f32
+    tile.store %x, %o[%at] : f32 -> !tile.ptr<f32>)";
+
+  std::vector<std::string> runBlocks(int64_t blocks, int64_t cluster) {
+    for (int64_t block = 0; block < blocks; ++block)
+      expected.push_back(float(block));
+    return run(body,
+               "threads 32 smem 0 attributes {cluster = " + std::to_string(cluster) + " : i64}",
+               blocks);
+  }
+};
+
+TEST_F(Clusters, thatAreFull) { EXPECT_THAT(runBlocks(4, 2), Each(IsEmpty())); }
+
+TEST_F(Clusters, ofWhichTheLastIsNotFull) {
+  EXPECT_THAT(runBlocks(3, 2), Each("3 blocks are no multiple of the kernel's cluster of 2"));
+}
+
+TEST_F(Clusters, largerThanTheLaunch) {
+  EXPECT_THAT(runBlocks(1, 2), Each("1 blocks are no multiple of the kernel's cluster of 2"));
+}
+
+TEST_F(Clusters, ofNoBlocks) {
+  EXPECT_THAT(runBlocks(2, 0), Each("2 blocks are no multiple of the kernel's cluster of 0"));
+}
+
+//===----------------------------------------------------------------------===//
+// Tickets: each of three blocks stores 1 at the number that it draws.
+//===----------------------------------------------------------------------===//
+
+class Tickets : public SmallKernel {
+protected:
+  std::vector<std::string> runOf(int count) {
+    expected.assign(3, 1);
+    return run("%count = arith.constant " + std::to_string(count) + R"( : i32
+      %zero = arith.constant 0 : i64
+      %x = arith.constant 1.0 : f32
+      tile.single {
+        %drawn = tile.ticket %n[%zero] of %count : !tile.ptr<i32>
+        %at = arith.extsi %drawn : i32 to i64
+        tile.store %x, %o[%at] : f32 -> !tile.ptr<f32>
+      })",
+               "threads 64 smem 0", 3);
+  }
+};
+
+TEST_F(Tickets, areDrawnOnce) { EXPECT_THAT(runOf(3), Each(IsEmpty())); }
+
+TEST_F(Tickets, ofMoreBlocksThanThereAre) {
+  EXPECT_THAT(runOf(4), Each("the counter does not stand at 0 again"));
+}
+
+TEST_F(Tickets, ofFewerBlocksThanThereAre) {
+  // The third block draws the first number of the next count.
+  EXPECT_THAT(runOf(2), Each("the counter does not stand at 0 again"));
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses to global memory by several elements at a time, from element `at` on
+//===----------------------------------------------------------------------===//
+
+class Alignment : public SmallKernel {
+protected:
+  static constexpr size_t kElements = 300;
+
+  void SetUp() override {
+    SmallKernel::SetUp();
+    expected.assign(kElements, -1); // as they are before
+  }
+  std::vector<std::string> runAt(const std::string &ops, int at) {
+    return run(R"(
+      %c0 = arith.constant 0 : i32
+      %c16 = arith.constant 16 : i32
+      %stride = arith.constant 16 : i64
+      %tile = tile.shared at 0 : !tile.shared<16, 16, f32>
+      %row = tile.shared at 1024 : !tile.shared<1, 16, f32>
+      %at = arith.constant )" +
+                   std::to_string(at) + " : i64\n" + ops,
+               "threads 32 smem 1088");
+  }
+  /// Every order finds that `op` moves `how`, and no other fault.
+  static auto misaligned(const std::string &op, const std::string &how) {
+    return Each(AllOf(HasSubstr("`" + op), HasSubstr(how + " of 'o', address 0x"),
+                      HasSubstr(": no multiple of 16")));
+  }
+
+  const std::string copy = R"(
+    tile.copy %o[%at] stride %stride rows %c16 to %tile vector 16 : !tile.ptr<f32> -> !tile.shared<16, 16, f32>
+    tile.commit
+    tile.wait 0)";
+  const std::string add = R"(
+    %x = tile.registers all 3.0 : !tile.rows<16>
+    tile.write_vector %x to %row[%c0] : !tile.rows<16>, !tile.shared<1, 16, f32>
+    tile.publish
+    tile.barrier
+    tile.single {
+      tile.add_bulk %row to %o[%at] : !tile.shared<1, 16, f32> -> !tile.ptr<f32>
+      tile.store_commit
+      tile.store_wait 0
+    })";
+  const std::string save = R"(
+    %x = tile.registers all 3.0 : !tile.fragment<16, 16>
+    tile.save %x to %o[%at] : !tile.fragment<16, 16>, !tile.ptr<f32>)";
+  const std::string store = R"(
+    %x = tile.registers all 3.0 : !tile.fragment<16, 16>
+    tile.store_fragment_rows %x from %c0 to %c16, %o[%at] stride %stride : !tile.fragment<16, 16> -> !tile.ptr<f32>)";
+};
+
+TEST_F(Alignment, ofACopy) {
+  EXPECT_THAT(runAt(copy, 4), Each(IsEmpty()));
+  EXPECT_THAT(runAt(copy, 2), misaligned("tile.copy", "reads 16 bytes at byte 8"));
+}
+
+TEST_F(Alignment, ofACopyOfPairs) {
+  std::string pairs = copy;
+  pairs.replace(pairs.find("vector 16"), 9, "vector 8");
+  EXPECT_THAT(runAt(pairs, 2), Each(IsEmpty()));
+  EXPECT_THAT(runAt(pairs, 1), Each(HasSubstr(": no multiple of 8")));
+}
+
+TEST_F(Alignment, ofABulkAddition) {
+  std::fill_n(expected.begin() + 4, 16, 2.0f);
+  EXPECT_THAT(runAt(add, 4), Each(IsEmpty()));
+  EXPECT_THAT(runAt(add, 1), misaligned("tile.add_bulk", "writes 64 bytes at byte 4"));
+}
+
+TEST_F(Alignment, ofAFragmentInTheOrderOfLanes) {
+  std::fill_n(expected.begin() + 4, 256, 3.0f);
+  EXPECT_THAT(runAt(save, 4), Each(IsEmpty()));
+  EXPECT_THAT(runAt(save, 6), misaligned("tile.save", "writes 1024 bytes at byte 24"));
+}
+
+TEST_F(Alignment, ofRowsOfAFragment) {
+  std::fill_n(expected.begin() + 4, 256, 3.0f);
+  EXPECT_THAT(runAt(store, 4), Each(IsEmpty()));
+  EXPECT_THAT(runAt(store, 3),
+              misaligned("tile.store_fragment_rows", "writes 64 bytes at byte 12"));
 }
 
 //===----------------------------------------------------------------------===//

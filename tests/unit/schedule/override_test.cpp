@@ -82,17 +82,57 @@ TEST_F(Override, aKeyOfOneFormNamesTheForm) {
 
 TEST_F(Override, refusalsNameTheKey) {
   EXPECT_EQ(refusal({{"form", "warps"}}),
-            "schedule: form is \"warpgroups\", \"stream\" or \"generic\"");
-  EXPECT_EQ(refusal({{"groups", "two"}}), "schedule: groups is an integer");
-  EXPECT_EQ(refusal({{"alternate", 1}}), "schedule: alternate is true or false");
-  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"slack", "8"}}), "schedule: slack is a number");
+            "schedule: form is \"warpgroups\", \"stream\" or \"generic\", not \"warps\"");
+  EXPECT_EQ(refusal({{"form", 3}}),
+            "schedule: form is \"warpgroups\", \"stream\" or \"generic\", not 3");
+  EXPECT_EQ(refusal({{"groups", "two"}}), "schedule: groups is an integer, not \"two\"");
+  EXPECT_EQ(refusal({{"alternate", 1}}), "schedule: alternate is true or false, not 1");
+  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"slack", "8"}}),
+            "schedule: slack is a number, not \"8\"");
+  EXPECT_EQ(refusal({{"threads", 1.5}}), "schedule: threads is an integer, not 1.5");
+  EXPECT_EQ(refusal({{"threads", 100}}),
+            "schedule: threads is 100; it is a multiple of 32 up to 1024");
   EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
             "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
-            "row_stages, load_registers, group_registers, alternate, persistent, copy_inputs, bulk_stores, "
+            "row_stages, load_registers, group_registers, alternate, persistent, copy_inputs, "
+            "bulk_stores, "
             "pack, slack");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
   EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));
+}
+
+// A value of more than 64 bits arrives as unsigned or as a float; neither is taken for another.
+TEST_F(Override, integersBeyond64BitsAreRefusedAsSuch) {
+  const std::string refused = "schedule: groups is an integer of 64 bits, and the number is larger";
+  for (const json &value : {json(UINT64_MAX), json(uint64_t(1) << 63), json(0x1p64), json(-0x1p64)})
+    EXPECT_EQ(refusal({{"groups", value}}), refused) << value;
+  EXPECT_EQ(refusal({{"groups", INT64_MAX}}),
+            "schedule: groups is 9223372036854775807; it is 1 to 4");
+}
+
+TEST_F(Override, aLongValueIsCut) {
+  std::string message = refusal({{"groups", std::string(1000, 'x')}});
+  EXPECT_THAT(message, testing::StartsWith("schedule: groups is an integer, not \"xxx"));
+  EXPECT_THAT(message, testing::EndsWith("x..."));
+  EXPECT_LT(message.size(), 120U);
+}
+
+TEST_F(Override, theKernelIsNamed) {
+  auto refused = [&](const json &overrides) {
+    Status status = applyOverrides(of.nest, hopper(), overrides);
+    return status ? "" : status.error().message;
+  };
+  EXPECT_EQ(refused({{"full_o", {{"groups", 2}}}}), "");
+  EXPECT_EQ(refused({{"full_o", {{"groups", "2"}}}}),
+            "schedule: full_o: groups is an integer, not \"2\"");
+  EXPECT_EQ(refused({{"full_o", {{"groups", 9}}}}), "schedule: full_o: groups is 9; it is 1 to 4");
+  EXPECT_EQ(refused({{"full_o", json::array({1})}}),
+            "schedule: full_o is an object of keys, not [1]");
+  EXPECT_EQ(refused({{"ful_o", {{"groups", 2}}}}),
+            "schedule: there is no kernel 'ful_o'; there is full_o");
+  EXPECT_EQ(refused(json::array()), "schedule: it is an object of keys, not []");
+  EXPECT_THAT(refused({{"threads", 64}}), HasSubstr("no kernel has the generic form"));
 }
 
 TEST_F(Override, aRefusedOneChangesNothing) {

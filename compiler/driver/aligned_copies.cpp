@@ -1,4 +1,4 @@
-#include "compiler/driver/pack_kernels.h"
+#include "compiler/driver/aligned_copies.h"
 #include "compiler/codegen/cuda/emit.h"
 #include "compiler/driver/manifest_builder.h"
 #include "compiler/driver/pipeline.h"
@@ -44,7 +44,7 @@ red::NestOp buildCopy(OpBuilder &builder, attn::ProgramOp program, const Tensor 
     dims.push_back(program.lookupDim(dim));
     place += (place.empty() ? "" : ", ") + dim.getValue().str();
   }
-  Location loc = attn::specLocation(builder.getContext(), "pack", 1, 1,
+  Location loc = attn::specLocation(builder.getContext(), "align", 1, 1,
                                     to + "[" + place + "] = " + from + "[" + place + "]", to);
   auto copy = attn::ProgramOp::create(builder, loc, to, dims);
   OpBuilder b = OpBuilder::atBlockEnd(copy.getBodyBlock());
@@ -70,16 +70,15 @@ red::NestOp buildCopy(OpBuilder &builder, attn::ProgramOp program, const Tensor 
 
 /// Makes the kernel of one tensor; its CUDA source is appended to `source`.
 Status addKernel(attn::ProgramOp program, const Tensor &tensor, const std::string &name,
-                 PackedTensor &packed, std::string &source) {
+                 AlignedCopy &copy, std::string &source) {
   auto bug = [&] {
     return internalError("the kernel that copies " + tensor.name + " cannot be made",
                          "report this with the spec");
   };
   OwningOpRef<ModuleOp> module = ModuleOp::create(program.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  red::NestOp nest = packed.isOutput
-                         ? buildCopy(builder, program, tensor, packed.packed, packed.tensor)
-                         : buildCopy(builder, program, tensor, packed.tensor, packed.packed);
+  red::NestOp nest = copy.isOutput ? buildCopy(builder, program, tensor, copy.standIn, copy.tensor)
+                                   : buildCopy(builder, program, tensor, copy.tensor, copy.standIn);
   if (failed(verify(*module)))
     return bug();
   FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nest, builder);
@@ -91,8 +90,8 @@ Status addKernel(attn::ProgramOp program, const Tensor &tensor, const std::strin
   Result<KernelShape> shape = shapeOf(nest, *kernel);
   if (!shape)
     return shape.error();
-  packed.kernel = *std::move(shape);
-  packed.tile = printIr(*kernel);
+  copy.kernel = *std::move(shape);
+  copy.tile = printIr(*kernel);
   FailureOr<std::string> text = cuda::emitCuda(*kernel);
   if (failed(text))
     return bug();
@@ -102,9 +101,9 @@ Status addKernel(attn::ProgramOp program, const Tensor &tensor, const std::strin
 
 } // namespace
 
-const PackedTensor *PackKernels::find(StringRef tensor) const {
+const AlignedCopy *AlignedCopies::find(StringRef tensor) const {
   auto found =
-      llvm::find_if(tensors, [&](const PackedTensor &packed) { return packed.tensor == tensor; });
+      llvm::find_if(tensors, [&](const AlignedCopy &copy) { return copy.tensor == tensor; });
   return found == tensors.end() ? nullptr : &*found;
 }
 
@@ -124,9 +123,9 @@ std::map<std::string, std::int64_t> alignedTensors(attn::ProgramOp program,
   return aligned;
 }
 
-Result<PackKernels> makePackKernels(attn::ProgramOp program,
-                                    const std::map<std::string, std::int64_t> &aligned,
-                                    ArrayRef<KernelShape> kernels) {
+Result<AlignedCopies> makeAlignedCopies(attn::ProgramOp program,
+                                        const std::map<std::string, std::int64_t> &aligned,
+                                        ArrayRef<KernelShape> kernels) {
   llvm::StringSet<> tensors, names;
   for (const Tensor &tensor : boundTensors(program))
     tensors.insert(tensor.name);
@@ -136,22 +135,22 @@ Result<PackKernels> makePackKernels(attn::ProgramOp program,
   for (const KernelShape &kernel : kernels)
     names.insert(kernel.name);
 
-  PackKernels result;
-  result.image = unique(names, schedule::cIdentifier(program.getSymName()) + "_pack");
+  AlignedCopies result;
+  result.image = unique(names, schedule::cIdentifier(program.getSymName()) + "_align");
   for (const Tensor &tensor : boundTensors(program)) {
     auto needed = aligned.find(tensor.name);
     if (needed == aligned.end())
       continue;
-    PackedTensor packed;
-    packed.tensor = tensor.name;
-    packed.packed = unique(tensors, tensor.name + "_packed");
-    packed.isOutput = tensor.kind == Tensor::Kind::Output;
-    packed.align = needed->second;
+    AlignedCopy copy;
+    copy.tensor = tensor.name;
+    copy.standIn = unique(tensors, tensor.name + "_aligned");
+    copy.isOutput = tensor.kind == Tensor::Kind::Output;
+    copy.align = needed->second;
     std::string name =
-        unique(names, (packed.isOutput ? "unpack_" : "pack_") + schedule::cIdentifier(tensor.name));
-    if (Status status = addKernel(program, tensor, name, packed, result.source); !status)
+        unique(names, (copy.isOutput ? "unalign_" : "align_") + schedule::cIdentifier(tensor.name));
+    if (Status status = addKernel(program, tensor, name, copy, result.source); !status)
       return status.error();
-    result.tensors.push_back(std::move(packed));
+    result.tensors.push_back(std::move(copy));
   }
   return result;
 }

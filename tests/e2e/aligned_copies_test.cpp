@@ -43,25 +43,25 @@ std::set<std::string> tensorsOf(const LaunchDecl &launch) {
 using Names = std::vector<std::string>;
 using NameSet = std::set<std::string>;
 
-TEST(Packing, UnalignedTensorsHaveAVariantThatCopiesThem) {
+TEST(AlignedCopies, UnalignedTensorsHaveAVariantThatCopiesThem) {
   LoadedSpec spec("bias");
   ASSERT_TRUE(spec);
   Result<Compilation> compilation = compileFor(*spec, "sm_90a");
   ASSERT_TRUE(compilation) << compilation.error().text();
   const Manifest &manifest = compilation->program.manifest;
   ASSERT_EQ(manifest.variants.size(), 2U);
-  const VariantDecl &direct = manifest.variants[0], &packed = manifest.variants[1];
+  const VariantDecl &direct = manifest.variants[0], &onCopies = manifest.variants[1];
   EXPECT_EQ(direct.aligned, (std::map<std::string, std::int64_t>{
                                 {"q", 16}, {"k", 16}, {"v", 16}, {"bias", 16}, {"o", 16}}));
-  EXPECT_TRUE(packed.aligned.empty());
+  EXPECT_TRUE(onCopies.aligned.empty());
   EXPECT_EQ(launched(direct), Names{"bias_o"});
-  EXPECT_EQ(launched(packed),
-            (Names{"pack_q", "pack_k", "pack_v", "pack_bias", "bias_o", "unpack_o"}));
+  EXPECT_EQ(launched(onCopies),
+            (Names{"align_q", "align_k", "align_v", "align_bias", "bias_o", "unalign_o"}));
   EXPECT_EQ(tensorsOf(direct.launches[0]), (NameSet{"q", "k", "v", "bias", "o"}));
-  EXPECT_EQ(tensorsOf(packed.launches[0]), (NameSet{"q", "q_packed"}));
-  EXPECT_EQ(tensorsOf(packed.launches[4]),
-            (NameSet{"q_packed", "k_packed", "v_packed", "bias_packed", "o_packed"}));
-  EXPECT_EQ(tensorsOf(packed.launches[5]), (NameSet{"o_packed", "o"}));
+  EXPECT_EQ(tensorsOf(onCopies.launches[0]), (NameSet{"q", "q_aligned"}));
+  EXPECT_EQ(tensorsOf(onCopies.launches[4]),
+            (NameSet{"q_aligned", "k_aligned", "v_aligned", "bias_aligned", "o_aligned"}));
+  EXPECT_EQ(tensorsOf(onCopies.launches[5]), (NameSet{"o_aligned", "o"}));
   for (const auto *group : {&manifest.inputs, &manifest.outputs})
     for (const TensorDecl &tensor : *group)
       EXPECT_EQ(tensor.align, 0) << tensor.name;
@@ -69,7 +69,7 @@ TEST(Packing, UnalignedTensorsHaveAVariantThatCopiesThem) {
     EXPECT_EQ(tensor.align, 16) << tensor.name;
 }
 
-TEST(Packing, KernelsThatNeedNoAlignmentHaveOneVariant) {
+TEST(AlignedCopies, KernelsThatNeedNoAlignmentHaveOneVariant) {
   LoadedSpec spec("full", {{"d", "20"}, {"e", "20"}, {"T", "f16"}});
   ASSERT_TRUE(spec);
   driver::CompileOptions options;
@@ -79,12 +79,12 @@ TEST(Packing, KernelsThatNeedNoAlignmentHaveOneVariant) {
   Result<Compilation> compilation = driver::compile(*spec, options);
   ASSERT_TRUE(compilation) << compilation.error().text();
   EXPECT_EQ(compilation->program.manifest.variants.size(), 1U);
-  EXPECT_TRUE(compilation->packing.tensors.empty());
+  EXPECT_TRUE(compilation->copies.tensors.empty());
 }
 
-class PackedSpec : public testing::Test {
+class AlignedCopiesOf : public testing::Test {
 protected:
-  PackedSpec() { driver::loadDialects(context); }
+  AlignedCopiesOf() { driver::loadDialects(context); }
 
   /// Compiles `text` and runs it on tensors that are not aligned.
   Compilation compileAndRun(const char *text, const Extents &extents) {
@@ -110,26 +110,26 @@ protected:
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
 };
 
-TEST_F(PackedSpec, TakenNamesAreNumbered) {
+TEST_F(AlignedCopiesOf, TakenNamesAreNumbered) {
   Compilation compilation = compileAndRun(R"spec({
-    "attnc": 1, "name": "unpack", "types": {"T": "bf16"}, "dims": {"d": 64, "e": 64},
-    "inputs": {"q": "T[b,h,i,d]", "q_packed": "T[b,h,j,d]", "v": "T[b,h,j,e]"},
-    "body": ["s = sum(d, q[b,h,i,d] * q_packed[b,h,j,d])",
+    "attnc": 1, "name": "unalign", "types": {"T": "bf16"}, "dims": {"d": 64, "e": 64},
+    "inputs": {"q": "T[b,h,i,d]", "q_aligned": "T[b,h,j,d]", "v": "T[b,h,j,e]"},
+    "body": ["s = sum(d, q[b,h,i,d] * q_aligned[b,h,j,d])",
              "p = softmax(j, s)",
              "o[b,h,i,e] = sum(j, p * v[b,h,j,e])"],
     "outputs": {"o": "T"},
     "reference": {"shape": {"b": 1, "h": 2, "i": 33, "j": 41}}
   })spec",
                                           {{"b", 1}, {"h", 2}, {"i", 33}, {"j", 41}});
-  const driver::PackKernels &packing = compilation.packing;
-  ASSERT_EQ(packing.tensors.size(), 4U);
-  EXPECT_EQ(packing.find("q")->packed, "q_packed_2");
-  EXPECT_EQ(packing.find("q_packed")->packed, "q_packed_packed");
-  EXPECT_EQ(packing.find("o")->kernel.name, "unpack_o_2"); // unpack_o computes o
+  const driver::AlignedCopies &copies = compilation.copies;
+  ASSERT_EQ(copies.tensors.size(), 4U);
+  EXPECT_EQ(copies.find("q")->standIn, "q_aligned_2");
+  EXPECT_EQ(copies.find("q_aligned")->standIn, "q_aligned_aligned");
+  EXPECT_EQ(copies.find("o")->kernel.name, "unalign_o_2"); // unalign_o computes o
 }
 
 // A bias of six axes has no tensor map, so the kernel reads its elements.
-TEST_F(PackedSpec, WhatIsReadByElementsIsNotCopied) {
+TEST_F(AlignedCopiesOf, WhatIsReadByElementsIsNotCopied) {
   Compilation compilation = compileAndRun(R"spec({
     "attnc": 1, "name": "six", "types": {"T": "bf16"},
     "dims": {"d": 64, "e": 64, "x": 2, "y": 1, "z": 1},
@@ -143,12 +143,12 @@ TEST_F(PackedSpec, WhatIsReadByElementsIsNotCopied) {
                                           {{"b", 1}, {"i", 33}, {"j", 41}});
   ASSERT_EQ(compilation.nests.size(), 1U);
   EXPECT_EQ(compilation.nests[0].form, "warpgroups");
-  EXPECT_EQ(compilation.packing.tensors.size(), 4U);
-  EXPECT_EQ(compilation.packing.find("w"), nullptr);
+  EXPECT_EQ(compilation.copies.tensors.size(), 4U);
+  EXPECT_EQ(compilation.copies.find("w"), nullptr);
 }
 
 // One image for all kernels that copy, in which each is found.
-TEST(Packing, TheProgramHoldsTheKernels) {
+TEST(AlignedCopies, TheProgramHoldsTheKernels) {
   Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open();
   if (!nvrtc)
     GTEST_SKIP() << nvrtc.error().text();
@@ -159,14 +159,14 @@ TEST(Packing, TheProgramHoldsTheKernels) {
     ASSERT_TRUE(compilation) << compilation.error().text();
     const Program &program = compilation->program;
     EXPECT_EQ(program.images.size(), 4U); // a cubin and a PTX of the nest and of the copies
-    ASSERT_FALSE(compilation->packing.tensors.empty());
-    const Image *ptx = program.findImage(compilation->packing.image, ImageKind::Ptx);
+    ASSERT_FALSE(compilation->copies.tensors.empty());
+    const Image *ptx = program.findImage(compilation->copies.image, ImageKind::Ptx);
     ASSERT_NE(ptx, nullptr);
-    for (const driver::PackedTensor &packed : compilation->packing.tensors) {
-      EXPECT_NE(ptx->bytes.find(".entry " + packed.kernel.name + "("), std::string::npos);
-      const KernelDecl *kernel = program.manifest.findKernel(packed.kernel.name);
-      ASSERT_TRUE(kernel && kernel->resources) << packed.kernel.name;
-      EXPECT_EQ(kernel->image, compilation->packing.image);
+    for (const driver::AlignedCopy &copy : compilation->copies.tensors) {
+      EXPECT_NE(ptx->bytes.find(".entry " + copy.kernel.name + "("), std::string::npos);
+      const KernelDecl *kernel = program.manifest.findKernel(copy.kernel.name);
+      ASSERT_TRUE(kernel && kernel->resources) << copy.kernel.name;
+      EXPECT_EQ(kernel->image, compilation->copies.image);
       EXPECT_EQ(kernel->resources->spillStores + kernel->resources->stackBytes, 0);
     }
     Result<std::string> bytes = serializeProgram(program);
