@@ -1,3 +1,4 @@
+#include "compiler/evaluator/predicates.h"
 // Which rule of error_rules.h each scalar op of a map obeys.
 #include "compiler/evaluator/scalar_program.h"
 
@@ -70,73 +71,6 @@ void realConstant(Op op, Registers &registers, int64_t count) {
 void wholeConstant(Op op, Registers &registers, int64_t count) {
   std::fill_n(registers[op.result].integer.data(), count, op.integer);
   std::fill_n(registers[op.result].error.data(), count, 0.0);
-}
-
-bool orders(arith::CmpFPredicate predicate, double x, double y) {
-  using P = arith::CmpFPredicate;
-  bool unordered = std::isnan(x) || std::isnan(y);
-  switch (predicate) {
-  case P::AlwaysFalse:
-    return false;
-  case P::AlwaysTrue:
-    return true;
-  case P::OEQ:
-    return x == y;
-  case P::OGT:
-    return x > y;
-  case P::OGE:
-    return x >= y;
-  case P::OLT:
-    return x < y;
-  case P::OLE:
-    return x <= y;
-  case P::ONE:
-    return !unordered && x != y;
-  case P::ORD:
-    return !unordered;
-  case P::UEQ:
-    return unordered || x == y;
-  case P::UGT:
-    return unordered || x > y;
-  case P::UGE:
-    return unordered || x >= y;
-  case P::ULT:
-    return unordered || x < y;
-  case P::ULE:
-    return unordered || x <= y;
-  case P::UNE:
-    return x != y;
-  case P::UNO:
-    return unordered;
-  }
-  return false;
-}
-
-bool orders(arith::CmpIPredicate predicate, int64_t x, int64_t y) {
-  using P = arith::CmpIPredicate;
-  switch (predicate) {
-  case P::eq:
-    return x == y;
-  case P::ne:
-    return x != y;
-  case P::slt:
-    return x < y;
-  case P::sle:
-    return x <= y;
-  case P::sgt:
-    return x > y;
-  case P::sge:
-    return x >= y;
-  case P::ult:
-    return uint64_t(x) < uint64_t(y);
-  case P::ule:
-    return uint64_t(x) <= uint64_t(y);
-  case P::ugt:
-    return uint64_t(x) > uint64_t(y);
-  case P::uge:
-    return uint64_t(x) >= uint64_t(y);
-  }
-  return false;
 }
 
 struct CompareReals {

@@ -1,5 +1,6 @@
 // Scalar ops, with the arithmetic of the device: f32 rounds to f32, integers wrap.
 #include "compiler/evaluator/interpreter/kernel_code.h"
+#include "compiler/evaluator/predicates.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -111,85 +112,14 @@ void select(const Instruction &in, Word *words) {
   words[in.result] = words[in.a].i ? words[in.b] : words[in.c];
 }
 
-template <class T> bool compareWhole(arith::CmpIPredicate predicate, T x, T y) {
-  using P = arith::CmpIPredicate;
-  using U = std::make_unsigned_t<T>;
-  switch (predicate) {
-  case P::eq:
-    return x == y;
-  case P::ne:
-    return x != y;
-  case P::slt:
-    return x < y;
-  case P::sle:
-    return x <= y;
-  case P::sgt:
-    return x > y;
-  case P::sge:
-    return x >= y;
-  case P::ult:
-    return U(x) < U(y);
-  case P::ule:
-    return U(x) <= U(y);
-  case P::ugt:
-    return U(x) > U(y);
-  case P::uge:
-    return U(x) >= U(y);
-  }
-  llvm_unreachable("all predicates are handled");
-}
-template <class T> void compareIntegers(const Instruction &in, Word *words) {
-  words[in.result].i = compareWhole<T>(static_cast<arith::CmpIPredicate>(in.predicate),
-                                       get<T>(words[in.a]), get<T>(words[in.b]));
+void compareIntegers(const Instruction &in, Word *words) {
+  words[in.result].i =
+      orders(static_cast<arith::CmpIPredicate>(in.predicate), words[in.a].i, words[in.b].i);
 }
 
 template <class T> void compareReals(const Instruction &in, Word *words) {
-  using P = arith::CmpFPredicate;
-  T x = get<T>(words[in.a]), y = get<T>(words[in.b]);
-  bool unordered = x != x || y != y;
-  auto ordered = [&] {
-    switch (static_cast<P>(in.predicate)) {
-    case P::OEQ:
-    case P::UEQ:
-      return x == y;
-    case P::ONE:
-    case P::UNE:
-      return x != y;
-    case P::OLT:
-    case P::ULT:
-      return x < y;
-    case P::OLE:
-    case P::ULE:
-      return x <= y;
-    case P::OGT:
-    case P::UGT:
-      return x > y;
-    case P::OGE:
-    case P::UGE:
-      return x >= y;
-    case P::ORD:
-    case P::AlwaysTrue:
-      return true;
-    case P::UNO:
-    case P::AlwaysFalse:
-      return false;
-    }
-    llvm_unreachable("all predicates are handled");
-  };
-  switch (static_cast<P>(in.predicate)) {
-  case P::UEQ:
-  case P::UNE:
-  case P::ULT:
-  case P::ULE:
-  case P::UGT:
-  case P::UGE:
-  case P::UNO:
-  case P::AlwaysTrue:
-    words[in.result].i = unordered || ordered();
-    return;
-  default:
-    words[in.result].i = !unordered && ordered();
-  }
+  words[in.result].i = orders(static_cast<arith::CmpFPredicate>(in.predicate), get<T>(words[in.a]),
+                              get<T>(words[in.b]));
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,10 +173,7 @@ Run arithRun(Operation *op, Type type) {
       .Case([&](arith::AndIOp) { return bits<[](auto x, auto y) { return x & y; }>(type); })
       .Case([&](arith::OrIOp) { return bits<[](auto x, auto y) { return x | y; }>(type); })
       .Case([&](arith::XOrIOp) { return bits<[](auto x, auto y) { return x ^ y; }>(type); })
-      .Case([&](arith::CmpIOp cmp) -> Run {
-        return cmp.getLhs().getType().isInteger(32) ? compareIntegers<int32_t>
-                                                    : compareIntegers<int64_t>;
-      })
+      .Case([&](arith::CmpIOp) -> Run { return compareIntegers; })
       .Case([&](arith::CmpFOp cmp) -> Run {
         return cmp.getLhs().getType().isF64() ? compareReals<double> : compareReals<float>;
       })
