@@ -51,21 +51,11 @@ unsigned CpuExecutor::nestOf(const std::string &kernel) const {
 }
 
 Result<std::vector<Call>> CpuExecutor::plan(const Binding &binding, HostMemory &memory) const {
-  Result<const VariantDecl *> variant = chooseVariant(manifest(), binding);
-  if (!variant)
-    return variant.error();
-  Result<Workspace> workspace = planWorkspace(manifest(), **variant, binding);
-  if (!workspace)
-    return workspace.error();
-  Result<void *> base = memory.allocateWorkspace(workspace->bytes);
-  if (!base)
-    return base.error();
-  Result<std::vector<KernelCall>> calls =
-      attnc::evaluate(manifest(), **variant, binding, *workspace, *base);
-  if (!calls)
-    return calls.error();
+  Result<HostMemory::Plan> plan = memory.plan(manifest(), binding);
+  if (!plan)
+    return plan.error();
   std::vector<Call> list;
-  for (const KernelCall &call : *calls) {
+  for (const KernelCall &call : plan->calls) {
     list.push_back({nestOf(call.kernel), {}});
     for (const ArgValue &value : call.args)
       list.back().args.push_back(wordOf(value));

@@ -31,6 +31,23 @@ Result<BindRequest> HostMemory::allocate(const Manifest &manifest, const RunRequ
   return bound;
 }
 
+Result<HostMemory::Plan> HostMemory::plan(const Manifest &manifest, const Binding &binding) {
+  Result<const VariantDecl *> variant = chooseVariant(manifest, binding);
+  if (!variant)
+    return variant.error();
+  Result<Workspace> workspace = planWorkspace(manifest, **variant, binding);
+  if (!workspace)
+    return workspace.error();
+  Result<void *> base = allocateWorkspace(workspace->bytes);
+  if (!base)
+    return base.error();
+  Result<std::vector<KernelCall>> calls =
+      attnc::evaluate(manifest, **variant, binding, *workspace, *base);
+  if (!calls)
+    return calls.error();
+  return Plan{std::move(*calls), std::move(*workspace), static_cast<std::byte *>(*base)};
+}
+
 Result<void *> HostMemory::allocateWorkspace(size_t bytes) {
   auto block = GuardedHostMemory::allocate("workspace", bytes);
   if (!block)

@@ -4,6 +4,7 @@
 
 #include "compiler/driver/execute.h"
 #include "compiler/driver/guarded_memory.h"
+#include "runtime/program/launch.h"
 
 namespace attnc::driver {
 
@@ -13,8 +14,13 @@ public:
   /// Allocates inputs and outputs, copies the inputs, and describes both for `bind`. Errors: those
   /// of sizesOf and of the allocation.
   Result<BindRequest> allocate(const Manifest &manifest, const RunRequest &request);
-  /// Allocates the workspace; its first byte.
-  Result<void *> allocateWorkspace(size_t bytes);
+  /// The launches of the variant that serves what is bound, on a workspace that this allocates.
+  struct Plan {
+    std::vector<KernelCall> calls;
+    Workspace workspace;
+    std::byte *base = nullptr; ///< of the workspace
+  };
+  Result<Plan> plan(const Manifest &manifest, const Binding &binding);
 
   /// Poisons outputs and workspace.
   void poison() const;
@@ -25,6 +31,8 @@ public:
   std::map<std::string, HostTensor> readOutputs(const BindRequest &bound) const;
 
 private:
+  Result<void *> allocateWorkspace(size_t bytes);
+
   std::map<std::string, GuardedHostMemory> inputs, outputs;
   GuardedHostMemory workspace;
   TensorLayout layout;

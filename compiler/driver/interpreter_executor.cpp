@@ -76,27 +76,17 @@ interpreter::GlobalRange rangeOf(const std::string &name, const TensorRef &tenso
 
 Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &binding,
                                                             HostMemory &memory) const {
-  Result<const VariantDecl *> variant = chooseVariant(manifest(), binding);
-  if (!variant)
-    return variant.error();
-  Result<Workspace> workspace = planWorkspace(manifest(), **variant, binding);
-  if (!workspace)
-    return workspace.error();
-  Result<void *> base = memory.allocateWorkspace(workspace->bytes);
-  if (!base)
-    return base.error();
-  Result<std::vector<KernelCall>> calls =
-      attnc::evaluate(manifest(), **variant, binding, *workspace, *base);
-  if (!calls)
-    return calls.error();
-  Plan plan{std::move(*calls), {}};
+  Result<HostMemory::Plan> planned = memory.plan(manifest(), binding);
+  if (!planned)
+    return planned.error();
+  Plan plan{std::move(planned->calls), {}};
   for (const auto &[name, tensor] : binding.tensors) {
     bool output = llvm::any_of(manifest().outputs, [&](auto &decl) { return decl.name == name; });
     plan.ranges.push_back(rangeOf(name, tensor, output));
   }
-  for (const auto &[name, offset] : workspace->offsets) {
-    Result<TensorRef> tensor = intermediateAt(static_cast<std::byte *>(*base) + offset,
-                                              *manifest().findTensor(name), binding.scope);
+  for (const auto &[name, offset] : planned->workspace.offsets) {
+    Result<TensorRef> tensor =
+        intermediateAt(planned->base + offset, *manifest().findTensor(name), binding.scope);
     if (!tensor)
       return tensor.error();
     plan.ranges.push_back(rangeOf(name, *tensor, true));
