@@ -16,35 +16,6 @@ static Status refuse(const std::string &text) { return invalidArgument("schedule
 // Keys
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A key and where its value goes.
-using Field = std::variant<int64_t *, bool *, double *>;
-using Fields = std::vector<std::pair<StringRef, Field>>;
-
-Fields fieldsOf(StreamSchedule &s) {
-  return {{"row_tile", &s.rowTile}, {"stream_tile", &s.streamTile},
-          {"warps", &s.warps},      {"stages", &s.stages},
-          {"slack", &s.slack},      {"min_blocks", &s.minBlocks}};
-}
-
-Fields fieldsOf(WarpgroupSchedule &s) {
-  return {{"groups", &s.groups},
-          {"stream_tile", &s.streamTile},
-          {"stages", &s.stages},
-          {"row_stages", &s.rowStages},
-          {"load_registers", &s.loadRegisters},
-          {"group_registers", &s.groupRegisters},
-          {"alternate", &s.alternate},
-          {"persistent", &s.persistent},
-          {"copy_inputs", &s.copyInputs},
-          {"bulk_stores", &s.bulkStores},
-          {"pack", &s.pack},
-          {"slack", &s.slack}};
-}
-
-} // namespace
-
 // The value as it is written; of a long one the beginning.
 static std::string written(const Json &value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -68,7 +39,7 @@ static bool isBeyond64Bits(const Json &value) {
   return value.is_number_float() && std::abs(value.get<double>()) >= 0x1p63;
 }
 
-static Status setField(const std::string &key, const Field &field, const Json &value) {
+static Status setField(const std::string &key, const ScheduleField &field, const Json &value) {
   if (auto *const *integer = std::get_if<int64_t *>(&field)) {
     if (isBeyond64Bits(value))
       return refuse(key + " is an integer of 64 bits, and the number is larger");
@@ -88,7 +59,7 @@ static Status setField(const std::string &key, const Field &field, const Json &v
 }
 
 // Sets what `keys` names.
-static Status setFields(const Fields &fields, StringRef form, const Json &keys) {
+static Status setFields(const ScheduleFields &fields, StringRef form, const Json &keys) {
   for (const auto &item : keys.items()) {
     const std::string &key = item.key();
     if (key == "form")
@@ -135,7 +106,7 @@ static Status overrideStream(red::NestOp nest, const StreamPlan &plan, const Mac
   StreamSchedule schedule;
   if (scheduleForm(nest) == "stream")
     schedule = StreamSchedule::from(nest.getScheduleAttr());
-  if (Status status = setFields(fieldsOf(schedule), "stream", keys); !status)
+  if (Status status = setFields(schedule.fields(), "stream", keys); !status)
     return status;
   if (std::string why = checkSchedule(nest, plan, schedule, machine); !why.empty())
     return refuse(why);
@@ -146,7 +117,7 @@ static Status overrideStream(red::NestOp nest, const StreamPlan &plan, const Mac
 // True if the schedule has what `keys` asks for, apart from what follows from the rest (registers,
 // whether results fit in shared memory) and what the ranking does not vary.
 static bool agrees(WarpgroupSchedule schedule, const Json &keys) {
-  for (const auto &[name, field] : fieldsOf(schedule)) {
+  for (const auto &[name, field] : schedule.fields()) {
     auto asked = keys.find(name.str());
     if (asked == keys.end() || name.ends_with("_registers") || name == "bulk_stores" ||
         name == "row_stages" || name == "pack" || name == "slack")
@@ -165,7 +136,7 @@ static WarpgroupSchedule completed(red::NestOp nest, const StreamPlan &plan, con
                                    const Json &keys) {
   for (const RankedSchedule &ranked : rankSchedules(nest, plan, machine)) {
     WarpgroupSchedule schedule = ranked.schedule;
-    (void)setFields(fieldsOf(schedule), "warpgroups", keys);
+    (void)setFields(schedule.fields(), "warpgroups", keys);
     if (!agrees(ranked.schedule, keys))
       continue;
     if (checkSchedule(nest, plan, schedule, machine).empty())
@@ -176,12 +147,12 @@ static WarpgroupSchedule completed(red::NestOp nest, const StreamPlan &plan, con
       return schedule;
   }
   WarpgroupSchedule schedule;
-  (void)setFields(fieldsOf(schedule), "warpgroups", keys);
+  (void)setFields(schedule.fields(), "warpgroups", keys);
   RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
   schedule.loadRegisters = budget.load;
   schedule.groupRegisters = budget.group;
   schedule.alternate = schedule.groups > 1;
-  (void)setFields(fieldsOf(schedule), "warpgroups", keys);
+  (void)setFields(schedule.fields(), "warpgroups", keys);
   return schedule;
 }
 
@@ -189,7 +160,7 @@ static Status overrideWarpgroups(red::NestOp nest, const StreamPlan &plan, const
                                  const Json &keys) {
   WarpgroupSchedule schedule;
   // The keys are checked before anything is made of them.
-  if (Status status = setFields(fieldsOf(schedule), "warpgroups", keys); !status)
+  if (Status status = setFields(schedule.fields(), "warpgroups", keys); !status)
     return status;
   if (!machine.warpgroups)
     return refuse(checkSchedule(nest, plan, schedule, machine));
@@ -209,17 +180,21 @@ static Status overrideWarpgroups(red::NestOp nest, const StreamPlan &plan, const
 static std::string formNamed(const Json &keys) {
   if (auto named = keys.find("form"); named != keys.end())
     return named->is_string() ? named->get<std::string>() : "";
-  static constexpr std::pair<StringLiteral, StringLiteral> kOwnKeys[] = {
-      {"threads", "generic"},        {"row_tile", "stream"},
-      {"warps", "stream"},           {"min_blocks", "stream"},
-      {"groups", "warpgroups"},      {"load_registers", "warpgroups"},
-      {"alternate", "warpgroups"},   {"group_registers", "warpgroups"},
-      {"persistent", "warpgroups"},  {"copy_inputs", "warpgroups"},
-      {"bulk_stores", "warpgroups"}, {"pack", "warpgroups"},
-      {"row_stages", "warpgroups"}};
-  for (auto [key, form] : kOwnKeys)
-    if (keys.contains(key.str()))
-      return form.str();
+  if (keys.contains("threads"))
+    return "generic";
+  auto names = [&](const ScheduleFields &fields, const ScheduleFields &others) {
+    return llvm::any_of(fields, [&](const auto &field) {
+      bool isShared =
+          llvm::any_of(others, [&](const auto &other) { return other.first == field.first; });
+      return !isShared && keys.contains(field.first.str());
+    });
+  };
+  StreamSchedule stream;
+  WarpgroupSchedule warpgroups;
+  if (names(stream.fields(), warpgroups.fields()))
+    return "stream";
+  if (names(warpgroups.fields(), stream.fields()))
+    return "warpgroups";
   return "";
 }
 

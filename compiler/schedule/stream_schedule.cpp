@@ -7,33 +7,21 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
+ScheduleFields StreamSchedule::fields() {
+  return {{"row_tile", &rowTile}, {"stream_tile", &streamTile},
+          {"warps", &warps},      {"stages", &stages},
+          {"slack", &slack},      {"min_blocks", &minBlocks}};
+}
+
 StreamSchedule StreamSchedule::from(DictionaryAttr attr) {
   StreamSchedule schedule;
-  auto read = [&](StringRef key, int64_t &value) {
-    if (auto number = attr ? attr.getAs<IntegerAttr>(key) : IntegerAttr())
-      value = number.getInt();
-  };
-  read("row_tile", schedule.rowTile);
-  read("stream_tile", schedule.streamTile);
-  read("warps", schedule.warps);
-  read("stages", schedule.stages);
-  read("min_blocks", schedule.minBlocks);
-  if (auto slack = attr ? attr.getAs<FloatAttr>("slack") : FloatAttr())
-    schedule.slack = slack.getValueAsDouble();
+  readFields(schedule.fields(), attr);
   return schedule;
 }
 
 DictionaryAttr StreamSchedule::toAttr(MLIRContext *context) const {
-  Builder builder(context);
-  return builder.getDictionaryAttr({
-      builder.getNamedAttr("form", builder.getStringAttr("stream")),
-      builder.getNamedAttr("row_tile", builder.getI64IntegerAttr(rowTile)),
-      builder.getNamedAttr("stream_tile", builder.getI64IntegerAttr(streamTile)),
-      builder.getNamedAttr("warps", builder.getI64IntegerAttr(warps)),
-      builder.getNamedAttr("stages", builder.getI64IntegerAttr(stages)),
-      builder.getNamedAttr("min_blocks", builder.getI64IntegerAttr(minBlocks)),
-      builder.getNamedAttr("slack", builder.getF64FloatAttr(slack)),
-  });
+  StreamSchedule copy = *this;
+  return fieldsAttr(copy.fields(), "stream", context);
 }
 
 tile::SharedType sharedTile(const OperandTile &operand, int64_t rows) {

@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_STREAM_SCHEDULE_H
 #define ATTNC_COMPILER_SCHEDULE_STREAM_SCHEDULE_H
 
+#include "compiler/schedule/schedule_fields.h"
 #include "compiler/schedule/stream_plan.h"
 #include "dialects/Tile/Tile.h"
 
@@ -20,6 +21,8 @@ struct StreamSchedule {
   int64_t minBlocks = 1;   ///< blocks that have to fit on a multiprocessor: limits registers
   double slack = 8;        ///< a running maximum may lag by this much, in powers of 2
 
+  /// Every key with its place in this schedule.
+  ScheduleFields fields();
   /// Reads the attribute; keys that it lacks keep their defaults.
   static StreamSchedule from(mlir::DictionaryAttr attr);
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;

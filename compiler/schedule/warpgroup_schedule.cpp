@@ -29,49 +29,30 @@ static constexpr int64_t kReadRegisters = 16;
 // The attribute
 //===----------------------------------------------------------------------===//
 
+ScheduleFields WarpgroupSchedule::fields() {
+  return {{"groups", &groups},
+          {"stream_tile", &streamTile},
+          {"stages", &stages},
+          {"row_stages", &rowStages},
+          {"load_registers", &loadRegisters},
+          {"group_registers", &groupRegisters},
+          {"alternate", &alternate},
+          {"persistent", &persistent},
+          {"copy_inputs", &copyInputs},
+          {"bulk_stores", &bulkStores},
+          {"pack", &pack},
+          {"slack", &slack}};
+}
+
 WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
   WarpgroupSchedule schedule;
-  auto read = [&](StringRef key, int64_t &value) {
-    if (auto number = attr ? attr.getAs<IntegerAttr>(key) : IntegerAttr())
-      value = number.getInt();
-  };
-  auto readFlag = [&](StringRef key, bool &value) {
-    if (auto flag = attr ? attr.getAs<BoolAttr>(key) : BoolAttr())
-      value = flag.getValue();
-  };
-  read("groups", schedule.groups);
-  read("stream_tile", schedule.streamTile);
-  read("stages", schedule.stages);
-  read("row_stages", schedule.rowStages);
-  read("load_registers", schedule.loadRegisters);
-  read("group_registers", schedule.groupRegisters);
-  read("pack", schedule.pack);
-  readFlag("alternate", schedule.alternate);
-  readFlag("persistent", schedule.persistent);
-  readFlag("copy_inputs", schedule.copyInputs);
-  readFlag("bulk_stores", schedule.bulkStores);
-  if (auto slack = attr ? attr.getAs<FloatAttr>("slack") : FloatAttr())
-    schedule.slack = slack.getValueAsDouble();
+  readFields(schedule.fields(), attr);
   return schedule;
 }
 
 DictionaryAttr WarpgroupSchedule::toAttr(MLIRContext *context) const {
-  Builder builder(context);
-  return builder.getDictionaryAttr({
-      builder.getNamedAttr("form", builder.getStringAttr("warpgroups")),
-      builder.getNamedAttr("groups", builder.getI64IntegerAttr(groups)),
-      builder.getNamedAttr("stream_tile", builder.getI64IntegerAttr(streamTile)),
-      builder.getNamedAttr("stages", builder.getI64IntegerAttr(stages)),
-      builder.getNamedAttr("row_stages", builder.getI64IntegerAttr(rowStages)),
-      builder.getNamedAttr("load_registers", builder.getI64IntegerAttr(loadRegisters)),
-      builder.getNamedAttr("group_registers", builder.getI64IntegerAttr(groupRegisters)),
-      builder.getNamedAttr("alternate", builder.getBoolAttr(alternate)),
-      builder.getNamedAttr("persistent", builder.getBoolAttr(persistent)),
-      builder.getNamedAttr("copy_inputs", builder.getBoolAttr(copyInputs)),
-      builder.getNamedAttr("bulk_stores", builder.getBoolAttr(bulkStores)),
-      builder.getNamedAttr("pack", builder.getI64IntegerAttr(pack)),
-      builder.getNamedAttr("slack", builder.getF64FloatAttr(slack)),
-  });
+  WarpgroupSchedule copy = *this;
+  return fieldsAttr(copy.fields(), "warpgroups", context);
 }
 
 //===----------------------------------------------------------------------===//

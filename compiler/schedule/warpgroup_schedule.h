@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_SCHEDULE_WARPGROUP_SCHEDULE_H
 
 #include "compiler/schedule/machine.h"
+#include "compiler/schedule/schedule_fields.h"
 #include "compiler/schedule/stream_plan.h"
 
 namespace attnc::schedule {
@@ -28,6 +29,8 @@ struct WarpgroupSchedule {
   int64_t rowIndices() const { return rowTile() / pack; }
   int64_t threads() const { return 128 * (groups + 1); }
 
+  /// Every key with its place in this schedule.
+  ScheduleFields fields();
   /// Reads the attribute; keys that it lacks keep their defaults.
   static WarpgroupSchedule from(mlir::DictionaryAttr attr);
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
