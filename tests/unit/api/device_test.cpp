@@ -1,5 +1,6 @@
 #include "runtime/cuda/driver.h"
 #include "tests/unit/api/handles.h"
+#include "tests/unit/runtime/gpu_device.h"
 
 using namespace attnc;
 using namespace attnc::test;
@@ -25,13 +26,12 @@ TEST(Device, WithoutAGpuLoadingSaysSo) {
 }
 
 /// scaleSpec on GPU 0.
-class GpuApi : public testing::Test {
+class GpuApi : public OnGpu {
 protected:
   void SetUp() override {
-    auto opened = CudaDevice::open(0);
-    if (!opened)
-      GTEST_SKIP() << opened.error().text();
-    device = *std::move(opened);
+    OnGpu::SetUp();
+    if (!device)
+      return;
     program = compile(scaleSpec, optionsFor("sm_80"));
     loaded = load(program.get());
     for (std::size_t i = 0; i < tensors.list.size(); ++i) {
@@ -48,7 +48,6 @@ protected:
       ASSERT_TRUE(buffers[i].download(hosts[i]->data(), hosts[i]->size() * sizeof(float)));
   }
 
-  std::unique_ptr<CudaDevice> device;
   Own<attnc_program> program;
   Own<attnc_loaded> loaded;
   ScaleTensors tensors{1000};

@@ -5,6 +5,8 @@
 
 #include "compiler/evaluator/interpreter/interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace attnc::interpreter {
 
@@ -67,6 +69,23 @@ private:
   std::unique_ptr<mlir::MLIRContext> context;
   std::string text;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// Tests of what goes wrong with one kernel.
+class PlantedFault : public testing::Test {
+protected:
+  PlantedFault(AttentionCase of, uint64_t orders) : kernel(std::move(of)), orders(orders) {}
+
+  /// Every order finds a fault whose text contains `why`.
+  void expectAlways(const std::string &why) {
+    EXPECT_THAT(kernel.runAll(orders),
+                testing::AllOf(testing::SizeIs(orders), testing::Each(testing::HasSubstr(why))));
+  }
+
+  AttentionKernel kernel;
+
+private:
+  uint64_t orders;
 };
 
 } // namespace attnc::interpreter

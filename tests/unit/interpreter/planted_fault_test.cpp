@@ -19,14 +19,9 @@ namespace {
 
 constexpr uint64_t kOrders = 10;
 
-class Fa3Loop : public testing::Test {
+class Fa3Loop : public PlantedFault {
 protected:
-  AttentionKernel kernel{AttentionCase::fa3Loop()};
-
-  /// Every order finds a fault whose text contains `why`.
-  void expectAlways(const std::string &why) {
-    EXPECT_THAT(kernel.runAll(kOrders), AllOf(SizeIs(kOrders), Each(HasSubstr(why))));
-  }
+  Fa3Loop() : PlantedFault(AttentionCase::fa3Loop(), kOrders) {}
 };
 
 /// What is read before the copy into it is known to be complete, or has been started.

@@ -1,6 +1,7 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/program/loaded_program.h"
+#include "tests/unit/runtime/gpu_device.h"
 
 #include <gtest/gtest.h>
 
@@ -11,18 +12,7 @@ using namespace attnc;
 
 namespace {
 
-/// Skips, with the driver's own reason, where there is no GPU.
-class Gpu : public testing::Test {
-protected:
-  void SetUp() override {
-    auto opened = CudaDevice::open(0);
-    if (!opened)
-      GTEST_SKIP() << opened.error().text();
-    device = *std::move(opened);
-  }
-
-  std::shared_ptr<CudaDevice> device;
-};
+class Gpu : public OnGpu {};
 
 /// y = scale * x through an intermediate, in two kernels; x f32[n, d], d = 4.
 const char *source = R"(

@@ -1,6 +1,7 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/program/loaded_program.h"
+#include "tests/unit/runtime/gpu_device.h"
 
 #include <gtest/gtest.h>
 
@@ -11,14 +12,11 @@ using namespace attnc;
 namespace {
 
 /// Skips where there is no GPU of compute capability 9.0.
-class Hopper : public testing::Test {
+class Hopper : public OnGpu {
 protected:
   void SetUp() override {
-    auto opened = CudaDevice::open(0);
-    if (!opened)
-      GTEST_SKIP() << opened.error().text();
-    device = *std::move(opened);
-    if (device->properties().major != 9)
+    OnGpu::SetUp();
+    if (device && device->properties().major != 9)
       GTEST_SKIP() << device->properties().name << " has compute capability "
                    << device->properties().architecture();
   }
@@ -45,7 +43,6 @@ protected:
     ASSERT_TRUE(done) << done.error().text();
   }
 
-  std::shared_ptr<CudaDevice> device;
   const Device where = {DeviceKind::Cuda, 0};
 };
 
