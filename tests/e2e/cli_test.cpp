@@ -247,6 +247,31 @@ bool hasNvrtc() {
   return false;
 }
 
+// A schedule that somebody asks for is not changed, but the tool says that it spills.
+TEST(Compile, saysThatTheKernelOfAScheduleSpills) {
+  if (!hasNvrtc())
+    GTEST_SKIP() << "no NVRTC on this machine";
+  TemporaryFolder folder;
+  std::string spec = folder.write("masked.json", R"json({"attnc": 1, "name": "masked",
+    "types": {"T": "bf16"}, "dims": {"d": 64, "e": 64},
+    "inputs": {"q": "T[b,h,i,d]", "k": "T[b,h,j,d]", "v": "T[b,h,j,e]", "keep": "bool[b,i,j]"},
+    "body": ["s = sum(d, q[b,h,i,d] * k[b,h,j,d])",
+             "p = softmax(j, where(keep[b,i,j], s, -inf))",
+             "o[b,h,i,e] = sum(j, p * v[b,h,j,e])"],
+    "outputs": {"o": "T"}, "reference": {"shape": {"b": 1, "h": 1, "i": 9, "j": 9}}})json");
+  std::string schedule =
+      folder.write("schedule.json", R"({"groups": 3, "stream_tile": 128, "stages": 2})");
+  std::vector<std::string> arguments = {
+      "compile", spec,     "--target", "sm_90a", "--schedule",
+      schedule,  "--emit", "cubin",    "-o",     folder.file("k.cubin")};
+  Ended ended = attnc(arguments);
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  arguments.push_back("--json");
+  auto resources = attnc(arguments).json().at("kernels").at(0).at("resources");
+  bool spills = resources.at("spill_stores").get<int>() > 0;
+  EXPECT_EQ(ended.err.find("masked_o spills registers") != std::string::npos, spills) << ended.err;
+}
+
 TEST(Compile, writesPtxThatPtxasTakes) {
   if (!hasNvrtc())
     GTEST_SKIP() << "no NVRTC on this machine";

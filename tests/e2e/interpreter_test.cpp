@@ -149,6 +149,27 @@ TEST(Packing, sizesHaveToBeDivisible) {
                                     "packs 4 indices of h) (h = 4, hk = 2)");
 }
 
+// Blocks that take row tiles in turn count them in 32 bits.
+TEST(RowTiles, thatAreTooManyAreRefused) {
+  LoadedSpec spec("full");
+  ASSERT_TRUE(spec);
+  auto executor = interpret(*spec, "sm_90a", {{"persistent", true}});
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  const std::vector<RequireDecl> &facts = (*executor)->manifest().requires_;
+  auto limit = llvm::find_if(facts, [](const RequireDecl &fact) {
+    return fact.text == "at most 2147418112 row tiles (full_o)";
+  });
+  ASSERT_NE(limit, facts.end());
+  auto holds = [&](int64_t heads) { // one row tile for each of 2^16 batches and each head
+    Scope scope;
+    scope.sizes = {{"b", 1 << 16}, {"h", heads}, {"i", 1}, {"j", 1}};
+    Result<Scalar> value = evaluate(limit->expr, scope);
+    return value.ok() && isTrue(*value);
+  };
+  EXPECT_TRUE(holds((1 << 15) - 1));
+  EXPECT_FALSE(holds(1 << 15));
+}
+
 TEST(Packing, needsIndicesThatSeeTheSameStream) {
   LoadedSpec spec("full");
   ASSERT_TRUE(spec);
