@@ -104,12 +104,22 @@ template <class TileType, int kStages> struct Pipe {
     if (lane() == 0)
       arrive(full(n));
   }
+  /// One thread: tile n, one element, is x.
+  ATTNC_DEVICE void put(u32 n, i32 x) const {
+    storeShared((*this)[n].at(0, 0), static_cast<u32>(x));
+    arrive(full(n));
+  }
 
   // The warps that use the tiles.
 
   ATTNC_DEVICE Tile operator[](u32 n) const { return {base + slot(n) * Tile::kBytes}; }
   /// Waits until tile n has arrived.
   ATTNC_DEVICE void await(u32 n) const { awaitBarrier(full(n), parity(n)); }
+  /// What was put into tile n. The compiler sees that it is the same in the whole warp, whose
+  /// threads have all read it when this returns.
+  ATTNC_DEVICE i32 take(u32 n) const {
+    return __shfl_sync(~0u, static_cast<i32>(loadShared((*this)[n].at(0, 0))), 0);
+  }
   /// This warp does not read tile n any more.
   ATTNC_DEVICE void release(u32 n) const {
     if (lane() == 0)

@@ -15,6 +15,16 @@ ATTNC_DEVICE i32 drawTicket(i32 *counter, i32 count) {
   return before;
 }
 
+/// The same without any order: it counts and nothing else, so nobody waits for the number before it
+/// is used.
+ATTNC_DEVICE i32 drawTicketRelaxed(i32 *counter, i32 count) {
+  i32 before;
+  asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(__cvta_generic_to_global(counter)), "r"(count - 1));
+  return before;
+}
+
 /// The threads that meet at the hardware barrier `id`, one of which `draws`: true if `count` - 1
 /// blocks have come here before. What the threads of those wrote before is seen after.
 ATTNC_DEVICE bool isLastBlock(i32 *counter, i32 count, int id, int threads, bool draws) {

@@ -20,7 +20,8 @@ public:
 private:
   Result<BindRequest> allocate(const RunRequest &request, Blocks &inputs, Blocks &outputs) const;
   Result<std::vector<double>> launchAll(const Binding &binding, const RunRequest &request) const;
-  Result<double> launchTimed(const Binding &binding, const CudaStream &stream) const;
+  Result<double> launchTimed(const LoadedProgram::Prepared &prepared, const CudaStream &stream,
+                             const GuardedDeviceMemory &workspace) const;
 
   std::shared_ptr<const CudaDevice> device;
   std::unique_ptr<LoadedProgram> program;
@@ -62,14 +63,16 @@ Result<BindRequest> CudaExecutor::allocate(const RunRequest &request, Blocks &in
   return bound;
 }
 
-Result<double> CudaExecutor::launchTimed(const Binding &binding, const CudaStream &stream) const {
+Result<double> CudaExecutor::launchTimed(const LoadedProgram::Prepared &prepared,
+                                         const CudaStream &stream,
+                                         const GuardedDeviceMemory &workspace) const {
   Result<CudaEvent> start = device->createEvent();
   Result<CudaEvent> stop = device->createEvent();
   if (!start || !stop)
     return start ? stop.error() : start.error();
   if (Status done = start->record(stream.handle()); !done)
     return done.error();
-  if (Status done = program->launch(binding, stream.handle()); !done)
+  if (Status done = program->launch(prepared, stream.handle(), workspace.data()); !done)
     return done.error();
   if (Status done = stop->record(stream.handle()); !done)
     return done.error();
@@ -84,9 +87,18 @@ Result<std::vector<double>> CudaExecutor::launchAll(const Binding &binding,
   Result<CudaStream> stream = device->createStream();
   if (!stream)
     return stream.error();
+  auto prepared = program->prepare(binding);
+  if (!prepared)
+    return prepared.error();
+  auto workspace = GuardedDeviceMemory::allocate(
+      *device, "workspace", static_cast<size_t>(LoadedProgram::workspaceBytes(**prepared)));
+  if (!workspace)
+    return workspace.error();
+  if (Status done = device->synchronize(); !done) // its fill is on the default stream
+    return done.error();
   std::vector<double> times;
   for (unsigned run = 0; run < request.warmup + std::max(request.repeat, 1u); ++run) {
-    Result<double> time = launchTimed(binding, *stream);
+    Result<double> time = launchTimed(**prepared, *stream, *workspace);
     if (!time)
       return time.error();
     if (run >= request.warmup)
@@ -94,6 +106,8 @@ Result<std::vector<double>> CudaExecutor::launchAll(const Binding &binding,
   }
   if (Status done = stream->synchronize(); !done)
     return done.error();
+  if (Status intact = workspace->checkGuards(); !intact)
+    return intact.error();
   return times;
 }
 

@@ -91,11 +91,14 @@ Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &bindi
       return tensor.error();
     plan.ranges.push_back(rangeOf(name, *tensor, true));
   }
+  for (int64_t offset : planned->workspace.counters)
+    plan.ranges.push_back({"a counter", planned->base + offset, sizeof(int32_t), true});
   return plan;
 }
 
 Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
   for (const KernelCall &call : plan.calls) {
+    clearCounters(call);
     interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2], plan.ranges};
     if (llvm::Error fault = kernels.at(call.kernel).interpreter->run(launch, seed))
       return internalError(fmt::format("{}\n  (order {} of warps and asynchronous ops)",

@@ -22,6 +22,8 @@ static ArgDecl argument(const schedule::KernelArg &arg) {
     return ArgDecl::param(arg.array.getDefiningOp<attn::ParamOp>().getName().str());
   case schedule::KernelArg::Kind::TensorMap:
     return ArgDecl::tensorMap(schedule::tensorOf(arg.array).name, {arg.box.begin(), arg.box.end()});
+  case schedule::KernelArg::Kind::Counter:
+    return ArgDecl::counter();
   }
   return {};
 }

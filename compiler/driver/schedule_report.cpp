@@ -51,8 +51,9 @@ public:
     reportTiles(s, into);
     reportMemory(s.rowTile(), s.streamTile, s.stages, bytes, into);
     into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
-                                 s.persistent ? "it stays and takes row tiles in turn"
-                                              : "a new one for each row tile");
+                                 s.draws        ? "it stays and draws row tiles from a counter"
+                                 : s.persistent ? "it stays and takes row tiles in turn"
+                                                : "a new one for each row tile");
     schedule::CostModel model(nest, plan, machine);
     StepPrediction step = model.step(s);
     double share = model.kernelShare(s);

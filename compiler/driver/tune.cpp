@@ -34,8 +34,9 @@ static NestCandidates candidatesOf(red::NestOp nest, const schedule::Machine &ma
   if (failed(plan))
     return result;
   MLIRContext *context = nest.getContext();
+  bool masked = nest.getDomainBlock() != nullptr; // else all row tiles take as long
   for (const schedule::RankedSchedule &ranked :
-       schedule::pickCandidates(schedule::rankSchedules(nest, *plan, machine), count))
+       schedule::pickCandidates(schedule::rankSchedules(nest, *plan, machine, masked), count))
     result.candidates.push_back(
         {toJson(ranked.schedule.toAttr(context)), ranked.share, ranked.step.clocks});
   if (!result.candidates.empty())
@@ -94,7 +95,9 @@ std::string describeSchedule(const nlohmann::json &schedule) {
   return fmt::format("{} groups, stream_tile {}, {} stages{}{}", number("groups"),
                      number("stream_tile"), number("stages"),
                      schedule.value("alternate", false) ? ", in turns" : "",
-                     schedule.value("persistent", false) ? ", persistent" : "");
+                     schedule.value("draws", false)        ? ", draws row tiles"
+                     : schedule.value("persistent", false) ? ", persistent"
+                                                           : "");
 }
 
 } // namespace attnc::driver

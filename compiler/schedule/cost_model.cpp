@@ -188,7 +188,7 @@ double CostModel::kernelClocks(const WarpgroupSchedule &schedule, const StepPred
     longest = std::max(longest, clocks);
   }
   double tiles = static_cast<double>(visits.ranges.size()) * static_cast<double>(cells);
-  if (visits.uniform || schedule.persistent)
+  if (visits.uniform || (schedule.persistent && !schedule.draws))
     return std::ceil(tiles / multiprocessors) * longest;
   return std::max(longest, total / multiprocessors + total / tiles / 2);
 }

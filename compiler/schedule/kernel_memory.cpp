@@ -7,26 +7,28 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-Type argumentType(const KernelArg &arg) {
+Type argumentType(const KernelArg &arg, MLIRContext *context) {
   switch (arg.kind) {
   case KernelArg::Kind::Pointer:
-    return tile::PtrType::get(arg.array.getContext(), tensorOf(arg.array).element);
+    return tile::PtrType::get(context, tensorOf(arg.array).element);
   case KernelArg::Kind::Param:
     return attn::computeType(cast<attn::ArrayType>(arg.array.getType()).getElementType());
   case KernelArg::Kind::Stride:
-    return IntegerType::get(arg.array.getContext(), 64);
   case KernelArg::Kind::Size:
-    return IntegerType::get(arg.dim.getContext(), 64);
+    return IntegerType::get(context, 64);
   case KernelArg::Kind::TensorMap:
-    return tile::TensorMapType::get(arg.array.getContext(), arg.box, tensorOf(arg.array).element);
+    return tile::TensorMapType::get(context, arg.box, tensorOf(arg.array).element);
+  case KernelArg::Kind::Counter:
+    return tile::PtrType::get(context, IntegerType::get(context, 32));
   }
   llvm_unreachable("all kinds are handled");
 }
 
-SmallVector<std::pair<std::string, Type>> argumentTypes(const KernelSignature &signature) {
+SmallVector<std::pair<std::string, Type>> argumentTypes(const KernelSignature &signature,
+                                                        MLIRContext *context) {
   SmallVector<std::pair<std::string, Type>> types;
   for (const KernelArg &arg : signature.args())
-    types.push_back({arg.name, argumentType(arg)});
+    types.push_back({arg.name, argumentType(arg, context)});
   return types;
 }
 
@@ -51,6 +53,8 @@ Value KernelMemory::tensorMap(attn::ReadOp read) const {
 Value KernelMemory::tensorMap(Value result) const {
   return args->getArgument(signature.tensorMap(result));
 }
+
+Value KernelMemory::counter() const { return args->getArgument(signature.counter()); }
 
 Value KernelMemory::extent(OpBuilder &builder, Location loc, StringAttr dim) const {
   attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);

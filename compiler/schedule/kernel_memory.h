@@ -8,11 +8,11 @@
 namespace attnc::schedule {
 
 /// The MLIR type of a kernel argument.
-mlir::Type argumentType(const KernelArg &arg);
+mlir::Type argumentType(const KernelArg &arg, mlir::MLIRContext *context);
 
 /// Names and types of the arguments of the nest's kernel, as tile.kernel's builder takes them.
 llvm::SmallVector<std::pair<std::string, mlir::Type>>
-argumentTypes(const KernelSignature &signature);
+argumentTypes(const KernelSignature &signature, mlir::MLIRContext *context);
 
 /// Turns "element (indices) of this array" into kernel arguments and i64 arithmetic. Used while one
 /// kernel is built; the builder decides where the arithmetic goes.
@@ -25,6 +25,7 @@ public:
   mlir::Value param(mlir::Value array) const;
   mlir::Value tensorMap(attn::ReadOp read) const;
   mlir::Value tensorMap(mlir::Value result) const;
+  mlir::Value counter() const;
 
   /// The extent of a dim: a constant, or the size argument.
   mlir::Value extent(mlir::OpBuilder &builder, mlir::Location loc, mlir::StringAttr dim) const;

@@ -73,7 +73,8 @@ tile::KernelOp lowerGenericNest(red::NestOp nest, OpBuilder &builder) {
   Attribute blocks = gridApply("ceildiv", points, builder.getI64IntegerAttr(threads));
 
   OpBuilder::InsertionGuard guard(builder);
-  auto kernel = tile::KernelOp::create(builder, loc, kernelName(nest), argumentTypes(signature),
+  auto kernel = tile::KernelOp::create(builder, loc, kernelName(nest),
+                                       argumentTypes(signature, nest.getContext()),
                                        builder.getArrayAttr({blocks}), threads, /*smem=*/0);
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   KernelMemory memory(nest, signature, kernel);

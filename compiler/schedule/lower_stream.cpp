@@ -225,13 +225,15 @@ void WarpLowering::followMaximum(unsigned number) {
   red::FoldOp fold = plan.references[number].fold;
   Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
   tile::ReduceRowsOp::create(b, fold.getLoc(), tile::Combine::Max, score, top[number]);
-  Value exceeds = exceedsReference(number);
-  large[number] = whereItMoves(number, exceeds, [&] {
-    tile::ReduceQuadOp::create(b, fold.getLoc(), tile::Combine::Max, top[number]);
-    Value factor = registers(attn::renamed(fold.getLoc(), "rescale"), rowsType());
-    moveReference(number, factor);
-    rescaleFragments(number, factor);
-  });
+  auto branch = scf::IfOp::create(b, fold.getLoc(), exceedsReference(number),
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  tile::ReduceQuadOp::create(b, fold.getLoc(), tile::Combine::Max, top[number]);
+  Value factor = registers(attn::renamed(fold.getLoc(), "rescale"), rowsType());
+  moveReference(number, factor);
+  rescaleFragments(number, factor);
+  anchorExponents(number);
 }
 
 // Every weight is computed once; its row sums and products follow at once, so that its registers
@@ -295,9 +297,9 @@ FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) 
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);
-  auto kernel = tile::KernelOp::create(builder, nest.getLoc(), kernelName(nest),
-                                       argumentTypes(signature), builder.getArrayAttr({blocks}),
-                                       32 * schedule.warps, sharedBytes(nest, *plan, schedule));
+  auto kernel = tile::KernelOp::create(
+      builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
+      builder.getArrayAttr({blocks}), 32 * schedule.warps, sharedBytes(nest, *plan, schedule));
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   kernel->setAttr("schedule", schedule.toAttr(nest.getContext()));
   kernel.setMinBlocks(schedule.minBlocks);

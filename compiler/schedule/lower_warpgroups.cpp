@@ -31,10 +31,10 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builde
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);
-  auto kernel =
-      tile::KernelOp::create(builder, nest.getLoc(), kernelName(nest), argumentTypes(signature),
-                             builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}),
-                             schedule.threads(), sharedBytes(*plan, schedule));
+  auto kernel = tile::KernelOp::create(
+      builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
+      builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}), schedule.threads(),
+      sharedBytes(*plan, schedule));
   kernel->setAttr("schedule", schedule.toAttr(nest.getContext()));
   kernel.setMinBlocks(1);
   builder.setInsertionPointToStart(kernel.getBodyBlock());

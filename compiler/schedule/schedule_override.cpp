@@ -134,7 +134,9 @@ static bool agrees(WarpgroupSchedule schedule, const Json &keys) {
 // check says why.
 static WarpgroupSchedule completed(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
                                    const Json &keys) {
-  for (const RankedSchedule &ranked : rankSchedules(nest, plan, machine)) {
+  bool draws = keys.value("draws", false);
+  for (const RankedSchedule &ranked :
+       draws ? rankSchedules(nest, plan, machine, true) : rankSchedules(nest, plan, machine)) {
     WarpgroupSchedule schedule = ranked.schedule;
     (void)setFields(schedule.fields(), "warpgroups", keys);
     if (!agrees(ranked.schedule, keys))

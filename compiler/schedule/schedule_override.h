@@ -12,8 +12,8 @@ namespace attnc::schedule {
 /// Changes the nest's schedule, which chooseSchedule has set, by the keys of a JSON object:
 ///   {"form": "warpgroups", "groups": 3, "stream_tile": 80, "stages": 3, "row_stages": 1,
 ///   "load_registers": 32,
-///    "group_registers": 160, "alternate": true, "persistent": true, "copy_inputs": true,
-///    "bulk_stores": true, "pack": 1, "slack": 8}
+///    "group_registers": 160, "alternate": true, "persistent": true, "draws": false,
+///    "copy_inputs": true, "bulk_stores": true, "pack": 1, "slack": 8}
 ///   {"form": "stream", "row_tile": 64, "stream_tile": 32, "warps": 4, "stages": 2, "slack": 8,
 ///    "min_blocks": 1}
 ///   {"form": "generic", "threads": 256}

@@ -32,7 +32,8 @@ RegisterBudget registerBudget(int64_t groups, int64_t needed) {
 
 // The schedules of one number of groups and one tile.
 static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, const StreamPlan &plan,
-                         const Machine &machine, CostModel &model, WarpgroupSchedule schedule) {
+                         const Machine &machine, CostModel &model, WarpgroupSchedule schedule,
+                         bool draws) {
   RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
   schedule.loadRegisters = budget.load;
   schedule.groupRegisters = budget.group;
@@ -40,13 +41,20 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, con
   llvm::SmallVector<bool, 2> copyInputs = {true};
   if (!plan.inputs.empty())
     copyInputs.push_back(false);
+  struct Blocks {
+    bool persistent, draws;
+  };
+  llvm::SmallVector<Blocks, 3> blocks = {{true, false}, {false, false}};
+  if (draws)
+    blocks.push_back({true, true});
   for (int64_t stages : kStages)
     for (bool alternate : {true, false})
-      for (bool persistent : {true, false})
+      for (Blocks each : blocks)
         for (bool copies : copyInputs) {
           schedule.stages = stages;
           schedule.alternate = alternate;
-          schedule.persistent = persistent;
+          schedule.persistent = each.persistent;
+          schedule.draws = each.draws;
           schedule.copyInputs = copies;
           schedule.bulkStores = !plan.results.empty();
           if (!checkSchedule(nest, plan, schedule, machine).empty())
@@ -61,11 +69,16 @@ static auto rankOf(const RankedSchedule &ranked) {
   const WarpgroupSchedule &s = ranked.schedule;
   int64_t predicted = std::llround(-200 * std::log(ranked.share));
   return std::tuple(predicted, -s.streamTile, s.stages, s.groups, !s.alternate, !s.persistent,
-                    !s.copyInputs);
+                    !s.draws, !s.copyInputs);
 }
 
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
                                           const Machine &machine) {
+  return rankSchedules(nest, plan, machine, kDrawsByDefault && nest.getDomainBlock());
+}
+
+std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
+                                          const Machine &machine, bool draws) {
   std::vector<RankedSchedule> all;
   std::string why;
   if (!machine.warpgroups || !canUseWarpgroups(nest, plan, why))
@@ -76,7 +89,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
     for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
       schedule.groups = groups;
       schedule.streamTile = tile;
-      addSchedules(all, nest, plan, machine, model, schedule);
+      addSchedules(all, nest, plan, machine, model, schedule, draws);
     }
   std::sort(all.begin(), all.end(),
             [](const RankedSchedule &a, const RankedSchedule &b) { return rankOf(a) < rankOf(b); });
@@ -86,10 +99,19 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
 std::vector<RankedSchedule> pickCandidates(const std::vector<RankedSchedule> &ranking,
                                            size_t count) {
   std::vector<RankedSchedule> picked;
-  std::map<std::pair<int64_t, int64_t>, int> taken;
-  for (const RankedSchedule &ranked : ranking)
-    if (picked.size() < count && taken[{ranked.schedule.groups, ranked.schedule.streamTile}]++ < 2)
-      picked.push_back(ranked);
+  struct Taken {
+    int all = 0, drawing = 0;
+  };
+  std::map<std::pair<int64_t, int64_t>, Taken> shapes;
+  for (const RankedSchedule &ranked : ranking) {
+    const WarpgroupSchedule &schedule = ranked.schedule;
+    Taken &taken = shapes[{schedule.groups, schedule.streamTile}];
+    if (picked.size() >= count || taken.all == 2 || (schedule.draws && taken.drawing == 1))
+      continue;
+    ++taken.all;
+    taken.drawing += schedule.draws;
+    picked.push_back(ranked);
+  }
   return picked;
 }
 

@@ -149,6 +149,8 @@ KernelSignature::KernelSignature(red::NestOp nest) {
   for (Value value : captures)
     if (auto param = value.getDefiningOp<attn::ParamOp>())
       list.push_back({KernelArg::Kind::Param, cIdentifier(param.getName()), value, 0, {}});
+  if (drawsRowTiles(nest))
+    list.push_back({KernelArg::Kind::Counter, "drawn", {}, 0, {}});
 }
 
 static unsigned position(ArrayRef<KernelArg> list, function_ref<bool(const KernelArg &)> match) {
@@ -191,6 +193,10 @@ unsigned KernelSignature::size(StringAttr dim) const {
   return position(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::Size && arg.dim == dim;
   });
+}
+
+unsigned KernelSignature::counter() const {
+  return position(list, [](const KernelArg &arg) { return arg.kind == KernelArg::Kind::Counter; });
 }
 
 } // namespace attnc::schedule

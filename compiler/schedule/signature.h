@@ -29,6 +29,7 @@ struct KernelArg {
     Size,      ///< i64 extent of `dim`
     Param,     ///< the param `name`: f32, or i64
     TensorMap, ///< `tensor` for copies of boxes of `box` elements, innermost axis first
+    Counter,   ///< address of an i32 that is 0 when the kernel starts
   };
   Kind kind;
   std::string name;       ///< a C identifier, unique in the signature: q, q_stride0, size_j, scale
@@ -42,8 +43,8 @@ struct KernelArg {
 /// The arguments of the kernel of a nest, in order: for each captured tensor and then each result
 /// its tensor maps, and, unless all reads of it go through these, its pointer and the strides of
 /// all axes but the last; the sizes of all dynamic dims that the nest or its tensors mention, in
-/// program order; the params. Which operands arrive through tensor maps is said by the nest's
-/// schedule.
+/// program order; the params; the counter of drawn row tiles. Which operands arrive through tensor
+/// maps, and whether row tiles are drawn, is said by the nest's schedule.
 class KernelSignature {
 public:
   explicit KernelSignature(red::NestOp nest);
@@ -56,6 +57,7 @@ public:
   unsigned tensorMap(attn::ReadOp read) const;
   unsigned tensorMap(mlir::Value result) const;
   unsigned size(mlir::StringAttr dim) const;
+  unsigned counter() const;
 
 private:
   llvm::SmallVector<KernelArg> list;

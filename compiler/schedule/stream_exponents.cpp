@@ -32,34 +32,25 @@ bool StreamLowering::isResult(red::FoldOp maximum) {
   });
 }
 
-// The negation of the comparison holds for NaN, which then reaches the results. Of a large
-// reference it is true as well, moved or not, so that only where it is true shifts have to be
-// looked at.
+// The negation of the comparison holds for NaN, which then reaches the results.
 Value StreamLowering::exceedsReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();
+  Value known = takesShift(number) ? followed[number] : reference[number];
   auto any = tile::AnyOp::create(b, attn::renamed(loc, "moves"), b.getI1Type(),
-                                 ValueRange{top[number], reference[number]});
+                                 ValueRange{top[number], known});
   OpBuilder::InsertionGuard guard(b);
   Block &block = any.getBody().emplaceBlock();
   b.setInsertionPointToStart(&block);
   Value t = block.addArgument(b.getF32Type(), top[number].getLoc());
-  Value m = block.addArgument(b.getF32Type(), reference[number].getLoc());
-  Value scaledTop = t, scaled = m;
+  Value m = block.addArgument(b.getF32Type(), known.getLoc());
   double unit = llvm::numbers::log2e;
   if (scaleParam[number]) {
-    scaledTop = arith::MulFOp::create(b, loc, t, perScore[number]);
-    scaled = arith::MulFOp::create(b, loc, m, perScore[number]);
+    t = arith::MulFOp::create(b, loc, t, perScore[number]);
+    m = arith::MulFOp::create(b, loc, m, perScore[number]);
     unit = 1;
   }
-  Value limit = arith::AddFOp::create(b, loc, scaled, real(tiles.slack / unit));
-  Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, scaledTop, limit);
-  if (takesShift(number)) {
-    Value some = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, m,
-                                       real(-std::numeric_limits<double>::infinity()));
-    Value isShifted = isLarge(loc, scaled, kLargestShift / unit);
-    isShifted = arith::AndIOp::create(b, loc, isShifted, some);
-    exceeds = arith::OrIOp::create(b, loc, exceeds, isShifted);
-  }
+  Value limit = arith::AddFOp::create(b, loc, m, real(tiles.slack / unit));
+  Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, t, limit);
   tile::YieldOp::create(b, loc, exceeds);
   return any.getResult();
 }
@@ -76,42 +67,20 @@ bool StreamLowering::takesShift(unsigned number) {
   return users == 1 && !alsoFolded;
 }
 
-Value StreamLowering::isLarge(Location loc, Value x, double limit) {
-  Value size = math::AbsFOp::create(b, loc, x);
-  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, size, real(limit));
-}
-
 // i1: some row of the warp has a reference that is large.
 Value StreamLowering::hasLargeReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();
   auto any = tile::AnyOp::create(b, attn::renamed(loc, "large"), b.getI1Type(),
-                                 ValueRange{reference[number]});
+                                 ValueRange{anchor[number]});
   OpBuilder::InsertionGuard guard(b);
   Block &block = any.getBody().emplaceBlock();
   b.setInsertionPointToStart(&block);
-  Value m = block.addArgument(b.getF32Type(), reference[number].getLoc());
-  Value scaled = arith::MulFOp::create(b, loc, orZero(b, loc, m), perScore[number]);
-  tile::YieldOp::create(b, loc, isLarge(loc, scaled, kLargestShift));
+  Value m = block.addArgument(b.getF32Type(), anchor[number].getLoc());
+  Value shift = arith::MulFOp::create(b, loc, m, perScore[number]);
+  Value isLarge = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT,
+                                        math::AbsFOp::create(b, loc, shift), real(kLargestShift));
+  tile::YieldOp::create(b, loc, isLarge);
   return any.getResult();
-}
-
-// Builds `move` where the reference moves; returns whether it is large then, if that matters.
-Value StreamLowering::whereItMoves(unsigned number, Value moves, llvm::function_ref<void()> move) {
-  Location loc = plan.references[number].fold.getLoc();
-  bool asks = takesShift(number);
-  auto branch = asks ? scf::IfOp::create(b, attn::renamed(loc, "large"), b.getI1Type(), moves,
-                                         /*withElseRegion=*/true)
-                     : scf::IfOp::create(b, loc, moves, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&branch.getThenRegion().front());
-  move();
-  if (!asks)
-    return {};
-  scf::YieldOp::create(b, loc, hasLargeReference(number));
-  b.setInsertionPointToStart(&branch.getElseRegion().front());
-  Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-  scf::YieldOp::create(b, loc, none);
-  return branch.getResult(0);
 }
 
 void StreamLowering::moveReference(unsigned number, Value factor) {
@@ -142,25 +111,43 @@ void StreamLowering::rescaleFragments(unsigned number, Value factor) {
   }
 }
 
-// The exponents of scores that one weight alone needs are score * c - shift, one instruction: the
-// shift is reference * c. Beyond 2^20 that product's rounding would be seen in the exponent (from
-// 2^25 on it is more than 1, and the largest weight anything), so there the scores become
-// differences, and the shift 0.
-Value StreamLowering::shiftFor(unsigned number, Location loc, Value score) {
-  Value m = reference[number], c = perScore[number];
-  Value shift = registers(attn::renamed(loc, "shift"), rowsType());
-  map(loc, {}, {}, {{m, {}}}, shift, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-    return {arith::MulFOp::create(b, loc, orZero(b, loc, x[0]), c).getResult()};
-  });
-  auto branch = scf::IfOp::create(b, loc, large[number], /*withElseRegion=*/false);
+// The exponents of scores that one weight alone needs are score * c - anchor * c, one instruction:
+// the anchor is the reference, or 0 where there is none yet. Beyond 2^20 the rounding of anchor * c
+// would be seen in the exponent (from 2^25 on it is more than 1, and the largest weight anything):
+// there the scores of the tile become differences, the anchor 0, and as nothing is followed, the
+// next tile comes here as well.
+void StreamLowering::anchorExponents(unsigned number) {
+  if (!takesShift(number))
+    return;
+  red::FoldOp fold = plan.references[number].fold;
+  Location loc = fold.getLoc();
+  map(loc, {}, {}, {{reference[number], {}}}, {anchor[number], followed[number]},
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {orZero(b, loc, x[0]), x[0]};
+      });
+  auto branch = scf::IfOp::create(b, loc, hasLargeReference(number), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&branch.getThenRegion().front());
-  map(loc, {plan.stream, column0}, {}, {{score, {}}, {m, {}}}, score,
+  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
+  map(loc, {plan.stream, column0}, {}, {{score, {}}, {anchor[number], {}}}, score,
       [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-        return {arith::SubFOp::create(b, loc, x[0], orZero(b, loc, x[1])).getResult()};
+        return {arith::SubFOp::create(b, loc, x[0], x[1]).getResult()};
       });
-  map(loc, {}, {}, {}, shift,
-      [&](PointEvaluator &, ValueRange) -> SmallVector<Value> { return {real(0)}; });
+  map(loc, {}, {}, {}, {anchor[number], followed[number]},
+      [&](PointEvaluator &, ValueRange) -> SmallVector<Value> {
+        return {real(0), real(-std::numeric_limits<double>::infinity())};
+      });
+}
+
+// Computed anew for each tile although the anchor rarely moves: known earlier, the compiler would
+// start the exponents before the wait for the products of the states, which costs 4 % (they are
+// in the way of the other groups' products).
+Value StreamLowering::shiftFor(unsigned number, Location loc) {
+  Value shift = registers(attn::renamed(loc, "shift"), rowsType());
+  map(loc, {}, {}, {{anchor[number], {}}}, shift,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {arith::MulFOp::create(b, loc, x[0], perScore[number]).getResult()};
+      });
   return shift;
 }
 
@@ -194,7 +181,7 @@ Value StreamLowering::weightFragment(const Weight &weight) {
     shifted = takesShift(weight.reference);
     if (shifted)
       into = score;
-    ins.push_back({shifted ? shiftFor(weight.reference, loc, score) : m, {}});
+    ins.push_back({shifted ? shiftFor(weight.reference, loc) : m, {}});
   }
   if (!into)
     into = registers(attn::renamed(loc, "weight"), scoreType());

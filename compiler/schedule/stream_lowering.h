@@ -68,16 +68,16 @@ protected:
   llvm::SmallVector<Input> tileInputs(Value array);
 
   // stream_exponents.cpp: references and weights.
-  /// i1: some row of the warp exceeds its reference by more than the slack, or that is large.
+  /// i1: some row of the warp exceeds its reference by more than the slack.
   Value exceedsReference(unsigned number);
-  Value whereItMoves(unsigned number, Value moves, llvm::function_ref<void()> move);
+  /// After the reference has moved: the anchor of exponents, and the tile's scores where it is large.
+  void anchorExponents(unsigned number);
+  Value shiftFor(unsigned number, mlir::Location loc);
   /// factor = exp(reference - top), reference = top, and row sums against the reference * factor.
   void moveReference(unsigned number, Value factor);
   /// The fragments that are summed against the reference, times factor.
   void rescaleFragments(unsigned number, Value factor);
   bool isResult(red::FoldOp maximum);
-  Value shiftFor(unsigned number, mlir::Location loc, Value score);
-  Value isLarge(mlir::Location loc, Value x, double limit);
   Value hasLargeReference(unsigned number);
   bool takesShift(unsigned number);
   Value exponent(unsigned number, Value score, Value by, bool shifted);
@@ -143,7 +143,9 @@ protected:
   llvm::SmallVector<Value> scaleParam, perScore;
   llvm::SmallVector<Value> reference, top; ///< rows, of each reference; top: this lane's maximum
   llvm::SmallVector<Value> state;          ///< rows or fragment, of each state
-  llvm::SmallVector<Value> large; ///< i1 of each reference: exponents are not taken from a shift
+  /// Rows, of each reference whose exponents take a shift: what they are relative to, and what tops
+  /// are compared with (-inf: every tile moves).
+  llvm::SmallVector<Value> anchor, followed;
 
   // Of the tile at hand.
   Value column0;

@@ -60,8 +60,7 @@ void StreamLowering::findScales() {
 
 void StreamLowering::createStates(bool keepTops) {
   findScales();
-  large.assign(plan.references.size(), Value());
-  for (Reference &r : plan.references) {
+  for (auto [number, r] : llvm::enumerate(plan.references)) {
     std::string name = attn::specName(r.fold.getLoc()).str();
     double empty = identityOf(red::FoldKind::Max);
     reference.push_back(registers(r.fold.getLoc(), rowsType(), empty));
@@ -69,6 +68,14 @@ void StreamLowering::createStates(bool keepTops) {
     top.push_back(keepTop
                       ? registers(attn::renamed(r.fold.getLoc(), name + "_top"), rowsType(), empty)
                       : Value());
+    bool shifts = takesShift(number);
+    Location loc = r.fold.getLoc();
+    auto rows = [&](StringRef what, double start) {
+      return shifts ? registers(attn::renamed(loc, name + "_" + what.str()), rowsType(), start)
+                    : Value();
+    };
+    anchor.push_back(rows("anchor", 0));
+    followed.push_back(rows("followed", empty));
   }
   for (StreamState &s : plan.states) {
     Type type = rowsType();

@@ -25,13 +25,22 @@ void WarpgroupCompute::build() {
     b.setInsertionPointToStart(&branch.getThenRegion().front());
     tile::SignalOp::create(b, loc, constant(1), b.getI64IntegerAttr(256));
   }
-  forEachWork([&](Value work, Counters before) {
+  auto body = [&](Value work, Counters before) {
     locate(work);
     locateRows();
     return computeRowTile(before);
-  });
+  };
+  forEachWork(body, [&](Value turn) { return takeNext(turn); });
   if (!block.results.empty())
     awaitStores();
+}
+
+Value WarpgroupCompute::takeNext(Value turn) {
+  Location loc = nest.getLoc();
+  tile::AwaitOp::create(b, loc, block.queue, turn);
+  Value next = tile::TakeOp::create(b, named("next"), block.queue, turn);
+  tile::ReleaseOp::create(b, loc, block.queue, turn);
+  return next;
 }
 
 void WarpgroupCompute::locateRows() {
@@ -367,8 +376,7 @@ void WarpgroupCompute::firstReference(unsigned number) {
   if (top[number])
     map(loc, {}, {}, {{into, {}}}, reference[number],
         [](PointEvaluator &, ValueRange x) -> SmallVector<Value> { return {x[0]}; });
-  if (takesShift(number))
-    large[number] = hasLargeReference(number);
+  anchorExponents(number);
 }
 
 // The reference moves when some row of the warp exceeds it by more than the slack; weights stay
@@ -386,10 +394,14 @@ Value WarpgroupCompute::followMaximum(unsigned number) {
   }
   tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, top[number]);
   Value moved = exceedsReference(number);
-  large[number] = whereItMoves(number, moved, [&] {
+  auto branch = scf::IfOp::create(b, loc, moved, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&branch.getThenRegion().front());
     tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, top[number]);
     moveReference(number, factors[number]);
-  });
+    anchorExponents(number);
+  }
   top[number] = kept;
   return moved;
 }

@@ -16,6 +16,7 @@ public:
 
 private:
   Counters computeRowTile(Counters before);
+  Value takeNext(Value turn);
   void locateRows();
   void createPlaces();
   void firstTileOfRows(Value tile, Value number);

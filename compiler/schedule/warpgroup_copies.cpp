@@ -17,10 +17,14 @@ public:
 
 private:
   Counters copyRowTile(Counters before);
+  void draw();
+  Value handOver(Value turn);
   void fill(const OperandTile &operand, Value pipe, Value number, Value first);
   void fillInput(const InputTile &input, Value pipe, Value number, Value column);
   void fillStreamed(bool early, Value tile, Value number);
   SmallVector<Value> coordinates(attn::ReadOp read, unsigned rowAxis, Value first);
+
+  Value drawn; ///< i32: the number of the block's next row tile
 };
 
 } // namespace
@@ -34,11 +38,29 @@ void Copies::build() {
   b.setInsertionPointToStart(&role.getBody().emplaceBlock());
   auto single = tile::SingleOp::create(b, loc);
   b.setInsertionPointToStart(&single.getBody().emplaceBlock());
-  forEachWork([&](Value work, Counters before) {
+  auto body = [&](Value work, Counters before) {
     locate(work);
     std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
     return copyRowTile(before);
-  });
+  };
+  forEachWork(body, [&](Value turn) { return handOver(turn); });
+}
+
+// Blocks draw as many numbers as there are row tiles: all but each one's first, and each one that
+// there is no row tile for.
+void Copies::draw() {
+  Location loc = nest.getLoc();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value ticket = tile::TicketOp::create(b, named("ticket"), memory.counter(), zero, block.works,
+                                        /*relaxed=*/true);
+  drawn = add(tile::GridSizeOp::create(b, loc), ticket, "next");
+}
+
+Value Copies::handOver(Value turn) {
+  Location loc = nest.getLoc();
+  tile::AcquireOp::create(b, loc, block.queue, turn);
+  tile::PutOp::create(b, loc, block.queue, turn, drawn);
+  return drawn;
 }
 
 // Products of scores run one tile ahead of what is summed with them.
@@ -61,6 +83,9 @@ WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
     fillStreamed(/*early=*/true, tile, number);
     fillStreamed(/*early=*/false, add(tile, -1), add(number, -1, "before"));
   }
+  // As late as the time until the last slot is free still hides how long it takes.
+  if (schedule.draws)
+    draw();
   Value after = add(endTile, shift, "tiles_after");
   fillStreamed(/*early=*/false, add(endTile, -1), add(after, -1, "last"));
   return {after, add(before.resident, 1)};

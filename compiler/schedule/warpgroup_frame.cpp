@@ -99,6 +99,14 @@ BlockPlaces WarpgroupFrame::place() {
     else
       block.inputs[map.read] = pipe;
   }
+  if (schedule.draws) {
+    tile::PipeType type = queueType(b.getContext());
+    int64_t barriers = end + type.getStages() * type.getTile().getBytes();
+    block.queue = tile::PipeOp::create(
+        b, named("queue"), type, b.getI64IntegerAttr(end), b.getI64IntegerAttr(barriers),
+        b.getI64IntegerAttr(4 * schedule.groups), b.getI64IntegerAttr(1));
+    pipes.push_back(block.queue);
+  }
   tile::StartPipesOp::create(b, loc, pipes);
   return block;
 }
@@ -112,7 +120,8 @@ void WarpgroupFrame::use(const BlockPlaces &places) {
 // Row tiles
 //===----------------------------------------------------------------------===//
 
-void WarpgroupFrame::forEachWork(llvm::function_ref<Counters(Value work, Counters)> body) {
+void WarpgroupFrame::forEachWork(llvm::function_ref<Counters(Value work, Counters)> body,
+                                 llvm::function_ref<Value(Value turn)> next) {
   Location loc = nest.getLoc();
   Value first = tile::BlockOp::create(b, named("block"));
   Value zero = constant(0);
@@ -120,6 +129,8 @@ void WarpgroupFrame::forEachWork(llvm::function_ref<Counters(Value work, Counter
     body(first, {zero, zero});
     return;
   }
+  if (schedule.draws)
+    return forEachDrawn(first, body, next);
   Value step = tile::GridSizeOp::create(b, loc);
   auto loop = scf::ForOp::create(b, loc, first, block.works, step, ValueRange{zero, zero});
   loop.getInductionVar().setLoc(named("work"));
@@ -130,6 +141,32 @@ void WarpgroupFrame::forEachWork(llvm::function_ref<Counters(Value work, Counter
   Counters after =
       body(loop.getInductionVar(), {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
   scf::YieldOp::create(b, loc, ValueRange{after.streamed, after.resident});
+}
+
+// The first row tile of a block is its own number. Whoever copies draws the others, and gives the
+// numbers, the first that is beyond all included, to those that compute.
+void WarpgroupFrame::forEachDrawn(Value first,
+                                  llvm::function_ref<Counters(Value work, Counters)> body,
+                                  llvm::function_ref<Value(Value turn)> next) {
+  auto nameAll = [&](ValueRange carried) {
+    carried[0].setLoc(named("work"));
+    carried[1].setLoc(named("tiles_before"));
+    carried[2].setLoc(named("turn"));
+  };
+  auto isLeft = [&](OpBuilder &, Location loc, ValueRange carried) {
+    nameAll(carried);
+    Value left = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, carried[0], block.works);
+    scf::ConditionOp::create(b, loc, left, carried);
+  };
+  auto rowTile = [&](OpBuilder &, Location loc, ValueRange carried) {
+    nameAll(carried);
+    Counters after = body(carried[0], {carried[1], carried[2]});
+    Value number = next(carried[2]);
+    scf::YieldOp::create(b, loc, ValueRange{number, after.streamed, after.resident});
+  };
+  SmallVector<Type> types(3, b.getI32Type());
+  scf::WhileOp::create(b, nest.getLoc(), types, ValueRange{first, constant(0), constant(0)}, isLeft,
+                       rowTile);
 }
 
 // Row tiles of one cell follow each other. With a mask, the last rows of `together` cells come

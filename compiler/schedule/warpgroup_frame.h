@@ -16,6 +16,7 @@ struct BlockPlaces {
   llvm::SmallVector<mlir::Value> streamed;                   ///< pipes, as in the plan
   llvm::MapVector<mlir::Operation *, mlir::Value> inputs; ///< pipes of row x stream inputs, by read
   llvm::DenseMap<mlir::Value, mlir::Value> results; ///< shared tiles, of results stored as boxes
+  mlir::Value queue; ///< pipe of numbers of row tiles; null where they are not drawn
 };
 
 /// Base of the builders of the roles.
@@ -36,7 +37,10 @@ protected:
   };
 
   /// Runs `body` for each row tile of the block: it builds the code and returns the counters after.
-  void forEachWork(llvm::function_ref<Counters(Value work, Counters)> body);
+  /// Where row tiles are drawn, `next` then builds what gives the number of the one after row tile
+  /// `turn` of the block.
+  void forEachWork(llvm::function_ref<Counters(Value work, Counters)> body,
+                   llvm::function_ref<Value(Value turn)> next);
   /// The cell and the first row of a row tile.
   void locate(Value work);
   /// The tiles of the stream that matter to `count` rows from `first` on: at least one, since a row
@@ -55,6 +59,8 @@ protected:
 
 private:
   Value cellsTogether(Value cells);
+  void forEachDrawn(Value first, llvm::function_ref<Counters(Value work, Counters)> body,
+                    llvm::function_ref<Value(Value turn)> next);
 };
 
 /// Builds the role that copies, at the insertion point.

@@ -38,6 +38,7 @@ ScheduleFields WarpgroupSchedule::fields() {
           {"group_registers", &groupRegisters},
           {"alternate", &alternate},
           {"persistent", &persistent},
+          {"draws", &draws},
           {"copy_inputs", &copyInputs},
           {"bulk_stores", &bulkStores},
           {"pack", &pack},
@@ -53,6 +54,25 @@ WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
 DictionaryAttr WarpgroupSchedule::toAttr(MLIRContext *context) const {
   WarpgroupSchedule copy = *this;
   return fieldsAttr(copy.fields(), "warpgroups", context);
+}
+
+bool drawsRowTiles(red::NestOp nest) {
+  DictionaryAttr attr = nest.getScheduleAttr();
+  auto form = attr ? attr.getAs<StringAttr>("form") : StringAttr();
+  return form && form == "warpgroups" && WarpgroupSchedule::from(attr).draws;
+}
+
+// While the last warps compute a row tile, the number of the one after the next can be there.
+static constexpr int64_t kQueueSlots = 2;
+
+tile::PipeType queueType(MLIRContext *context) {
+  auto number = tile::SharedType::get(context, 1, 1, IntegerType::get(context, 32));
+  return tile::PipeType::get(context, kQueueSlots, number);
+}
+
+int64_t queueBytes(MLIRContext *context) {
+  tile::PipeType type = queueType(context);
+  return type.getStages() * (type.getTile().getBytes() + 16);
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,6 +133,8 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   }
   for (const ResultMap &map : resultMaps(plan, schedule))
     bytes += map.bytes();
+  if (schedule.draws)
+    bytes += queueBytes(plan.row.getContext());
   return bytes + 16 * slots; // a slot has a barrier that says full and one that says free
 }
 
@@ -153,6 +175,8 @@ static std::string checkShape(const WarpgroupSchedule &s, const Machine &machine
   if (s.rowStages < 1 || s.rowStages > 2 || (s.rowStages == 2 && !s.persistent))
     return llvm::formatv("row_stages is {0}; it is 1, or 2 where blocks are persistent",
                          s.rowStages);
+  if (s.draws && !s.persistent)
+    return "draws needs persistent: a block of one row tile draws no further ones";
   if (s.alternate && s.groups == 1)
     return "alternate needs 2 groups or more";
   if (!(s.slack >= 0 && s.slack <= kMaxSlack))

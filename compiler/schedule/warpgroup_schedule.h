@@ -5,6 +5,7 @@
 #include "compiler/schedule/machine.h"
 #include "compiler/schedule/schedule_fields.h"
 #include "compiler/schedule/stream_plan.h"
+#include "dialects/Tile/Tile.h"
 
 namespace attnc::schedule {
 
@@ -19,10 +20,11 @@ struct WarpgroupSchedule {
   int64_t groupRegisters = 240; ///< of a thread of the others
   bool alternate = true;        ///< groups start their products one after the other
   bool persistent = true;       ///< one block per multiprocessor takes row tiles in turn
+  bool draws = false;           ///< which it draws from a counter in memory; else by equal strides
   bool copyInputs = true;       ///< row x stream tensors arrive as tiles; else code reads elements
   bool bulkStores = false;      ///< 16-bit results leave through shared memory, as boxes
   int64_t pack = 1;             ///< indices of a grid dim whose rows share a tile (packing.h)
-  double slack = 2;             ///< a running maximum may lag by this much, in powers of 2
+  double slack = 3;             ///< a running maximum may lag by this much, in powers of 2
 
   int64_t rowTile() const { return 64 * groups; }
   /// Indices of the row dim in a tile.
@@ -35,6 +37,14 @@ struct WarpgroupSchedule {
   static WarpgroupSchedule from(mlir::DictionaryAttr attr);
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
 };
+
+/// True if the nest's schedule is of this form and its blocks draw row tiles.
+bool drawsRowTiles(red::NestOp nest);
+
+/// The pipe through which the number of the next row tile reaches the warps that compute.
+tile::PipeType queueType(mlir::MLIRContext *context);
+/// Bytes of its slots, and of its barriers.
+int64_t queueBytes(mlir::MLIRContext *context);
 
 /// True if the nest's plan can be divided so, whatever the tiles; `why` says what it lacks if not:
 /// operands that are not 16-bit, more axes than a tensor map has.

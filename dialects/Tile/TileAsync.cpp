@@ -57,6 +57,12 @@ static bool isVector(SharedType tile) {
   return !tile.hasPanels() && tile.getRows() == 1 && tile.getElement().isF32();
 }
 
+// What tile.put writes.
+static bool isNumber(SharedType tile) {
+  return !tile.hasPanels() && tile.getRows() == 1 && tile.getCols() == 1 &&
+         tile.getElement().isInteger(32);
+}
+
 static int64_t slotBytes(PipeOp pipe) { return pipe.getType().getTile().getBytes(); }
 static int64_t ringBytes(PipeOp pipe) { return pipe.getType().getStages() * slotBytes(pipe); }
 static int64_t barrierBytes(PipeOp pipe) { return 16 * pipe.getType().getStages(); }
@@ -99,7 +105,8 @@ LogicalResult PipeOp::verify() {
   if (!kernel)
     return emitOpError("belongs directly to a kernel");
   SharedType tile = getType().getTile();
-  if (!isVector(tile) && (!tile.hasPanels() || tile.getPanelRows() != tile.getRows()))
+  if (!isVector(tile) && !isNumber(tile) &&
+      (!tile.hasPanels() || tile.getPanelRows() != tile.getRows()))
     return emitOpError("holds ") << tile << ", neither whole tiles with panels nor vectors";
   int64_t alignment = tile.hasPanels() ? 1024 : 16;
   if (getOffset() % alignment || getBarriers() % 8)
@@ -175,6 +182,23 @@ LogicalResult FillRowOp::verify() {
 }
 
 LogicalResult CompleteOp::verify() { return verifyWriters(*this, getPipe(), true); }
+
+static LogicalResult verifyNumber(Operation *op, Value place) {
+  SharedType tile = cast<PipeType>(place.getType()).getTile();
+  auto pipe = place.getDefiningOp<PipeOp>();
+  if (!isNumber(tile) || (pipe && pipe.getWriters() != 1))
+    return op->emitOpError("hands over a number through ")
+           << place.getType() << ", not one i32 of one writer";
+  return success();
+}
+LogicalResult PutOp::verify() {
+  return failed(verifySingle(*this)) ? failure() : verifyNumber(*this, getPipe());
+}
+LogicalResult TakeOp::verify() {
+  if (auto single = (*this)->getParentOfType<SingleOp>())
+    return emitOpError("is for whole warps and stands in a tile.single");
+  return verifyNumber(*this, getPipe());
+}
 
 //===----------------------------------------------------------------------===//
 // Places

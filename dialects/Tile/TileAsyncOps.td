@@ -131,6 +131,29 @@ def Tile_ReleaseOp : Tile_PipeNumberOp<"release"> {
   let summary = "This warp does not use tile `number` any more";
 }
 
+def Tile_PutOp : Tile_Op<"put"> {
+  let summary = "One thread writes a number to slot `number` of a pipe and completes it";
+  let description = [{
+    After tile.acquire of the same number. The pipe's tiles are of one i32, and it has one writer: what
+    one role decides, such as the work to do next, reaches the warps of the others.
+  }];
+  let arguments = (ins Tile_PipeType:$pipe, I32:$number, I32:$value);
+  let assemblyFormat = "$pipe `[` $number `]` `,` $value attr-dict `:` type($pipe)";
+  let hasVerifier = 1;
+}
+
+def Tile_TakeOp : Tile_Op<"take"> {
+  let summary = "The number that tile.put has written to slot `number`";
+  let description = [{
+    All threads of a warp, after tile.await of the same number. They meet, so a tile.release may
+    follow. The same value in a whole warp, known to be so by the compiler.
+  }];
+  let arguments = (ins Tile_PipeType:$pipe, I32:$number);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$pipe `[` $number `]` attr-dict `:` type($pipe)";
+  let hasVerifier = 1;
+}
+
 def Tile_ChooseOp : Tile_Op<"choose", [Pure]> {
   let summary = "Place number `number` of several of one type";
   let description = "The same number in the whole warp: what a group works on.";
@@ -443,11 +466,15 @@ def Tile_TicketOp : Tile_Op<"ticket"> {
   let summary = "One thread: how many blocks have come here before";
   let description = [{
     Adds 1 to an i32 in global memory; what this thread saw written before is seen by whoever draws a
-    later ticket. The count starts again at 0 after `count` tickets.
+    later ticket; with `relaxed` nothing is, which costs no fence. The count starts again at 0 after
+    `count` tickets.
   }];
-  let arguments = (ins Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset, I32:$count);
+  let arguments = (ins Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset, I32:$count,
+                       UnitAttr:$relaxed);
   let results = (outs I32:$result);
-  let assemblyFormat = "$pointer `[` $offset `]` `of` $count attr-dict `:` type($pointer)";
+  let assemblyFormat = [{
+    $pointer `[` $offset `]` `of` $count (`relaxed` $relaxed^)? attr-dict `:` type($pointer)
+  }];
   let hasVerifier = 1;
 }
 

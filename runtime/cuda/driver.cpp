@@ -336,6 +336,11 @@ Status CudaDevice::releaseOn(CuHandle stream, void *memory) const {
   return context->call("cuMemFreeAsync", context->api->releaseAsync, toAddress(memory), stream);
 }
 
+Status CudaDevice::clearOn(CuHandle stream, void *number) const {
+  return context->call("cuMemsetD32Async", context->api->fillWordsAsync, toAddress(number), 0u,
+                       std::size_t(1), stream);
+}
+
 Status CudaDevice::checkPointer(const void *pointer) const {
   unsigned type = 0;
   int ordinal = -1;

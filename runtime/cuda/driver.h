@@ -144,6 +144,8 @@ public:
   /// Memory that belongs to `stream`'s order: valid for work queued between the two calls.
   Result<void *> allocateOn(CuHandle stream, std::size_t bytes) const;
   Status releaseOn(CuHandle stream, void *memory) const;
+  /// Sets an i32 in device memory to 0 in the stream's order.
+  Status clearOn(CuHandle stream, void *number) const;
 
   /// Whether kernels on this device can use `pointer` as device memory of this device. The error
   /// says where it belongs instead.

@@ -95,6 +95,7 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   load(api->copyToDevice, "cuMemcpyHtoD_v2");
   load(api->copyToHost, "cuMemcpyDtoH_v2");
   load(api->fill, "cuMemsetD8_v2");
+  load(api->fillWordsAsync, "cuMemsetD32Async");
   load(api->streamCreate, "cuStreamCreate");
   load(api->streamDestroy, "cuStreamDestroy_v2");
   load(api->streamSynchronize, "cuStreamSynchronize");

@@ -62,6 +62,7 @@ struct DriverApi {
   CuResult (*copyToDevice)(CuDevicePointer, const void *, std::size_t);
   CuResult (*copyToHost)(void *, CuDevicePointer, std::size_t);
   CuResult (*fill)(CuDevicePointer, unsigned char, std::size_t);
+  CuResult (*fillWordsAsync)(CuDevicePointer, unsigned, std::size_t, CuHandle);
   CuResult (*streamCreate)(CuHandle *, unsigned);
   CuResult (*streamDestroy)(CuHandle);
   CuResult (*streamSynchronize)(CuHandle);

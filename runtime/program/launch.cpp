@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace attnc {
 
 namespace {
@@ -66,6 +68,8 @@ public:
       if (!value)
         return inContext(fmt::format("argument {} of kernel {}", index, launch.kernel),
                          value.error());
+      if (launch.args[index].kind == ArgKind::Counter)
+        result.counters.push_back(index);
       result.args.push_back(*value);
     }
     return result;
@@ -93,6 +97,8 @@ private:
     }
     case ArgKind::TensorMap:
       return tensorMap(arg);
+    case ArgKind::Counter:
+      return counter();
     }
     return internalError("an argument of unknown kind");
   }
@@ -117,10 +123,19 @@ private:
     return map ? Result<ArgValue>(*std::move(map)) : map.error();
   }
 
+  Result<ArgValue> counter() {
+    if (nextCounter == workspace.counters.size())
+      return internalError("a counter has no place in the workspace");
+    std::int64_t offset = workspace.counters[nextCounter++];
+    return ArgValue(reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(base) +
+                                             static_cast<std::uintptr_t>(offset)));
+  }
+
   const Manifest &manifest;
   const Binding &binding;
   const Workspace &workspace;
   void *base;
+  std::size_t nextCounter = 0;
 };
 
 } // namespace
@@ -163,9 +178,21 @@ Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Bindin
       fmt::format("no variant of {} serves these sizes and params", manifest.name));
 }
 
+/// Reserves bytes at the end of the workspace; their offset, or nothing if there are too many.
+static std::optional<std::int64_t> reserve(Workspace &workspace, std::int64_t bytes) {
+  std::int64_t offset = workspace.bytes;
+  if (__builtin_add_overflow(workspace.bytes, bytes, &workspace.bytes) ||
+      __builtin_add_overflow(workspace.bytes, workspaceAlign - 1, &workspace.bytes))
+    return std::nullopt;
+  workspace.bytes -= workspace.bytes % workspaceAlign;
+  return offset;
+}
+
 Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &variant,
                                 const Binding &binding) {
   Workspace workspace;
+  Error tooMany =
+      invalidArgument(fmt::format("the workspace of {} has more than 2^63 bytes", manifest.name));
   for (const TensorDecl &tensor : manifest.intermediates) {
     bool used = false;
     for (const LaunchDecl &launch : variant.launches)
@@ -177,14 +204,21 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
     Result<TensorRef> placed = intermediateAt(nullptr, tensor, binding.scope);
     if (!placed)
       return placed.error();
-    std::int64_t bytes = *spanBytes(*placed); // fits: intermediateAt has counted more
-    workspace.offsets[tensor.name] = workspace.bytes;
-    if (__builtin_add_overflow(workspace.bytes, bytes, &workspace.bytes) ||
-        __builtin_add_overflow(workspace.bytes, workspaceAlign - 1, &workspace.bytes))
-      return invalidArgument(
-          fmt::format("the workspace of {} has more than 2^63 bytes", manifest.name));
-    workspace.bytes -= workspace.bytes % workspaceAlign;
+    // Fits: intermediateAt has counted more.
+    std::optional<std::int64_t> offset = reserve(workspace, *spanBytes(*placed));
+    if (!offset)
+      return tooMany;
+    workspace.offsets[tensor.name] = *offset;
   }
+  for (const LaunchDecl &launch : variant.launches)
+    for (const ArgDecl &arg : launch.args) {
+      if (arg.kind != ArgKind::Counter)
+        continue;
+      std::optional<std::int64_t> offset = reserve(workspace, sizeof(std::int32_t));
+      if (!offset)
+        return tooMany;
+      workspace.counters.push_back(*offset);
+    }
   return workspace;
 }
 
@@ -201,6 +235,11 @@ Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const Variant
       calls.push_back(*std::move(call));
   }
   return calls;
+}
+
+void clearCounters(const KernelCall &call) {
+  for (std::size_t index : call.counters)
+    std::memset(std::get<void *>(call.args[index]), 0, sizeof(std::int32_t));
 }
 
 Status checkCudaGrid(const KernelCall &call) {

@@ -25,28 +25,35 @@ struct KernelCall {
   std::array<std::int64_t, 3> grid; ///< blocks in x, y, z; each at least 1
   std::int64_t sharedBytes = 0;     ///< dynamic shared memory of a block
   std::vector<ArgValue> args;
+  /// Of the args, the addresses of counters: whoever launches sets each to 0 right before.
+  std::vector<std::size_t> counters = {};
 };
 
-/// Where the intermediates of a variant lie in one allocation, each at a multiple of 256 bytes.
+/// Where the intermediates and counters of a variant lie in one allocation, each at a multiple of
+/// 256 bytes.
 struct Workspace {
   std::int64_t bytes = 0;
-  std::map<std::string, std::int64_t> offsets;
+  std::map<std::string, std::int64_t> offsets; ///< of intermediates
+  std::vector<std::int64_t> counters = {};     ///< in the order of launches and arguments
 };
 
 /// The first variant whose `when` and `aligned` hold. Error: there is none; where alignment alone
 /// is in the way, it is what checkAlignment says for the last variant whose `when` holds.
 Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding);
 
-/// The workspace for the intermediates that `variant` uses.
+/// The workspace for the intermediates and counters that `variant` uses.
 Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &variant,
                                 const Binding &binding);
 
 /// The kernel calls of `variant`, in order. `workspace` is planned by planWorkspace and `base` its
-/// memory (aligned to 256 bytes; may be null if it has no bytes). Launches with an empty grid are
-/// left out.
+/// memory, aligned to 256 bytes. It may be null if no intermediate lies there: counters are then
+/// given as their offsets. Launches with an empty grid are left out.
 Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const VariantDecl &variant,
                                          const Binding &binding, const Workspace &workspace,
                                          void *base);
+
+/// Sets the counters of a call to 0, where they lie in host memory.
+void clearCounters(const KernelCall &call);
 
 /// Whether CUDA can launch the call: x up to 2^31 - 1 blocks, y and z up to 65535.
 Status checkCudaGrid(const KernelCall &call);

@@ -143,7 +143,9 @@ public:
   Binding binding;
   const VariantDecl *variant = nullptr;
   Workspace workspace;
-  std::optional<Calls> ready; ///< where there is no workspace, whose address they would hold
+  /// Where no intermediate lies in the workspace, whose address they would hold. Counters are
+  /// offsets there.
+  std::optional<Calls> ready;
 };
 
 Result<LoadedProgram::Arguments> LoadedProgram::argumentsOf(KernelCall &call) const {
@@ -196,7 +198,7 @@ LoadedProgram::prepare(const Binding &binding) const {
   if (!workspace)
     return workspace.error();
   prepared->workspace = *std::move(workspace);
-  if (prepared->workspace.bytes == 0) {
+  if (prepared->workspace.offsets.empty()) {
     Result<Calls> calls = callsOf(*prepared, nullptr);
     if (!calls)
       return calls.error();
@@ -210,19 +212,22 @@ std::int64_t LoadedProgram::workspaceBytes(const Prepared &prepared) {
 }
 
 Status LoadedProgram::launch(const Prepared &prepared, CuHandle stream, void *workspace) const {
-  if (prepared.ready)
-    return launchCalls(*prepared.ready, stream);
-  void *base = workspace;
-  if (!workspace) {
+  bool takesOwn = !workspace && prepared.workspace.bytes != 0;
+  if (takesOwn) {
     Result<void *> own =
         gpu->allocateOn(stream, static_cast<std::size_t>(prepared.workspace.bytes));
     if (!own)
       return own.error();
-    base = *own;
+    workspace = *own;
   }
-  Result<Calls> calls = callsOf(prepared, base);
-  Status launched = calls ? launchCalls(*calls, stream) : calls.error();
-  Status released = workspace ? Status() : gpu->releaseOn(stream, base);
+  Status launched;
+  if (prepared.ready) {
+    launched = launchCalls(*prepared.ready, stream, workspace);
+  } else {
+    Result<Calls> calls = callsOf(prepared, workspace);
+    launched = calls ? launchCalls(*calls, stream, nullptr) : calls.error();
+  }
+  Status released = takesOwn ? gpu->releaseOn(stream, workspace) : Status();
   return launched ? released : launched;
 }
 
@@ -249,15 +254,38 @@ Result<LoadedProgram::Calls> LoadedProgram::callsOf(const Prepared &prepared, vo
   return result;
 }
 
-Status LoadedProgram::launchCalls(const Calls &calls, CuHandle stream) const {
+/// The sum of an address and an offset.
+static void *shifted(void *address, void *by) {
+  return reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(address) +
+                                  reinterpret_cast<std::uintptr_t>(by));
+}
+
+/// `counters` is what is added to the addresses of counters.
+Status LoadedProgram::launchCalls(const Calls &calls, CuHandle stream, void *counters) const {
   for (std::size_t index = 0; index < calls.calls.size(); ++index)
-    if (Status status = launchCall(calls.calls[index], calls.arguments[index], stream); !status)
+    if (Status status = launchCall(calls.calls[index], calls.arguments[index], stream, counters);
+        !status)
       return status;
   return {};
 }
 
 Status LoadedProgram::launchCall(const KernelCall &call, const Arguments &arguments,
-                                 CuHandle stream) const {
+                                 CuHandle stream, void *counters) const {
+  if (call.counters.empty())
+    return launchKernel(call, arguments.values.data(), stream);
+  std::vector<void *> values = arguments.values, addresses(call.counters.size());
+  for (std::size_t number = 0; number < addresses.size(); ++number) {
+    std::size_t index = call.counters[number];
+    addresses[number] = shifted(std::get<void *>(call.args[index]), counters);
+    values[index] = &addresses[number];
+    if (Status status = gpu->clearOn(stream, addresses[number]); !status)
+      return status;
+  }
+  return launchKernel(call, values.data(), stream);
+}
+
+Status LoadedProgram::launchKernel(const KernelCall &call, void *const *values,
+                                   CuHandle stream) const {
   const CudaFunction &function = functions.at(call.kernel);
   const KernelDecl &kernel = *plan.findKernel(call.kernel);
   if (kernel.sharedBytes.op != ExprOp::Integer && call.sharedBytes > sharedWithoutOptIn) {
@@ -271,7 +299,7 @@ Status LoadedProgram::launchCall(const KernelCall &call, const Arguments &argume
                             static_cast<unsigned>(call.grid[2])};
   Status status = function.launch(
       grid, static_cast<unsigned>(kernel.threads), static_cast<unsigned>(call.sharedBytes), stream,
-      const_cast<void **>(arguments.values.data()), static_cast<unsigned>(kernel.cluster));
+      const_cast<void **>(values), static_cast<unsigned>(kernel.cluster));
   return status ? status
                 : Status(environmentError(
                       fmt::format("kernel {}: {}", call.kernel, status.error().message),

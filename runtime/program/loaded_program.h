@@ -31,7 +31,8 @@ public:
   class Prepared;
 
   /// Does once what does not depend on the stream: checks pointers, chooses the variant that fits,
-  /// plans the workspace and, where that is empty, evaluates and encodes all arguments.
+  /// plans the workspace and, where no intermediate lies there, evaluates and encodes all
+  /// arguments.
   Result<std::shared_ptr<const Prepared>> prepare(const Binding &binding) const;
   /// The bytes of workspace that a launch needs.
   static std::int64_t workspaceBytes(const Prepared &prepared);
@@ -56,8 +57,10 @@ private:
   struct Arguments;
   Result<Arguments> argumentsOf(KernelCall &call) const;
   Result<Calls> callsOf(const Prepared &prepared, void *base) const;
-  Status launchCalls(const Calls &calls, CuHandle stream) const;
-  Status launchCall(const KernelCall &call, const Arguments &arguments, CuHandle stream) const;
+  Status launchCalls(const Calls &calls, CuHandle stream, void *counters) const;
+  Status launchCall(const KernelCall &call, const Arguments &arguments, CuHandle stream,
+                    void *counters) const;
+  Status launchKernel(const KernelCall &call, void *const *values, CuHandle stream) const;
 
   std::shared_ptr<const CudaDevice> gpu;
   Manifest plan;

@@ -222,6 +222,8 @@ private:
         return fail(where,
                     fmt::format("an expression cannot be passed as {}", dtypeName(arg.type)));
       return checkExprAt(arg.expr, where);
+    case ArgKind::Counter:
+      return {};
     }
     return {};
   }
@@ -260,6 +262,7 @@ ArgDecl ArgDecl::value(Expr expr, DType type) {
 ArgDecl ArgDecl::tensorMap(std::string tensor, std::vector<std::int64_t> box, int swizzle) {
   return {ArgKind::TensorMap, std::move(tensor), 0, {}, DType::I64, std::move(box), swizzle};
 }
+ArgDecl ArgDecl::counter() { return {ArgKind::Counter, {}, 0, {}, DType::I32}; }
 
 const DimDecl *Manifest::findDim(std::string_view dim) const { return findNamed(dims, dim); }
 

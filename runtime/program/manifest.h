@@ -92,7 +92,7 @@ struct KernelDecl {
   int cluster = 1;
 };
 
-enum class ArgKind { Pointer, Stride, Size, Param, Expr, TensorMap };
+enum class ArgKind { Pointer, Stride, Size, Param, Expr, TensorMap, Counter };
 
 /// One argument of a kernel. Pointer: base address of tensor `name`. Stride: of its axis `axis`, in
 /// elements, i64. Size: extent of dim `name`, i64. Param: param `name`, in the param's own dtype.
@@ -100,7 +100,8 @@ enum class ArgKind { Pointer, Stride, Size, Param, Expr, TensorMap };
 /// TensorMap: a CUtensorMap (128 bytes by value) of tensor `name`, from which the kernel copies
 /// boxes of `box` elements, innermost axis first, laid out in shared memory with `swizzle`; see
 /// tensor_map.h. JSON: `{"tensor_map": "k", "box": [64, 80, 1, 1], "swizzle": 128}`, where 128 may
-/// be left out.
+/// be left out. Counter: address of an i32 that is 0 when the kernel starts and that no other
+/// launch uses meanwhile: it lies in the workspace. JSON: `{"counter": true}`.
 struct ArgDecl {
   ArgKind kind = ArgKind::Pointer;
   std::string name;
@@ -116,6 +117,7 @@ struct ArgDecl {
   static ArgDecl param(std::string name);
   static ArgDecl value(Expr expr, DType type);
   static ArgDecl tensorMap(std::string tensor, std::vector<std::int64_t> box, int swizzle = 128);
+  static ArgDecl counter();
 };
 
 struct LaunchDecl {

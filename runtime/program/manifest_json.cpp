@@ -246,8 +246,14 @@ ArgDecl readArg(Fields &fields) {
                              fields.smallInteger("swizzle", 128));
   if (present("expr"))
     arg = ArgDecl::value(fields.expr("expr"), fields.dtype("type"));
+  if (present("counter")) {
+    if (const Json *value = fields.find("counter", true); value && *value != true)
+      fields.fail("'counter' is not true");
+    arg = ArgDecl::counter();
+  }
   if (kinds != 1)
-    fields.fail("an argument is one of 'ptr', 'stride', 'size', 'param', 'tensor_map' and 'expr'");
+    fields.fail("an argument is one of 'ptr', 'stride', 'size', 'param', 'tensor_map', 'expr' and "
+                "'counter'");
   return arg;
 }
 
@@ -373,6 +379,9 @@ Json write(const ArgDecl &arg) {
     json["box"] = arg.box;
     if (arg.swizzle != 128)
       json["swizzle"] = arg.swizzle;
+    break;
+  case ArgKind::Counter:
+    json["counter"] = true;
     break;
   }
   return json;

@@ -101,6 +101,32 @@ TEST_P(GpuRepeated, givesTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Library, GpuRepeated, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 
+class GpuDrawn : public testing::TestWithParam<Setting> {};
+
+// Blocks draw their row tiles: more than there are multiprocessors, so in another order each time.
+TEST_P(GpuDrawn, isCorrectAndTheSameEachTime) {
+  SKIP_WITHOUT_GPU();
+  if ((*gpu())->properties().major != 9)
+    GTEST_SKIP() << "the form is for compute capability 9.0";
+  LoadedSpec spec(GetParam().spec, GetParam().set);
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu(), {{"draws", true}});
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{17, 65}, Lengths{300, 1001}, Lengths{2000, 1500}})
+    expectCorrect(*spec, **executor, spec.extents(lengths));
+  Extents extents = spec.extents({2000, 1500});
+  extents["b"] = 5;
+  expectSameBits(*spec, **executor, extents);
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, GpuDrawn,
+                         testing::Values(Setting{"causal", {}},
+                                         Setting{"causal", {{"d", "64"}, {"e", "64"}}},
+                                         Setting{"causal", {{"d", "256"}, {"e", "256"}}},
+                                         Setting{"sliding_window", {}}, Setting{"prefix_lm", {}},
+                                         Setting{"full", {}}, Setting{"gqa", {}}),
+                         [](const auto &info) { return info.param.name(); });
+
 class GpuUnaligned : public testing::TestWithParam<Setting> {};
 
 TEST_P(GpuUnaligned, isCorrect) {

@@ -77,9 +77,11 @@ std::string Setting::name() const {
 }
 
 Result<std::unique_ptr<driver::Executor>> makeExecutor(const Spec &spec,
-                                                       std::shared_ptr<const CudaDevice> device) {
+                                                       std::shared_ptr<const CudaDevice> device,
+                                                       const nlohmann::json &schedule) {
   std::unique_ptr<Nvrtc> nvrtc;
   driver::CompileOptions options;
+  options.schedule = schedule;
   if (device) {
     Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
     if (!opened)

@@ -56,9 +56,10 @@ struct Setting {
   friend void PrintTo(const Setting &setting, std::ostream *os) { *os << setting.name(); }
 };
 
-/// Compiles for "cpu", or for the target of `device`.
+/// Compiles for "cpu", or for the target of `device`, with the keys of a schedule that are given.
 Result<std::unique_ptr<driver::Executor>>
-makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device = nullptr);
+makeExecutor(const Spec &spec, std::shared_ptr<const CudaDevice> device = nullptr,
+             const nlohmann::json &schedule = {});
 
 /// The GPU of this machine and what is needed to use it, or why there is none.
 Result<std::shared_ptr<const CudaDevice>> openGpu();

@@ -30,11 +30,12 @@ for number, name in enumerate(pipeline, start=1):
 # The whole way to kernels with warpgroups; a test defines %{schedule}, the keys that it depends on:
 #   DEFINE: %{schedule} = "groups": 2, "stream_tile": 128
 config.recursiveExpansionLimit = 3
-config.substitutions.append(
-    (
-        "%through-lower-nests",
-        "attnc-opt --mlir-use-nameloc-as-prefix"
-        f" --pass-pipeline='builtin.module(attn.program({','.join(pipeline)}),"
-        "choose-schedules{target=sm_90a override={{%{schedule}}}},lower-nests)'",
+for name, after in (("lower-nests", ""), ("emit-cuda", ",emit-cuda")):
+    config.substitutions.append(
+        (
+            "%through-" + name,
+            "attnc-opt --mlir-use-nameloc-as-prefix"
+            f" --pass-pipeline='builtin.module(attn.program({','.join(pipeline)}),"
+            f"choose-schedules{{target=sm_90a override={{{{%{{schedule}}}}}}}},lower-nests{after})'",
+        )
     )
-)

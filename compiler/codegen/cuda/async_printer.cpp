@@ -160,6 +160,14 @@ bool KernelPrinter::printAsyncOp(Operation &op) {
       .Case([&](tile::AwaitOp await) { return slot(await, "await"); })
       .Case([&](tile::ReleaseOp release) { return slot(release, "release"); })
       .Case([&](tile::CompleteOp complete) { return slot(complete, "complete"); })
+      .Case([&](tile::PutOp put) {
+        return call(tileText(put.getPipe()) + ".put(" + text(put.getNumber()) + ", " +
+                    text(put.getValue()) + ")");
+      })
+      .Case([&](tile::TakeOp take) {
+        std::string taken = tileText(take.getPipe()) + ".take(" + text(take.getNumber()) + ")";
+        return call("const i32 " + declare(take.getResult(), "taken") + " = " + taken);
+      })
       .Case([&](tile::FillOp fill) {
         bool all = fill.getCoordinates().size() == fill.getMap().getType().getBox().size();
         return call(tileText(fill.getPipe()) + (all ? ".fillFrom(" : ".fill(") +
@@ -284,7 +292,8 @@ bool KernelPrinter::printBulkOp(Operation &op) {
                     number(wait.getPending()) + ">()");
       })
       .Case([&](tile::TicketOp ticket) {
-        std::string drawn = "drawTicket(" + place(ticket) + ", " + text(ticket.getCount()) + ")";
+        std::string drawn = (ticket.getRelaxed() ? "drawTicketRelaxed(" : "drawTicket(") +
+                            place(ticket) + ", " + text(ticket.getCount()) + ")";
         return call("const i32 " + declare(ticket.getResult(), "ticket") + " = " + drawn);
       })
       .Case([&](tile::LastBlockOp last) {

@@ -190,6 +190,7 @@ void KernelPrinter::printBlock(Block &block) {
 void KernelPrinter::printOp(Operation &op) {
   TypeSwitch<Operation *>(&op)
       .Case([&](scf::ForOp loop) { printFor(loop); })
+      .Case([&](scf::WhileOp loop) { printWhile(loop); })
       .Case([&](scf::IfOp branch) { printIf(branch); })
       .Case([&](scf::YieldOp yield) { printYield(yield); })
       .Case([&](tile::StoreOp store) { printStore(store); })
@@ -257,6 +258,33 @@ void KernelPrinter::printFor(scf::ForOp loop) {
   close();
 }
 
+// A loop that is left at its top and whose condition is an expression of what it carries.
+void KernelPrinter::printWhile(scf::WhileOp loop) {
+  scf::ConditionOp condition = loop.getConditionOp();
+  if (!llvm::equal(condition.getArgs(), loop.getBeforeArguments()) ||
+      !llvm::all_of(loop.getBeforeBody()->without_terminator(),
+                    [&](Operation &op) { return isScalarOp(&op) && isInline(op.getResult(0)); })) {
+    failed = true;
+    loop.emitOpError("decides by more than an expression of what it carries");
+    return;
+  }
+  comment(loop.getLoc());
+  for (auto [before, after, init, result] :
+       llvm::zip(loop.getBeforeArguments(), loop.getAfterArguments(), loop.getInits(),
+                 loop.getResults())) {
+    std::string start = text(init);
+    std::string name = declare(after, "x");
+    variables[before] = name;
+    variables[result] = name;
+    line(typeText(after.getType()) + " " + name + " = " + start + ";");
+  }
+  if (!warpgroup.empty())
+    line("#pragma unroll 1");
+  open("while (" + text(condition.getCondition()) + ")");
+  printBlock(*loop.getAfterBody());
+  close();
+}
+
 void KernelPrinter::printIf(scf::IfOp op) {
   std::string condition = text(op.getCondition());
   for (Value result : op.getResults()) {
@@ -300,11 +328,9 @@ void KernelPrinter::assign(StringRef variable, Value value) {
 
 void KernelPrinter::printYield(scf::YieldOp yield) {
   SmallVector<std::pair<std::string, Value>> list;
-  auto loop = dyn_cast<scf::ForOp>(yield->getParentOp());
-  for (auto [i, value] : llvm::enumerate(yield.getOperands())) {
-    Value target = loop ? Value(loop.getRegionIterArg(i)) : yield->getParentOp()->getResult(i);
-    list.push_back({variables[target], value});
-  }
+  // What a loop carries shares its variable with the loop's result.
+  for (auto [i, value] : llvm::enumerate(yield.getOperands()))
+    list.push_back({variables[yield->getParentOp()->getResult(i)], value});
   assignTogether(list);
 }
 

@@ -32,6 +32,7 @@ private:
   void printOp(mlir::Operation &op);
   void printScalar(mlir::Operation &op);
   void printFor(mlir::scf::ForOp loop);
+  void printWhile(mlir::scf::WhileOp loop);
   void printIf(mlir::scf::IfOp op);
   void printYield(mlir::scf::YieldOp yield);
   void printStore(tile::StoreOp store);

@@ -106,6 +106,37 @@ template <class Op> void addArrival(CodeBuilder &builder, Op op) {
   });
 }
 
+// A number lies in the first element of its slot.
+void addPut(CodeBuilder &builder, tile::PutOp op) {
+  PipeRef ref(builder, op.getPipe(), op.getNumber());
+  unsigned value = builder.word(op.getValue());
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    CountingBarrier *full = ref.full(machine, warp, op);
+    uint32_t at = ref.address(machine, warp);
+    if (!full || machine.write(warp, *warp.block, at, machine.own(warp, op)) == Outcome::Fault)
+      return Outcome::Fault;
+    auto number = int32_t(warp.words[value].i);
+    std::memcpy(warp.block->memory.at(at), &number, sizeof(number));
+    full->arrive(1, warp.view);
+    machine.wake();
+    return Outcome::Done;
+  });
+}
+
+void addTake(CodeBuilder &builder, tile::TakeOp op) {
+  PipeRef ref(builder, op.getPipe(), op.getNumber());
+  unsigned result = builder.word(op.getResult());
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    uint32_t at = ref.address(machine, warp);
+    if (machine.read(warp, *warp.block, at, machine.own(warp, op)) == Outcome::Fault)
+      return Outcome::Fault;
+    int32_t number;
+    std::memcpy(&number, warp.block->memory.at(at), sizeof(number));
+    warp.words[result].i = number;
+    return Outcome::Done;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Boxes
 //===----------------------------------------------------------------------===//
@@ -389,6 +420,8 @@ bool addAsyncStep(CodeBuilder &builder, Operation &op) {
       .Case([&](tile::AwaitOp op) { return addAwait(builder, op), true; })
       .Case([&](tile::ReleaseOp op) { return addArrival(builder, op), true; })
       .Case([&](tile::CompleteOp op) { return addArrival(builder, op), true; })
+      .Case([&](tile::PutOp op) { return addPut(builder, op), true; })
+      .Case([&](tile::TakeOp op) { return addTake(builder, op), true; })
       .Case([&](tile::FillRowOp op) { return addFillRow(builder, op), true; })
       .Case([&](tile::FillOp op) { return addFill(builder, op), true; })
       .Case([&](tile::StoreBoxOp op) { return addStoreBox(builder, op), true; })

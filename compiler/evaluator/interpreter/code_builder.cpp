@@ -138,8 +138,9 @@ void CodeBuilder::op(Operation &op) {
   auto same = [&](unsigned special) { words[op.getResult(0)] = special; };
   TypeSwitch<Operation *>(&op)
       .Case([&](scf::ForOp op) { loop(op); })
+      .Case([&](scf::WhileOp op) { loop(op); })
       .Case([&](scf::IfOp op) { branch(op); })
-      .Case<scf::YieldOp, tile::YieldOp>([](auto) {})
+      .Case<scf::YieldOp, scf::ConditionOp, tile::YieldOp>([](auto) {})
       .Case<tile::LoadOp, tile::StoreOp>([&](auto) { memory(op); })
       .Case([&](tile::BlockOp) { same(result->block); })
       .Case([&](tile::WarpOp) { same(result->warp); })
@@ -248,6 +249,28 @@ void CodeBuilder::loop(scf::ForOp op) {
   block(*op.getBody());
   assign(op.getBody()->getTerminator(), op.getYieldedValues(), carried);
   scalar(add, index, word(op.getStep()), index);
+  emit(Instruction::Kind::Jump, op).target = top;
+  code[exit].target = code.size();
+}
+
+void CodeBuilder::loop(scf::WhileOp op) {
+  std::vector<Instruction> &code = result->instructions;
+  scf::ConditionOp condition = op.getConditionOp();
+  SmallVector<unsigned> carried, passed;
+  for (Value before : op.getBeforeArguments())
+    carried.push_back(word(before));
+  for (auto [after, value] : llvm::zip(op.getAfterArguments(), op.getResults())) {
+    passed.push_back(word(after));
+    words[value] = word(after);
+  }
+  assign(op, op.getInits(), carried);
+  unsigned top = code.size();
+  block(*op.getBeforeBody());
+  assign(condition, condition.getArgs(), passed);
+  unsigned exit = code.size();
+  emit(Instruction::Kind::JumpUnless, op).a = word(condition.getCondition());
+  block(*op.getAfterBody());
+  assign(op.getYieldOp(), op.getYieldOp().getOperands(), carried);
   emit(Instruction::Kind::Jump, op).target = top;
   code[exit].target = code.size();
 }

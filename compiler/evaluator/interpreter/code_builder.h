@@ -42,6 +42,7 @@ private:
   void block(mlir::Block &block);
   void op(mlir::Operation &op);
   void loop(mlir::scf::ForOp op);
+  void loop(mlir::scf::WhileOp op);
   void branch(mlir::scf::IfOp op);
   void constant(mlir::Operation &op, mlir::TypedAttr value);
   void move(mlir::Operation *op, unsigned from, unsigned to);

@@ -72,6 +72,8 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK: %[[PERSCORE:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK: %[[M:.*]] = tile.registers all 0xFF800000 : !tile.rows<32>
 // CHECK: %[[TOP:.*]] = tile.registers all 0xFF800000 : !tile.rows<32>
+// CHECK: %[[ANCHOR:.*]] = tile.registers all 0.000000e+00 : !tile.rows<32>
+// CHECK: %[[FOLLOWED:.*]] = tile.registers all 0xFF800000 : !tile.rows<32>
 // CHECK: %[[Z:.*]] = tile.registers all 0.000000e+00 : !tile.rows<32>
 // CHECK: %[[ACC:.*]] = tile.registers all 0.000000e+00 : !tile.fragment<32, 64>
 // CHECK: scf.for
@@ -90,7 +92,7 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[J]]
 // CHECK: arith.select %[[INSIDE]], %[[MASKED]]
 // CHECK: tile.reduce_rows max %[[S]] into %[[TOP]]
-// CHECK: %[[MOVES:.*]] = tile.any(%[[TOP]], %[[M]])
+// CHECK: %[[MOVES:.*]] = tile.any(%[[TOP]], %[[FOLLOWED]])
 // CHECK: scf.if %[[MOVES]]
 // CHECK: tile.reduce_quad max %[[TOP]]
 // CHECK: outs(%{{.*}} : !tile.rows<32>, %[[M]] : !tile.rows<32>)

@@ -14,7 +14,7 @@
 // CHECK:         scf.for %t =
 // CHECK:           tile.mma_wait 1
 // CHECK:           tile.reduce_rows max %scores into %p_max_top
-// CHECK-NEXT:      tile.any(%p_max_top, %p_max)
+// CHECK-NEXT:      tile.any(%p_max_top, %p_max_followed)
 // CHECK:         tile.mma_wait 0 for %[[O]] :
 // CHECK:         tile.reduce_quad add %p_sum
 // CHECK-NEXT:    tile.reduce_quad max %p_max_top

@@ -19,8 +19,8 @@
 // CHECK-NEXT:    tile.await %v_pipe
 // CHECK:         tile.mma_start %[[O]], %weights
 // CHECK:         tile.mma_wait 1
-// CHECK:         %[[MOVED:[a-z0-9_]+]] = tile.any(%p_max_top, %p_max)
-// CHECK:         scf.if %[[MOVED]] -> (i1) {
+// CHECK:         %[[MOVED:[a-z0-9_]+]] = tile.any(%p_max_top, %p_max_followed)
+// CHECK:         scf.if %[[MOVED]] {
 // CHECK-NEXT:      tile.reduce_quad max %p_max_top
 // CHECK-NOT:       tile.scale_rows
 // CHECK:           outs(%rescale : {{.*}}, %p_max : {{.*}}) {

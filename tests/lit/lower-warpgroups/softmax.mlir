@@ -75,22 +75,19 @@
 // CHECK-NEXT:        tile.mma_wait 1 for %scores
 // CHECK-NEXT:        tile.release %k_pipe[%[[N1]]]
 // CHECK:             tile.reduce_rows max %scores into %p_max_top
-// CHECK:             %[[MOVED:[a-z0-9_]+]] = tile.any(%p_max_top, %p_max)
-// CHECK:             %[[LARGE:[a-z0-9_]+]] = scf.if %[[MOVED]] -> (i1) {
+// CHECK:             %[[MOVED:[a-z0-9_]+]] = tile.any(%p_max_top, %p_max_followed)
+// CHECK:             scf.if %[[MOVED]] {
 // CHECK-NEXT:          tile.reduce_quad max %p_max_top :
 // CHECK:               outs(%rescale : {{.*}}, %p_max : {{.*}})
-// CHECK:               %[[ANY:[a-z0-9_]+]] = tile.any(%p_max) :
-// CHECK:               scf.yield %[[ANY]] : i1
-// CHECK-NEXT:        } else {
-// CHECK-NEXT:          scf.yield %false : i1
+// CHECK:               outs(%p_max_anchor : {{.*}}, %p_max_followed : {{.*}})
 
 // Exponents of a large reference are differences, not what is left of a rounded product.
-// CHECK:             tile.map {{.*}} outs(%[[SHIFT:shift[_0-9]*]] : {{.*}}) {
-// CHECK:             scf.if %[[LARGE]] {
-// CHECK-NEXT:          tile.map {{.*}} ins(%[[S:[a-z0-9_]+]] = %scores : {{.*}}, %[[M:[a-z0-9_]+]] = %p_max : {{.*}}) outs(%scores : {{.*}}) {
-// CHECK:                 arith.subf %[[S]],
-// CHECK:               tile.map {{.*}} outs(%[[SHIFT]] : {{.*}}) {
-// CHECK-NEXT:            tile.yield %cst
+// CHECK:               %[[LARGE:[a-z0-9_]+]] = tile.any(%p_max_anchor) :
+// CHECK:               scf.if %[[LARGE]] {
+// CHECK-NEXT:            tile.map {{.*}} ins(%[[S:[a-z0-9_]+]] = %scores : {{.*}}, %[[M:[a-z0-9_]+]] = %p_max_anchor : {{.*}}) outs(%scores : {{.*}}) {
+// CHECK:                   arith.subf %[[S]], %[[M]]
+// CHECK:                 tile.map {{.*}} outs(%p_max_anchor : {{.*}}, %p_max_followed : {{.*}}) {
+// CHECK:             tile.map {{.*}} ins(%[[A:[a-z0-9_]+]] = %p_max_anchor : {{.*}}) outs(%shift{{[_0-9]*}} : {{.*}}) {
 // CHECK:             tile.reduce_rows add %scores into %p_sum
 
 // The operand is overwritten only when the products have read it.

@@ -254,3 +254,43 @@ tile.kernel @negative() grid [1] threads 128 smem 0 {
   // expected-error @+1 {{leaves -1 groups unfinished, not 0 to 7}}
   tile.mma_wait -1
 }
+
+// -----
+
+tile.kernel @number_of_many() grid [1] threads 128 smem 96 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 64 users 4 : <2, <1, 1, i32>>
+  tile.single {
+    // expected-error @+1 {{not one i32 of one writer}}
+    tile.put %p[%n], %n : !tile.pipe<2, <1, 1, i32>>
+  }
+}
+
+// -----
+
+tile.kernel @number_of_floats() grid [1] threads 128 smem 96 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 64 users 4 writers 1 : <2, <1, 4, f32>>
+  // expected-error @+1 {{not one i32 of one writer}}
+  %x = tile.take %p[%n] : !tile.pipe<2, <1, 4, f32>>
+}
+
+// -----
+
+tile.kernel @put_by_all() grid [1] threads 128 smem 96 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 64 users 4 writers 1 : <2, <1, 1, i32>>
+  // expected-error @+1 {{belongs into a tile.single}}
+  tile.put %p[%n], %n : !tile.pipe<2, <1, 1, i32>>
+}
+
+// -----
+
+tile.kernel @taken_by_one() grid [1] threads 128 smem 96 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 64 users 4 writers 1 : <2, <1, 1, i32>>
+  tile.single {
+    // expected-error @+1 {{is for whole warps}}
+    %x = tile.take %p[%n] : !tile.pipe<2, <1, 1, i32>>
+  }
+}

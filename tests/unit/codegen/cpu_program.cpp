@@ -212,7 +212,8 @@ void CpuProgram::run() {
         words.push_back(sizes.at(arg.dim.str()));
         break;
       case schedule::KernelArg::Kind::TensorMap:
-        llvm_unreachable("nests for the CPU take no tensor maps");
+      case schedule::KernelArg::Kind::Counter:
+        llvm_unreachable("nests for the CPU take no tensor maps and no counters");
       case schedule::KernelArg::Kind::Param:
         bool isFloat = cast<attn::ArrayType>(arg.array.getType()).getElementType().isF32();
         double value = params.at(arg.name);

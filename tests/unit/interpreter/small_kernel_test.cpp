@@ -8,6 +8,7 @@
 using namespace mlir;
 using testing::AllOf;
 using testing::AnyOf;
+using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -129,6 +130,94 @@ TEST_F(Tickets, ofMoreBlocksThanThereAre) {
 TEST_F(Tickets, ofFewerBlocksThanThereAre) {
   // The third block draws the first number of the next count.
   EXPECT_THAT(runOf(2), Each("the counter does not stand at 0 again"));
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers that one role hands to another: a block draws 1 to 5 elements of o and adds 1 to each.
+//===----------------------------------------------------------------------===//
+
+class Handed : public SmallKernel {
+protected:
+  const std::string acquire = "tile.acquire %queue[%turn] : !tile.pipe<2, <1, 1, i32>>\n";
+  const std::string put = "tile.put %queue[%turn], %next : !tile.pipe<2, <1, 1, i32>>\n";
+  const std::string await = "tile.await %queue[%turn] : !tile.pipe<2, <1, 1, i32>>\n";
+  const std::string take = "%next = tile.take %queue[%turn] : !tile.pipe<2, <1, 1, i32>>\n";
+  const std::string release = "tile.release %queue[%turn] : !tile.pipe<2, <1, 1, i32>>\n";
+
+  /// Two blocks with five pieces of work: each takes the one of its number, then draws.
+  std::vector<std::string> runWith(const std::string &producer, const std::string &consumer) {
+    expected.assign(5, 0); // each is -1 before
+    return run(R"(
+      %works = arith.constant 5 : i32
+      %zero = arith.constant 0 : i64
+      %none = arith.constant 0 : i32
+      %one = arith.constant 1 : i32
+      %x = arith.constant 1.0 : f32
+      %queue = tile.pipe at 0 barriers 64 users 4 writers 1 : <2, <1, 1, i32>>
+      tile.start_pipes %queue : !tile.pipe<2, <1, 1, i32>>
+      tile.role "draw" warps 0 count 4 registers 24 {
+        tile.single {
+          %first = tile.block
+          scf.while (%w = %first, %t = %none) : (i32, i32) -> (i32, i32) {
+            %more = arith.cmpi slt, %w, %works : i32
+            scf.condition(%more) %w, %t : i32, i32
+          } do {
+          ^bb0(%work: i32, %turn: i32):
+            %blocks = tile.grid_size
+            %ticket = tile.ticket %n[%zero] of %works relaxed : !tile.ptr<i32>
+            %next = arith.addi %blocks, %ticket : i32
+            )" + producer +
+                   R"(
+            %after = arith.addi %turn, %one : i32
+            scf.yield %next, %after : i32, i32
+          }
+        }
+      }
+      tile.role "work" warps 4 count 4 registers 24 {
+        %first = tile.block
+        scf.while (%w = %first, %t = %none) : (i32, i32) -> (i32, i32) {
+          %more = arith.cmpi slt, %w, %works : i32
+          scf.condition(%more) %w, %t : i32, i32
+        } do {
+        ^bb0(%work: i32, %turn: i32):
+          %at = arith.extsi %work : i32 to i64
+          tile.single {
+            %before = tile.load %o[%at] : !tile.ptr<f32> -> f32
+            %sum = arith.addf %before, %x : f32
+            tile.store %sum, %o[%at] : f32 -> !tile.ptr<f32>
+          }
+          )" + consumer +
+                   R"(
+          %after = arith.addi %turn, %one : i32
+          scf.yield %next, %after : i32, i32
+        }
+      })",
+               "threads 256 smem 96", 2);
+  }
+};
+
+TEST_F(Handed, reachThemOnce) {
+  EXPECT_THAT(runWith(acquire + put, await + take + release), Each(IsEmpty()));
+}
+
+TEST_F(Handed, intoASlotThatIsNotFree) {
+  EXPECT_THAT(runWith(put, await + take + release),
+              Contains(HasSubstr("tile.put %queue[%turn], %next : !tile.pipe<2, <1, 1, i32>>`")));
+}
+
+TEST_F(Handed, beforeTheyAreThere) {
+  EXPECT_THAT(runWith(acquire + put, take + release),
+              Each(AnyOf(HasSubstr("that nothing has written"),
+                         HasSubstr("with no barrier or release between the two"))));
+}
+
+TEST_F(Handed, andNeverReleased) {
+  EXPECT_THAT(runWith(acquire + put, await + take), Each(HasSubstr("deadlock")));
+}
+
+TEST_F(Handed, andReleasedBeforeTheyAreTaken) {
+  EXPECT_THAT(runWith(acquire + put, await + release + take),
+              Contains(HasSubstr("with no barrier or release between the two")));
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -138,6 +139,137 @@ TEST_F(Gpu, PreparedLaunchesTakeTheCallersWorkspace) {
   std::vector<float> intermediate(1000 * 4);
   ASSERT_TRUE(workspace.download(intermediate.data(), intermediate.size() * sizeof(float)));
   EXPECT_EQ(intermediate.back(), 999 * 6 + 3); // x, whose rows are 6 apart
+}
+
+/// Each block notes the number that it draws. The blocks of two launches are under way together.
+const char *drawSource = R"(
+extern "C" __global__ void draw(int *seen, int *counter) {
+  for (long long start = clock64(); clock64() - start < 20000;)
+    ;
+  if (threadIdx.x == 0) seen[blockIdx.x] = atomicAdd(counter, 1);
+}
+extern "C" __global__ void add(int *seen, const int *t, int *first, int *second) {
+  if (threadIdx.x == 0)
+    seen[blockIdx.x] = t[blockIdx.x] + atomicAdd(first, 1) - atomicAdd(second, 1);
+}
+)";
+
+class Counters : public Gpu {
+protected:
+  static constexpr std::int64_t blocks = 300;
+
+  /// With `further`, the numbers go through an intermediate, and a second kernel adds those of two
+  /// counters of its own, in the order of blocks as they come.
+  std::unique_ptr<LoadedProgram> load(bool further) {
+    auto nvrtc = Nvrtc::open();
+    EXPECT_TRUE(nvrtc) << nvrtc.error().text();
+    NvrtcRequest request;
+    request.source = drawSource;
+    request.architecture = "sm_80";
+    Manifest manifest;
+    manifest.name = "draw";
+    manifest.target = "sm_80";
+    manifest.dims = {{"n", Expr::constant(blocks), 1}};
+    manifest.outputs = {{"seen", DType::I32, {"n"}, 0}};
+    manifest.intermediates = {{"t", DType::I32, {"n"}, 0}};
+    manifest.kernels = {{"draw", "main", "draw", 32, Expr::constant(0), {}},
+                        {"add", "main", "add", 32, Expr::constant(0), {}}};
+    std::array<Expr, 3> grid = {Expr::size("n"), Expr::constant(1), Expr::constant(1)};
+    LaunchDecl draw{"draw", grid, {ArgDecl::pointer(further ? "t" : "seen"), ArgDecl::counter()}};
+    LaunchDecl add{
+        "add",
+        grid,
+        {ArgDecl::pointer("seen"), ArgDecl::pointer("t"), ArgDecl::counter(), ArgDecl::counter()}};
+    manifest.variants = {{{}, {draw}}};
+    if (further)
+      manifest.variants[0].launches.push_back(add);
+    Program program{manifest, {{ImageKind::Ptx, "main", (*nvrtc)->compile(request)->ptx}}, {}};
+    auto loaded = LoadedProgram::load(device, program);
+    EXPECT_TRUE(loaded) << loaded.error().text();
+    return *std::move(loaded);
+  }
+
+  std::shared_ptr<const LoadedProgram::Prepared> prepare(const LoadedProgram &loaded,
+                                                         const DeviceBuffer &seen) {
+    BindRequest request;
+    request.device = {DeviceKind::Cuda, 0};
+    request.outputs["seen"] =
+        TensorRef::contiguous(seen.data(), DType::I32, {blocks}, request.device);
+    Result<Binding> binding = bind(loaded.manifest(), request);
+    EXPECT_TRUE(binding) << binding.error().text();
+    auto prepared = loaded.prepare(*binding);
+    EXPECT_TRUE(prepared) << prepared.error().text();
+    return *prepared;
+  }
+
+  DeviceBuffer makeSeen() {
+    DeviceBuffer seen = *device->allocate(blocks * sizeof(int));
+    EXPECT_TRUE(seen.fill(0xff));
+    return seen;
+  }
+
+  /// Each number from 0 on was drawn once.
+  static void expectAll(const DeviceBuffer &seen) {
+    std::vector<int> numbers(blocks);
+    ASSERT_TRUE(seen.download(numbers.data(), blocks * sizeof(int)));
+    std::sort(numbers.begin(), numbers.end());
+    for (int n = 0; n < blocks; ++n)
+      ASSERT_EQ(numbers[static_cast<std::size_t>(n)], n);
+  }
+};
+
+TEST_F(Counters, StartAtZeroInAnyWorkspace) {
+  auto loaded = load(false);
+  DeviceBuffer seen = makeSeen();
+  auto prepared = prepare(*loaded, seen);
+  EXPECT_EQ(LoadedProgram::workspaceBytes(*prepared), 256);
+  CudaStream stream = *device->createStream();
+  DeviceBuffer workspace = *device->allocate(256);
+  ASSERT_TRUE(workspace.fill(0xff));
+  for (void *memory : {workspace.data(), workspace.data(), static_cast<void *>(nullptr)}) {
+    Status launched = loaded->launch(*prepared, stream.handle(), memory);
+    ASSERT_TRUE(launched) << launched.error().text();
+    ASSERT_TRUE(stream.synchronize());
+    expectAll(seen);
+  }
+}
+
+TEST_F(Counters, StandBesideIntermediates) {
+  auto loaded = load(true);
+  DeviceBuffer seen = makeSeen(), workspace = *device->allocate(2048 + 3 * 256);
+  auto prepared = prepare(*loaded, seen);
+  EXPECT_EQ(LoadedProgram::workspaceBytes(*prepared), 1280 + 3 * 256);
+  ASSERT_TRUE(workspace.fill(0xff));
+  CudaStream stream = *device->createStream();
+  for (int run = 0; run < 2; ++run) {
+    Status launched = loaded->launch(*prepared, stream.handle(), workspace.data());
+    ASSERT_TRUE(launched) << launched.error().text();
+    ASSERT_TRUE(stream.synchronize());
+    int drawn[3];
+    for (int n = 0; n < 3; ++n)
+      ASSERT_TRUE(workspace.download(&drawn[n], sizeof(int), 1280 + 256 * n));
+    for (int n = 0; n < 3; ++n)
+      EXPECT_EQ(drawn[n], blocks);
+  }
+}
+
+TEST_F(Counters, OfLaunchesOnTwoStreamsAreApart) {
+  auto loaded = load(false);
+  CudaStream streams[] = {*device->createStream(), *device->createStream()};
+  std::vector<DeviceBuffer> seen;
+  std::vector<std::shared_ptr<const LoadedProgram::Prepared>> prepared;
+  for (int run = 0; run < 8; ++run) {
+    seen.push_back(makeSeen());
+    prepared.push_back(prepare(*loaded, seen.back()));
+  }
+  ASSERT_TRUE(device->synchronize());
+  for (int run = 0; run < 8; ++run) {
+    Status launched = loaded->launch(*prepared[run], streams[run % 2].handle());
+    ASSERT_TRUE(launched) << launched.error().text();
+  }
+  ASSERT_TRUE(device->synchronize());
+  for (const DeviceBuffer &each : seen)
+    expectAll(each);
 }
 
 TEST_F(Gpu, FallsBackToPtxWhereTheCubinIsForeign) {

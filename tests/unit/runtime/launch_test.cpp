@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 using namespace attnc;
 
 namespace {
@@ -65,6 +67,49 @@ TEST(Launch, IntermediatesLieInTheWorkspace) {
                                     reinterpret_cast<void *>(0x3000)};
   EXPECT_EQ((*calls)[1].args, expected);
   EXPECT_EQ((*calls)[1].sharedBytes, 12);
+}
+
+// Each has a slot of its own behind the intermediates, and is told from other addresses.
+TEST(Launch, CountersLieInTheWorkspace) {
+  Manifest manifest = exampleManifest();
+  VariantDecl &variant = manifest.variants[0]; // two launches, with partial and flags
+  variant.launches[0].args.push_back(ArgDecl::counter());
+  variant.launches[1].args.insert(variant.launches[1].args.begin(),
+                                  {ArgDecl::counter(), ArgDecl::counter()});
+  Binding bound = binding(3, 200);
+  Workspace workspace = *planWorkspace(manifest, variant, bound);
+  EXPECT_EQ(workspace.counters, (std::vector<std::int64_t>{512, 768, 1024}));
+  EXPECT_EQ(workspace.bytes, 1280);
+  std::vector<char> memory(1280, 0x7f);
+  auto calls = evaluate(manifest, variant, bound, workspace, memory.data());
+  ASSERT_TRUE(calls) << calls.error().message;
+  ASSERT_EQ(calls->size(), 2u);
+  EXPECT_EQ((*calls)[0].counters, (std::vector<std::size_t>{(*calls)[0].args.size() - 1}));
+  EXPECT_EQ((*calls)[0].args.back(), ArgValue(static_cast<void *>(memory.data() + 512)));
+  EXPECT_EQ((*calls)[1].counters, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ((*calls)[1].args[1], ArgValue(static_cast<void *>(memory.data() + 1024)));
+  clearCounters((*calls)[1]);
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    bool cleared = (i >= 768 && i < 772) || (i >= 1024 && i < 1028);
+    ASSERT_EQ(memory[i], cleared ? 0 : 0x7f) << i;
+  }
+}
+
+// Where they are all that the workspace holds, its address can be added later.
+TEST(Launch, CountersWithoutAWorkspaceAreOffsets) {
+  Manifest manifest = exampleManifest();
+  VariantDecl &variant = manifest.variants[1];
+  variant.launches[0].args = {ArgDecl::counter(), ArgDecl::pointer("q"), ArgDecl::counter()};
+  Binding bound = binding(3, 100);
+  Workspace workspace = *planWorkspace(manifest, variant, bound);
+  EXPECT_TRUE(workspace.offsets.empty());
+  EXPECT_EQ(workspace.bytes, 512);
+  auto calls = evaluate(manifest, variant, bound, workspace, nullptr);
+  ASSERT_TRUE(calls) << calls.error().message;
+  auto at = [](std::uintptr_t address) { return ArgValue(reinterpret_cast<void *>(address)); };
+  EXPECT_EQ((*calls)[0].args, (std::vector<ArgValue>{at(0), at(0x1000), at(256)}));
+  EXPECT_EQ(evaluate(manifest, variant, bound, {}, nullptr).error().message,
+            "argument 0 of kernel fold: a counter has no place in the workspace");
 }
 
 TEST(Launch, AnEmptyGridIsNotLaunched) {

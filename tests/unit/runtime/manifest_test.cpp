@@ -57,6 +57,18 @@ TEST(Manifest, TensorMapsClustersAndAlignmentRoundTrip) {
   EXPECT_EQ(read->variants[1].aligned, hopperManifest().variants[1].aligned);
 }
 
+TEST(Manifest, CountersRoundTrip) {
+  Manifest manifest = exampleManifest();
+  manifest.variants[1].launches[0].args.push_back(ArgDecl::counter());
+  std::string text = printManifest(manifest);
+  EXPECT_EQ(Json::parse(text)["variants"][1]["launches"][0]["args"].back().dump(),
+            R"({"counter":true})");
+  Result<Manifest> read = parseManifest(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(printManifest(*read), text);
+  EXPECT_EQ(read->variants[1].launches[0].args.back().kind, ArgKind::Counter);
+}
+
 /// The error after `edit` has changed the example's JSON.
 std::string errorAfter(const std::function<void(Json &)> &edit) {
   Json json = Json::parse(printManifest(exampleManifest()));
@@ -83,7 +95,7 @@ TEST(Manifest, StructuralErrorsNameThePlace) {
   EXPECT_EQ(errorAfter(
                 [](Json &json) { json["variants"][0]["launches"][0]["args"][0] = Json::object(); }),
             "manifest: document.variants[0].launches[0].args[0]: an argument is one of 'ptr', "
-            "'stride', 'size', 'param', 'tensor_map' and 'expr'");
+            "'stride', 'size', 'param', 'tensor_map', 'expr' and 'counter'");
   EXPECT_EQ(
       errorAfter([](Json &json) { json["variants"][0]["launches"][0]["args"][1]["stride"] = "k"; }),
       "manifest: document.variants[0].launches[0].args[1]: 'stride' is not a list");
@@ -94,6 +106,20 @@ TEST(Manifest, StructuralErrorsNameThePlace) {
             "manifest: document.lets[0] (g): 'expr': unknown operation 'plus' in [\"plus\"]");
   EXPECT_EQ(errorAfter([](Json &json) { json["params"][0]["min"] = 0; }),
             "manifest: document.params[0] (scale).min: expected an object");
+}
+
+TEST(Manifest, StructuralErrorsOfCounters) {
+  auto errorOf = [](Json argument) {
+    return errorAfter(
+        [&](Json &json) { json["variants"][0]["launches"][0]["args"][0] = std::move(argument); });
+  };
+  std::string where = "manifest: document.variants[0].launches[0].args[0]: ";
+  for (const Json &value : {Json(false), Json(1), Json("true"), Json(nullptr), Json::array({true})})
+    EXPECT_EQ(errorOf({{"counter", value}}), where + "'counter' is not true") << value;
+  EXPECT_EQ(errorOf({{"counter", true}, {"ptr", "q"}}),
+            where + "an argument is one of 'ptr', 'stride', 'size', 'param', 'tensor_map', 'expr' "
+                    "and 'counter'");
+  EXPECT_EQ(errorOf({{"counter", true}, {"type", "i32"}}), where + "unknown key 'type'");
 }
 
 TEST(Manifest, StructuralErrorsOfTensorMapsClustersAndAlignment) {
@@ -111,8 +137,8 @@ TEST(Manifest, StructuralErrorsOfTensorMapsClustersAndAlignment) {
   EXPECT_EQ(errorOf([&](Json &json) { map(json)["swizzle"] = -1; }),
             where + "'swizzle' is -1, which is out of range");
   EXPECT_EQ(errorOf([&](Json &json) { map(json)["ptr"] = "k"; }),
-            where + "an argument is one of 'ptr', 'stride', 'size', 'param', 'tensor_map' and "
-                    "'expr'");
+            where + "an argument is one of 'ptr', 'stride', 'size', 'param', 'tensor_map', 'expr' "
+                    "and 'counter'");
   EXPECT_EQ(errorOf([](Json &json) { json["kernels"][0]["cluster"] = "two"; }),
             "manifest: document.kernels[0] (fold): 'cluster' is not an integer of 64 bits");
   EXPECT_EQ(errorOf([](Json &json) { json["variants"][1]["aligned"] = Json::array({"k"}); }),

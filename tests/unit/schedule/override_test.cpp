@@ -71,6 +71,22 @@ TEST_F(Override, aKeyThatTheBestHasNoRoomForFindsAnother) {
   EXPECT_TRUE(overrideSchedule(heads.nest, hopper(), {{"pack", 4}}).ok());
 }
 
+// Blocks that draw stay, so what is not named follows from that.
+TEST_F(Override, drawingNamesTheRest) {
+  LibraryNest causal("causal", 128);
+  EXPECT_TRUE(overrideSchedule(causal.nest, hopper(), {{"draws", true}}).ok());
+  auto drawing = WarpgroupSchedule::from(causal.nest.getScheduleAttr());
+  EXPECT_TRUE(drawing.draws && drawing.persistent);
+  EXPECT_EQ(drawing.groups, 3);
+  EXPECT_EQ(drawing.streamTile, 80);
+  EXPECT_EQ(refusal({{"draws", true}}), "") << "a nest without a mask may";
+  EXPECT_TRUE(now().draws && now().persistent);
+  EXPECT_EQ(refusal({{"draws", true}, {"persistent", false}}),
+            "schedule: draws needs persistent: a block of one row tile draws no further ones");
+  EXPECT_EQ(refusal({{"form", "stream"}, {"draws", true}}).substr(0, 29),
+            "schedule: unknown key 'draws'");
+}
+
 TEST_F(Override, aKeyOfOneFormNamesTheForm) {
   EXPECT_EQ(refusal({{"persistent", false}}), "");
   EXPECT_EQ(scheduleForm(of.nest), "warpgroups");
@@ -94,9 +110,8 @@ TEST_F(Override, refusalsNameTheKey) {
             "schedule: threads is 100; it is a multiple of 32 up to 1024");
   EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
             "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
-            "row_stages, load_registers, group_registers, alternate, persistent, copy_inputs, "
-            "bulk_stores, "
-            "pack, slack");
+            "row_stages, load_registers, group_registers, alternate, persistent, draws, "
+            "copy_inputs, bulk_stores, pack, slack");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
   EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));

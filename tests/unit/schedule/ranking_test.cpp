@@ -45,6 +45,29 @@ TEST(Ranking, everythingInItFitsAndFollowsTheOrder) {
     }
 }
 
+// Where nobody asks for it, no block draws its row tiles; with a mask those that do are ahead of
+// those that stay and do not.
+TEST(Ranking, drawingIsForThoseWhoAsk) {
+  LibraryNest causal("causal", 128), full("full", 128);
+  auto draws = [](const RankedSchedule &ranked) { return ranked.schedule.draws; };
+  for (LibraryNest *of : {&causal, &full})
+    EXPECT_TRUE(llvm::none_of(rank(*of), draws) || kDrawsByDefault);
+  std::vector<RankedSchedule> all = rankSchedules(causal.nest, causal.plan, hopper(), true);
+  EXPECT_GT(all.size(), rank(causal).size());
+  const WarpgroupSchedule &best = all.front().schedule;
+  EXPECT_TRUE(best.draws && best.persistent);
+  EXPECT_EQ(best.groups, 3);
+  EXPECT_EQ(best.streamTile, 80);
+  auto other = best;
+  other.draws = false;
+  auto dealt = llvm::find_if(all, [&](const RankedSchedule &ranked) {
+    return WarpgroupSchedule(ranked.schedule).toAttr(causal.nest.getContext()) ==
+           other.toAttr(causal.nest.getContext());
+  });
+  ASSERT_NE(dealt, all.end());
+  EXPECT_LT(dealt->share, all.front().share);
+}
+
 TEST(Ranking, isTheSameInEveryRun) {
   LibraryNest one("causal", 96), two("causal", 96);
   std::vector<RankedSchedule> a = rank(one), b = rank(two);

@@ -97,6 +97,15 @@ TEST_F(Candidates, eachIsTakenByTheCompiler) {
   }
 }
 
+TEST_F(Candidates, ofRowTilesThatDifferDrawThem) {
+  auto draws = [](const TuningCandidate &candidate) { return candidate.schedule.at("draws"); };
+  auto masked = of("causal", "sm_90a", 8), full = of("full", "sm_90a", 8);
+  ASSERT_TRUE(masked && full);
+  EXPECT_TRUE(llvm::any_of(masked->front().candidates, draws));
+  EXPECT_FALSE(llvm::all_of(masked->front().candidates, draws));
+  EXPECT_TRUE(llvm::none_of(full->front().candidates, draws));
+}
+
 TEST_F(Candidates, elsewhereArePortableOnes) {
   auto nests = of("full", "sm_80", 3);
   ASSERT_TRUE(nests);
@@ -115,6 +124,13 @@ TEST(Tune, schedulesAreDescribedInShort) {
                               {"alternate", true},
                               {"persistent", false}}),
             "3 groups, stream_tile 80, 3 stages, in turns");
+  EXPECT_EQ(describeSchedule({{"form", "warpgroups"},
+                              {"groups", 3},
+                              {"stream_tile", 80},
+                              {"stages", 3},
+                              {"persistent", true},
+                              {"draws", true}}),
+            "3 groups, stream_tile 80, 3 stages, draws row tiles");
   EXPECT_EQ(describeSchedule({{"form", "stream"},
                               {"row_tile", 128},
                               {"stream_tile", 64},

@@ -28,6 +28,7 @@ TEST(WarpgroupSchedule, theAttributeKeepsEveryKey) {
                              .groupRegisters = 160,
                              .alternate = false,
                              .persistent = false,
+                             .draws = true,
                              .copyInputs = false,
                              .bulkStores = true,
                              .pack = 3,
@@ -46,6 +47,27 @@ TEST(WarpgroupSchedule, sharedMemoryIsTilesAndBarriers) {
             2 * 128 * (192 + 2 * 3 * 80) + 16 * 7);
   EXPECT_EQ(sharedBytes(padded.plan, makeSchedule(padded, 3, 80, 3)),
             sharedBytes(wide.plan, makeSchedule(wide, 3, 80, 3)));
+}
+
+// Two numbers with the barriers of their slots.
+TEST(WarpgroupSchedule, whatIsDrawnTakesSharedMemory) {
+  LibraryNest of("causal", 128);
+  WarpgroupSchedule schedule = makeSchedule(of, 3, 80, 3);
+  int64_t before = sharedBytes(of.plan, schedule);
+  schedule.draws = true;
+  EXPECT_EQ(sharedBytes(of.plan, schedule), before + 2 * (32 + 16));
+}
+
+TEST(WarpgroupSchedule, onlyPersistentBlocksDraw) {
+  LibraryNest masked("causal", 128), full("full", 128);
+  for (LibraryNest *of : {&masked, &full}) {
+    WarpgroupSchedule schedule = makeSchedule(*of, 3, 80, 3);
+    schedule.draws = schedule.persistent = true;
+    EXPECT_EQ(checkSchedule(of->nest, of->plan, schedule, hopper()), "");
+    schedule.persistent = false;
+    EXPECT_EQ(checkSchedule(of->nest, of->plan, schedule, hopper()),
+              "draws needs persistent: a block of one row tile draws no further ones");
+  }
 }
 
 TEST(WarpgroupSchedule, resultsOnTheirWayOutTakeSharedMemory) {
