@@ -70,7 +70,8 @@ protected:
   // stream_exponents.cpp: references and weights.
   /// i1: some row of the warp exceeds its reference by more than the slack.
   Value exceedsReference(unsigned number);
-  /// After the reference has moved: the anchor of exponents, and the tile's scores where it is large.
+  /// After the reference has moved: the anchor of exponents, and the tile's scores where it is
+  /// large.
   void anchorExponents(unsigned number);
   Value shiftFor(unsigned number, mlir::Location loc);
   /// factor = exp(reference - top), reference = top, and row sums against the reference * factor.
