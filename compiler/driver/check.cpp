@@ -181,8 +181,13 @@ HostTensor toHostTensor(const evaluator::Array &array, DType dtype) {
   HostTensor tensor{dtype, array.shape, {}};
   size_t size = dtypeSize(dtype);
   tensor.data.resize(array.size() * size);
+  // f64, through which other elements go, does not hold every integer of 64 bits.
+  bool exact = dtype == DType::I64 && array.kind != evaluator::ElementKind::Real;
   for (int64_t i = 0; i < array.size(); ++i)
-    storeElement(dtype, array.at(i), tensor.data.data() + i * size);
+    if (exact)
+      std::memcpy(tensor.data.data() + i * size, &array.integer[i], size);
+    else
+      storeElement(dtype, array.at(i), tensor.data.data() + i * size);
   return tensor;
 }
 
@@ -197,11 +202,13 @@ evaluator::Array toArray(const HostTensor &tensor, const std::vector<std::string
   size_t size = dtypeSize(tensor.dtype);
   (real ? array.value.reserve(tensor.elements()) : array.integer.reserve(tensor.elements()));
   for (int64_t i = 0; i < tensor.elements(); ++i) {
-    double value = loadElement(tensor.dtype, tensor.data.data() + i * size);
+    const std::byte *element = tensor.data.data() + i * size;
     if (real)
-      array.value.push_back(value);
+      array.value.push_back(loadElement(tensor.dtype, element));
+    else if (tensor.dtype == DType::I64)
+      std::memcpy(&array.integer.emplace_back(), element, size);
     else
-      array.integer.push_back(static_cast<int64_t>(value));
+      array.integer.push_back(static_cast<int64_t>(loadElement(tensor.dtype, element)));
   }
   return array;
 }

@@ -7,6 +7,7 @@
 #include "compiler/driver/verify_pass.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/passes.h"
+#include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/stream_plan.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/Tile.h"
@@ -84,7 +85,6 @@ private:
   //===--- target-independent passes ---------------------------------------------------------===//
 
   Status runSteps() {
-    std::optional<PassVerifier> verifier;
     if (options.verifyPasses) {
       Result<PassVerifier> created = PassVerifier::create(program, referenceExtents());
       if (!created)
@@ -103,7 +103,7 @@ private:
           return status;
     }
     for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
-      result.nests.push_back(reportNest(nest));
+      result.nests.push_back(reportNest(nest, options.extents));
     result.red = printIr(*module);
     return {};
   }
@@ -124,7 +124,18 @@ private:
 
   //===--- cpu -------------------------------------------------------------------------------===//
 
+  // There is nothing to choose here; what is misspelt is an error all the same.
+  Status checkScheduleKeys() {
+    Result<nlohmann::json> keys = mergedOverrides();
+    if (!keys)
+      return keys.error();
+    return schedule::checkOverrides(llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()),
+                                    *keys);
+  }
+
   Status compileForCpu() {
+    if (Status status = checkScheduleKeys(); !status)
+      return status;
     std::vector<KernelShape> kernels;
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
@@ -172,6 +183,9 @@ private:
     result.passes.push_back({"choose-schedule",
                              "a form and tile sizes for each nest, for " + options.target,
                              options.keepIr ? printIr(*module) : "", secondsSince(start)});
+    if (verifier)
+      if (Status status = verifier->check(program, "choose-schedule"); !status)
+        return status;
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
       reportSchedule(nest, report);
@@ -386,6 +400,7 @@ private:
   OwningOpRef<ModuleOp> module;
   attn::ProgramOp program;
   ReportedErrors errors;
+  std::optional<PassVerifier> verifier;
   nlohmann::json overrides;                    // of the schedule
   std::map<std::string, std::int64_t> aligned; // what is copied
   std::future<Result<NvrtcOutput>> copiesBuild;

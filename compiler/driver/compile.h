@@ -5,6 +5,7 @@
 #include "attnc/result.h"
 #include "compiler/codegen/cpu/cpu_target.h"
 #include "compiler/driver/aligned_copies.h"
+#include "compiler/driver/nest_work.h"
 #include "compiler/driver/schedule_report.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/schedule/tuning_database.h"
@@ -32,6 +33,8 @@ struct CompileOptions {
   bool keepIr = false;       ///< keep the IR after each pass, for explain
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
   const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
+  /// Of the dynamic dims, for what reports count at a shape; nothing depends on them.
+  std::map<std::string, int64_t> extents = {};
 };
 
 /// What one pass did.
@@ -48,9 +51,11 @@ struct NestReport {
   std::string form;       ///< "warpgroups", "stream", "generic" or "cpu"
   std::string whyGeneric; ///< what the stream form lacks; empty if it was chosen
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
+  std::vector<std::string> gathers;                  ///< reads at subscripts from data, in words
   std::vector<std::string> states;                   ///< in words
   std::vector<std::string> notes;                    ///< how the pass over the stream was derived
   bool skipsTiles = false;                           ///< the domain bounds the stream
+  NestWork work;                   ///< operations, and the part that the mask leaves
   std::string domain;              ///< lo, hi and full in words or C-like text; empty if none
   std::string schedule;            ///< as printed in the IR
   ScheduleReport scheduled;        ///< what that means

@@ -27,7 +27,6 @@ uint64_t wordOf(const ArgValue &value) {
 
 /// A kernel call with its arguments ready.
 struct Call {
-  KernelCall of;
   unsigned nest;
   std::vector<uint64_t> args;
 };
@@ -57,7 +56,7 @@ Result<std::vector<Call>> CpuExecutor::plan(const Binding &binding, HostMemory &
     return plan.error();
   std::vector<Call> list;
   for (const KernelCall &call : plan->calls) {
-    list.push_back({call, nestOf(call.kernel), {}});
+    list.push_back({nestOf(call.kernel), {}});
     for (const ArgValue &value : call.args)
       list.back().args.push_back(wordOf(value));
   }
@@ -80,10 +79,8 @@ Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
   for (unsigned run = 0; run < request.warmup + std::max(request.repeat, 1u); ++run) {
     memory.poison();
     auto start = std::chrono::steady_clock::now();
-    for (const Call &call : *calls) {
-      clearCounters(call.of);
+    for (const Call &call : *calls)
       executable->run(call.nest, call.args);
-    }
     std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (run >= request.warmup)
       times.push_back(time.count());

@@ -1,4 +1,6 @@
 #include "compiler/driver/manifest_builder.h"
+#include "compiler/evaluator/host_expression.h"
+#include "compiler/evaluator/positive_dims.h"
 #include "compiler/schedule/packing.h"
 #include "compiler/schedule/signature.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -63,13 +65,29 @@ static Result<ParamDecl> declare(attn::ParamOp param) {
 }
 
 static void addDims(attn::ProgramOp program, Manifest &manifest) {
+  llvm::DenseSet<StringAttr> positive = positiveDims(program);
   for (auto dim : program.getDims().getAsRange<attn::DimAttr>()) {
     DimDecl decl;
     decl.name = dim.getName().getValue().str();
     if (dim.isStatic())
       decl.extent = Expr::constant(dim.getExtent());
+    decl.min = positive.contains(dim.getName()) ? 1 : 0;
     manifest.dims.push_back(decl);
   }
+}
+
+static Status addExtents(attn::ProgramOp program, Manifest &manifest) {
+  for (auto extent : program.getBodyBlock()->getOps<attn::ExtentOp>()) {
+    if (!extent.getValue().getType().isScalar())
+      continue;
+    Result<Expr> value = hostExpression(extent.getValue());
+    if (!value)
+      return value.error();
+    for (DimDecl &dim : manifest.dims)
+      if (dim.name == extent.getDim())
+        dim.extent = *value;
+  }
+  return {};
 }
 
 static Status addFacts(attn::ProgramOp program, Manifest &manifest) {
@@ -216,6 +234,8 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
   manifest.target = target.str();
   addDims(program, manifest);
   addTensors(program, manifest);
+  if (Status status = addExtents(program, manifest); !status)
+    return status.error();
   if (Status status = addFacts(program, manifest); !status)
     return status.error();
   if (Status status = addPackings(program, manifest); !status)

@@ -20,9 +20,6 @@ Result<Manifest> buildManifest(attn::ProgramOp program, llvm::StringRef target,
 /// The storage type of a tensor of the manifest.
 DType dtypeOf(mlir::Type storage);
 
-/// A 0-d integer or float array (a let, a default, a requirement) as an expression for the host.
-Result<Expr> hostExpression(mlir::Value scalar);
-
 } // namespace attnc::driver
 
 #endif

@@ -2,7 +2,10 @@
 #include "compiler/schedule/signature.h"
 #include "compiler/transforms/partition.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Attn/Subscripts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -35,8 +38,9 @@ std::string describe(red::FoldOp state) {
   return text + product;
 }
 
-/// Writes the arithmetic of a domain as an expression.
-std::string expression(Value value) {
+/// Writes the arithmetic of a domain as an expression, of at most `left` operations: shared ones
+/// are written at each use, which can be any number of times.
+std::string expression(Value value, unsigned &left) {
   if (isa<BlockArgument>(value))
     return nameOf(value);
   Operation *op = value.getDefiningOp();
@@ -51,16 +55,21 @@ std::string expression(Value value) {
       return "size(" + size.getDim().str() + ")";
     return nameOf(scalar.getArray());
   }
+  if (left == 0)
+    return "...";
+  --left;
+  auto operand = [&](unsigned i) { return expression(op->getOperand(i), left); };
   auto call = [&](const char *name) {
-    return std::string(name) + "(" + expression(op->getOperand(0)) + ", " +
-           expression(op->getOperand(1)) + ")";
+    std::string first = operand(0);
+    return std::string(name) + "(" + first + ", " + operand(1) + ")";
   };
   auto infix = [&](const char *sign) {
-    auto side = [](Value v) {
-      std::string text = expression(v);
+    auto side = [&](unsigned i) {
+      std::string text = operand(i);
       return text.find(' ') == std::string::npos || text.back() == ')' ? text : "(" + text + ")";
     };
-    return side(op->getOperand(0)) + " " + sign + " " + side(op->getOperand(1));
+    std::string first = side(0);
+    return first + " " + sign + " " + side(1);
   };
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case<arith::AddIOp>([&](auto) { return infix("+"); })
@@ -74,10 +83,36 @@ std::string expression(Value value) {
       .Case<arith::FloorDivSIOp>([&](auto) { return infix("//"); })
       .Case<arith::CeilDivSIOp>([&](auto) { return call("ceildiv"); })
       .Case<arith::SelectOp>([&](auto) {
-        return "where(" + expression(op->getOperand(0)) + ", " + expression(op->getOperand(1)) +
-               ", " + expression(op->getOperand(2)) + ")";
+        std::string condition = operand(0), yes = operand(1);
+        return "where(" + condition + ", " + yes + ", " + operand(2) + ")";
       })
       .Default([&](auto) { return op->getName().getStringRef().str(); });
+}
+
+std::string expression(Value value) {
+  unsigned left = 200;
+  return expression(value, left);
+}
+
+// "kp: table[b, w] selects along n; outside, 0 is read"
+void reportGathers(red::NestOp nest, NestReport &report) {
+  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
+    auto checked = read->getAttrOfType<ArrayAttr>(attn::kCheckedAttr);
+    if (!checked || !read.getOtherwise())
+      continue;
+    schedule::Tensor tensor = schedule::tensorOf(read.getSource());
+    std::string text;
+    for (auto [axis, subscript] : llvm::enumerate(checked.getAsRange<StringAttr>()))
+      if (!subscript.empty())
+        text += (text.empty() ? "" : ", ") + subscript.str() + " selects along " +
+                tensor.dims[axis].str();
+    llvm::raw_string_ostream(text)
+        << "; outside, " << llvm::format("%g", read.getOtherwise()->convertToDouble())
+        << " is read";
+    text = tensor.name + ": " + text;
+    if (!llvm::is_contained(report.gathers, text))
+      report.gathers.push_back(std::move(text));
+  }
 }
 
 void reportDomain(red::NestOp nest, NestReport &report) {
@@ -96,19 +131,21 @@ void reportDomain(red::NestOp nest, NestReport &report) {
 
 } // namespace
 
-NestReport reportNest(red::NestOp nest) {
+NestReport reportNest(red::NestOp nest, const std::map<std::string, int64_t> &extents) {
   NestReport report;
   report.kernel = schedule::kernelName(nest);
   report.grid = names(nest.getGrid());
   report.row = names(nest.getRow());
   report.stream = names(nest.getStream());
   report.inner = names(nest.getInner());
+  reportGathers(nest, report);
   for (red::FoldOp state : nest.states())
     report.states.push_back(describe(state));
   if (auto notes = nest->getAttrOfType<ArrayAttr>(kNotesAttr))
     for (StringAttr note : notes.getAsRange<StringAttr>())
       report.notes.push_back(note.getValue().str());
   reportDomain(nest, report);
+  report.work = countNestWork(nest, extents);
   for (Value result : nest.getResults()) {
     schedule::Tensor tensor = schedule::tensorOf(result);
     report.stores.push_back(tensor.name);

@@ -6,8 +6,9 @@
 
 namespace attnc::driver {
 
-/// What explain says of a nest before it is scheduled: roles, states, derivation, domain, stores.
-NestReport reportNest(red::NestOp nest);
+/// What explain says of a nest before it is scheduled: roles, states, derivation, domain, stores,
+/// and its work, with the part of the stream that is visited at `extents` (empty: not known).
+NestReport reportNest(red::NestOp nest, const std::map<std::string, int64_t> &extents);
 
 } // namespace attnc::driver
 

@@ -1,5 +1,7 @@
 #include "compiler/evaluator/binding.h"
 #include "compiler/evaluator/error_rules.h"
+#include "compiler/evaluator/host_expression.h"
+#include "compiler/evaluator/positive_dims.h"
 #include "compiler/evaluator/scalar_program.h"
 
 using namespace mlir;
@@ -28,8 +30,8 @@ llvm::Error checkArray(attn::InputOp input, const Array &array) {
 /// Notes that `dim` has `extent`, as `who` says.
 llvm::Error agree(std::map<std::string, int64_t> &extents, StringAttr dim, int64_t extent,
                   const std::string &who) {
-  if (extent < 1)
-    return llvm::createStringError("%s gives dim '%s' the extent %lld, which is not positive",
+  if (extent < 0)
+    return llvm::createStringError("%s gives dim '%s' the extent %lld, which is negative",
                                    who.c_str(), dim.str().c_str(), static_cast<long long>(extent));
   auto [entry, fresh] = extents.try_emplace(dim.str(), extent);
   if (!fresh && entry->second != extent)
@@ -39,12 +41,43 @@ llvm::Error agree(std::map<std::string, int64_t> &extents, StringAttr dim, int64
   return llvm::Error::success();
 }
 
+bool knowsSizes(const Expr &expr, const std::map<std::string, int64_t> &extents) {
+  return (expr.op != ExprOp::Size || extents.contains(expr.name)) &&
+         llvm::all_of(expr.operands,
+                      [&](const Expr &operand) { return knowsSizes(operand, extents); });
+}
+
 const Array *find(attn::InputOp input, const EvalInputs &inputs) {
   auto found = inputs.tensors.find(input.getName().str());
   return found == inputs.tensors.end() ? nullptr : &found->second;
 }
 
 } // namespace
+
+llvm::Error completeExtents(attn::ProgramOp program, std::map<std::string, int64_t> &extents) {
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+    if (dim.isStatic())
+      if (llvm::Error error = agree(extents, dim.getName(), dim.getExtent(), "the spec"))
+        return error;
+  for (auto extent : program.getBodyBlock()->getOps<attn::ExtentOp>()) {
+    if (!extent.getValue().getType().isScalar())
+      continue;
+    std::string place = placePrefix(extent.getLoc());
+    Result<Expr> expr = hostExpression(extent.getValue());
+    if (!expr)
+      return llvm::createStringError(expr.error().message.c_str());
+    if (!knowsSizes(*expr, extents))
+      continue;
+    Result<int64_t> value = evaluateInteger(*expr, {extents, {}, {}});
+    if (!value)
+      return llvm::createStringError("%sdim '%s': %s", place.c_str(), extent.getDim().str().c_str(),
+                                     value.error().message.c_str());
+    if (llvm::Error error = agree(extents, extent.getDimAttr(), *value,
+                                  place + "the definition of '" + extent.getDim().str() + "'"))
+      return error;
+  }
+  return llvm::Error::success();
+}
 
 llvm::Expected<std::map<std::string, int64_t>> bindExtents(attn::ProgramOp program,
                                                            const EvalInputs &inputs) {
@@ -62,15 +95,20 @@ llvm::Expected<std::map<std::string, int64_t>> bindExtents(attn::ProgramOp progr
       if (llvm::Error error = agree(extents, dim, extent, "input '" + input.getName().str() + "'"))
         return error;
   }
-  for (auto dim : program.getDims().getAsRange<attn::DimAttr>()) {
-    std::string name = dim.getName().str();
-    if (auto given = inputs.extents.find(name); given != inputs.extents.end())
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+    if (auto given = inputs.extents.find(dim.getName().str()); given != inputs.extents.end())
       if (llvm::Error error = agree(extents, dim.getName(), given->second, "the caller"))
         return error;
-    if (!extents.contains(name))
+  if (llvm::Error error = completeExtents(program, extents))
+    return error;
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+    if (!extents.contains(dim.getName().str()))
       return llvm::createStringError(
-          "dim '%s' has no extent: no input carries it and none is given", name.c_str());
-  }
+          "dim '%s' has no extent: no input carries it and the caller does not give one",
+          dim.getName().str().c_str());
+  for (StringAttr dim : positiveDims(program))
+    if (extents.at(dim.str()) < 1)
+      return llvm::createStringError("dim '%s' is 0, but must be at least 1", dim.str().c_str());
   return extents;
 }
 
@@ -103,7 +141,9 @@ llvm::Error checkRange(attn::ParamOp param, double value) {
   bool above =
       param.getUpper() && (param.getUpperOpen() ? value >= param.getUpper()->convertToDouble()
                                                 : value > param.getUpper()->convertToDouble());
-  if (!below && !above && !(std::isnan(value) && (param.getLower() || param.getUpper())))
+  // As programs take them, whose bounds of tiles add indices to params.
+  bool huge = isa<IntegerType>(param.getType().getElementType()) && std::fabs(value) > 0x1p40;
+  if (!below && !above && !huge && !(std::isnan(value) && (param.getLower() || param.getUpper())))
     return llvm::Error::success();
   return llvm::createStringError("%sparam '%s' is %g, outside its range",
                                  placePrefix(param.getLoc()).c_str(), param.getName().str().c_str(),

@@ -1,4 +1,5 @@
 #include "compiler/evaluator/contraction.h"
+#include "compiler/evaluator/emulated.h"
 
 using namespace mlir;
 
@@ -254,8 +255,27 @@ llvm::Expected<Tensor> sumOfProducts(Workplace work, std::vector<Tensor> factors
   llvm::Expected<Tensor> result = makeTensor(work.memory, kept.dims, kept.shape, ElementKind::Real);
   if (!result)
     return result;
-  Contraction(factors[0], factors[1], kept, reduced, unit, rounding).run(work, *result);
+  if (work.emulates())
+    emulatedContraction(work, factors[0], factors[1], kept, reduced, unit, *result);
+  else
+    Contraction(factors[0], factors[1], kept, reduced, unit, rounding).run(work, *result);
   return result;
+}
+
+llvm::Expected<Tensor> sumOfRoundedProducts(Workplace work, std::vector<Tensor> factors,
+                                            size_t narrow, const Space &kept, const Space &reduced,
+                                            double unit) {
+  Tensor read = factors[narrow];
+  factors.erase(factors.begin() + narrow);
+  while (factors.size() > 1)
+    if (llvm::Error error = mergeTwo(work, factors, kept, reduced, unit))
+      return error;
+  ScalarProgram operand = ScalarProgram::apply(roundingRule(read.narrowUnit), factors);
+  Space space = unionSpace(factors[0], factors[0], kept, reduced);
+  llvm::Expected<Tensor> rounded = evaluateElements(work, std::move(operand), space);
+  if (!rounded)
+    return rounded;
+  return sumOfProducts(work, {std::move(*rounded), std::move(read)}, kept, reduced, unit);
 }
 
 } // namespace attnc::evaluator

@@ -202,9 +202,20 @@ inline Real floorOf(Real x) {
 }
 inline Real ceilOf(Real x) { return negate(floorOf(negate(x))); }
 
-/// The same value rounded to a narrower type of unit `u`.
+/// An f64 as an f32, of unit `u`.
 inline Real narrowed(Real x, double u) {
   return std::isfinite(x.value) ? Real{x.value, x.error + u * std::fabs(x.value)} : x;
+}
+
+/// A value rounded to a 16-bit type of unit `u` by `round`: exact if it is, else two neighbours may
+/// be meant, a subnormal apart by `floor`. Near the largest number it may become infinite or not.
+inline Real rounded(Real x, double u, double floor, double (*round)(double)) {
+  double v = round(x.value);
+  if (x.error == 0)
+    return {v, 0};
+  if (std::isinf(round(low(x))) != std::isinf(round(high(x))))
+    return {v, kUnknown};
+  return std::isfinite(v) ? Real{v, x.error + 2 * u * std::fabs(v) + floor} : Real{v, 0};
 }
 
 /// Comparison of two floats: `holds` for the computed values, in doubt if they are too close.

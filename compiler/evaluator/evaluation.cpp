@@ -1,5 +1,6 @@
 #include "compiler/evaluator/evaluation.h"
 #include "compiler/evaluator/binding.h"
+#include "compiler/evaluator/emulated.h"
 #include "compiler/evaluator/factors.h"
 #include "compiler/evaluator/read.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -23,6 +24,13 @@ attn::ReduceKind reduceKind(red::FoldKind kind) {
   static_assert(int(red::FoldKind::Add) == int(attn::ReduceKind::Add) &&
                 int(red::FoldKind::Or) == int(attn::ReduceKind::Or));
   return static_cast<attn::ReduceKind>(kind);
+}
+
+/// True if the schedule of `nest` computes its sums of products with tensor cores.
+bool feedsTensorCores(red::NestOp nest) {
+  DictionaryAttr schedule = nest.getScheduleAttr();
+  auto form = schedule ? schedule.getAs<StringAttr>("form") : StringAttr();
+  return form && (form == "stream" || form == "warpgroups");
 }
 
 /// True if `op` walks the elements of its array operand and need not have it stored.
@@ -51,7 +59,8 @@ Evaluation::Evaluation(attn::ProgramOp program, const EvalInputs &inputs,
     : program(program), inputs(inputs), options(options), extents(std::move(extents)),
       memory(options.memoryLimit),
       work{memory,
-           options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency())} {}
+           options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency()),
+           options.precision} {}
 
 llvm::Expected<Outputs> Evaluation::run() {
   program.getBody().walk([&](Operation *op) {
@@ -73,6 +82,9 @@ llvm::Error Evaluation::evaluateBlock(Block &block) {
 }
 
 llvm::Error Evaluation::evaluateOp(Operation &op) {
+  if (domain)
+    if (llvm::Error error = checkDomain(op))
+      return error;
   if (auto nest = dyn_cast<red::NestOp>(op))
     return evaluateNest(nest);
   if (isa<red::YieldOp>(op))
@@ -90,6 +102,8 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
   } else if (auto output = dyn_cast<attn::OutputOp>(op)) {
     if (llvm::Error error = storeOutput(output))
       return error;
+  } else if (isa<attn::ExtentOp>(op)) {
+    // Extents have been bound before.
   } else {
     Result result = compute(op);
     if (!result)
@@ -103,8 +117,12 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
 }
 
 llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
+  if (options.checkDomains && nest.getDomainBlock())
+    if (llvm::Error error = evaluateDomain(nest))
+      return error;
   if (llvm::Error error = evaluateBlock(*nest.getBodyBlock()))
     return error;
+  domain.reset();
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   for (auto [result, value] : llvm::zip_equal(nest.getResults(), yield.getValues())) {
     Tensor stored = tensor(value);
@@ -145,9 +163,11 @@ llvm::Error Evaluation::storeOutput(attn::OutputOp output) {
       array.value.push_back(stored.value[offset]);
     else
       array.integer.push_back(stored.integer[offset]);
-    if (stored.error)
+    if (stored.error && !work.emulates())
       array.error.push_back(stored.error[offset]);
   }
+  if (work.emulates() && rounding.unit > 0)
+    roundAll(array.value, array.value.size(), rounding.unit);
   outputs[output.getName().str()] = std::move(array);
   return llvm::Error::success();
 }
@@ -301,7 +321,7 @@ Evaluation::Result Evaluation::computeFold(red::FoldOp fold) {
   for (Value factor : fold.getFactors())
     factors.push_back(tensor(factor));
   if (fold.getExponent()) {
-    Instruction rule = exponentOfDifferenceRule(unit);
+    Instruction rule = exponentOfDifferenceRule(unit, work.emulates());
     ScalarProgram weight =
         ScalarProgram::apply(rule, {tensor(fold.getExponent()), tensor(fold.getReference())});
     SmallVector<StringAttr> dims = attn::canonicalDims(program, weight.dims());
@@ -312,7 +332,21 @@ Evaluation::Result Evaluation::computeFold(red::FoldOp fold) {
       return weights;
     factors.push_back(std::move(*weights));
   }
+  if (std::optional<size_t> narrow = narrowPartner(fold, factors))
+    return sumOfRoundedProducts(work, std::move(factors), *narrow, kept, *reduced, unit);
   return sumOfProducts(work, std::move(factors), kept, *reduced, unit);
+}
+
+std::optional<size_t> Evaluation::narrowPartner(red::FoldOp fold, ArrayRef<Tensor> factors) const {
+  auto nest = fold->getParentOfType<red::NestOp>();
+  if (!work.emulates() || factors.size() < 2 || !nest || !feedsTensorCores(nest) ||
+      !llvm::is_contained(nest.states(), fold))
+    return std::nullopt;
+  auto isInner = [&](StringAttr dim) { return llvm::is_contained(nest.getInner(), dim); };
+  for (auto [i, factor] : llvm::enumerate(factors))
+    if (factor.isRead && factor.narrowUnit > 0 && llvm::any_of(factor.dims, isInner))
+      return i;
+  return std::nullopt;
 }
 
 llvm::Expected<std::optional<std::vector<Tensor>>> Evaluation::factorsOf(attn::MapOp map,

@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_EVALUATOR_EVALUATION_H
 
 #include "compiler/evaluator/contraction.h"
+#include "compiler/evaluator/domain_check.h"
 #include "dialects/Red/Red.h"
 
 namespace attnc::evaluator {
@@ -22,6 +23,11 @@ private:
   llvm::Error evaluateBlock(mlir::Block &block);
   llvm::Error evaluateOp(mlir::Operation &op);
   llvm::Error evaluateNest(red::NestOp nest);
+  llvm::Error evaluateDomain(red::NestOp nest);
+  /// Checks what `op`, in the body of a nest with a domain, contributes, against that domain.
+  llvm::Error checkDomain(mlir::Operation &op);
+  llvm::Error checkState(red::FoldOp fold);
+  llvm::Error checkFullTiles(attn::MapOp map);
   llvm::Error checkRequire(attn::RequireOp require);
   llvm::Error storeOutput(attn::OutputOp output);
 
@@ -40,6 +46,10 @@ private:
   /// The factors of a map's product as arrays, or nothing if one of them spans the whole `space`
   /// and would have to be stored.
   llvm::Expected<std::optional<std::vector<Tensor>>> factorsOf(attn::MapOp map, const Space &space);
+
+  /// The factor of `fold` that is a 16-bit operand of tensor cores, as scheduled, if f32 is
+  /// emulated: the other factors are then rounded to its type.
+  std::optional<size_t> narrowPartner(red::FoldOp fold, llvm::ArrayRef<Tensor> factors) const;
 
   bool isExpanded(attn::MapOp map) const;
   const Tensor &tensor(mlir::Value value) const override;
@@ -60,6 +70,7 @@ private:
   std::map<std::string, int64_t> extents;
   Memory memory;
   Workplace work;
+  std::optional<DomainCheck> domain; // of the nest that is being evaluated
   llvm::DenseMap<mlir::Value, Tensor> arrays;
   llvm::DenseMap<mlir::Value, unsigned> remainingUses;
   llvm::DenseMap<mlir::Value, unsigned> expandedDepth; // of the maps that are not stored

@@ -51,7 +51,21 @@ struct EvalInputs {
   std::map<std::string, int64_t> extents; // of the dims that no input carries (others must agree)
 };
 
+/// The arithmetic of an evaluation.
+enum class Precision {
+  Double, ///< float64 throughout, with bounds on what f32 may lose
+  /// As kernels compute: every scalar operation rounds to the type of its result (f32, or what the
+  /// program converts to), sums add one term after the other in f32, a computed operand of a fold
+  /// rounds to 16 bits where the schedule of its nest feeds tensor cores, and outputs round to
+  /// their storage types. Elementary functions are correctly rounded. Arrays carry no bounds.
+  EmulatedF32,
+};
+
 struct EvalOptions {
+  Precision precision = Precision::Double;
+  /// Also check that domains of nests leave out nothing that counts, in tiles of several sizes
+  /// (domain_check.h); meant for small extents.
+  bool checkDomains = false;
   /// Evaluate these dims only at these indices (ascending). Such a dim is a parallel one: a program
   /// that reduces it, or reads a computed array at another index of it, is refused.
   std::map<std::string, std::vector<int64_t>> sample;
@@ -75,6 +89,11 @@ llvm::Expected<Outputs> evaluate(attn::ProgramOp program, const EvalInputs &inpu
 /// The extent of each dim of `program` under `inputs`; the same errors as evaluate.
 llvm::Expected<std::map<std::string, int64_t>> bindExtents(attn::ProgramOp program,
                                                            const EvalInputs &inputs);
+
+/// Adds to `extents` those that are static or computed from others. Errors: an extent that is
+/// negative or disagrees with what `extents` says; a computed one whose sizes are unknown stays
+/// unknown.
+llvm::Error completeExtents(attn::ProgramOp program, std::map<std::string, int64_t> &extents);
 
 } // namespace attnc::evaluator
 

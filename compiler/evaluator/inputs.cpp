@@ -1,4 +1,5 @@
 #include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/subscript_inputs.h"
 #include "compiler/evaluator/tensor.h"
 #include "dialects/Red/Red.h"
 #include "runtime/program/dtype.h"
@@ -85,13 +86,15 @@ struct Roles {
   llvm::SetVector<StringAttr> reduced;
   llvm::SetVector<StringAttr> stream;
   std::map<std::string, int64_t> extents;
+  llvm::DenseMap<Value, int64_t> subscripts; // see subscriptRanges
+  llvm::DenseMap<Value, int64_t> lengths;    // see lengthRanges
+  llvm::SmallDenseSet<Value> offsets;        // see offsetInputs
   uint64_t seed;
 
   Roles(attn::ProgramOp program, const std::map<std::string, int64_t> &given, uint64_t seed)
-      : reduced(reducedDims(program)), extents(given), seed(seed) {
-    for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
-      if (dim.isStatic())
-        extents[dim.getName().str()] = dim.getExtent();
+      : reduced(reducedDims(program)), extents(given),
+        subscripts(subscriptRanges(program, extents)), lengths(lengthRanges(program, extents)),
+        offsets(offsetInputs(program)), seed(seed) {
     for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
       for (StringAttr dim :
            input.getType().getDims().drop_back(input.getType().getDims().empty() ? 0 : 1))
@@ -101,7 +104,7 @@ struct Roles {
 
   int64_t extent(StringAttr dim) const { return extents.at(dim.str()); }
   int64_t planted(StringAttr dim) const {
-    return word(streamOf(seed, dim.getValue()), 0) % extent(dim);
+    return word(streamOf(seed, dim.getValue()), 0) % std::max<int64_t>(extent(dim), 1);
   }
 };
 
@@ -191,8 +194,11 @@ private:
   bool contracted = false, added = false;
 };
 
-/// The integer at `flat`: 0 or 1 in bytes and booleans, else 0..3.
-int64_t wholeAt(Type type, uint64_t key, int64_t flat) {
+/// The integer at `flat`: mostly inside where it serves as a subscript with this range, which is 0
+/// if it does not; else 0 or 1 in bytes and booleans, 0..3 in wider ones.
+int64_t wholeAt(Type type, uint64_t key, int64_t flat, int64_t range) {
+  if (range > 0)
+    return subscriptValue(type, range, word(key, flat));
   return word(key, flat) % (type.getIntOrFloatBitWidth() <= 8 ? 2 : 4);
 }
 
@@ -206,13 +212,18 @@ Array makeArray(attn::InputOp input, const Roles &roles, InputKind kind) {
   array.kind = kindOf(element);
   Generator generator(input, roles, kind);
   uint64_t key = streamOf(roles.seed, input.getName());
+  int64_t range = roles.subscripts.lookup(input.getResult());
   Extents index(array.shape.size(), 0);
   int64_t size = array.size();
   for (int64_t flat = 0; flat < size; ++flat) {
     if (array.kind == ElementKind::Real)
       array.value.push_back(rounded(element, generator.at(flat, index)));
+    else if (roles.offsets.contains(input.getResult()))
+      array.integer.push_back(offsetValue(element, range, flat, size, key));
+    else if (auto longest = roles.lengths.find(input.getResult()); longest != roles.lengths.end())
+      array.integer.push_back(lengthValue(element, longest->second, word(key, flat)));
     else
-      array.integer.push_back(wholeAt(element, key, flat));
+      array.integer.push_back(wholeAt(element, key, flat, range));
     for (size_t axis = index.size(); axis-- > 0; index[axis] = 0)
       if (++index[axis] < array.shape[axis])
         break;
@@ -220,19 +231,19 @@ Array makeArray(attn::InputOp input, const Roles &roles, InputKind kind) {
   return array;
 }
 
-llvm::Error checkExtents(attn::ProgramOp program, const std::map<std::string, int64_t> &extents) {
-  for (auto dim : program.getDims().getAsRange<attn::DimAttr>()) {
-    std::string name = dim.getName().str();
-    auto given = extents.find(name);
-    if (!dim.isStatic() && given == extents.end())
-      return llvm::createStringError("dim '%s' needs an extent", name.c_str());
-    if (given != extents.end() && given->second < 1)
-      return llvm::createStringError("dim '%s' has an extent that is not positive", name.c_str());
-    if (dim.isStatic() && given != extents.end() && given->second != dim.getExtent())
-      return llvm::createStringError("dim '%s' has the static extent %lld", name.c_str(),
-                                     static_cast<long long>(dim.getExtent()));
-  }
-  return llvm::Error::success();
+/// The extents of all dims, or what is wrong with the given ones.
+llvm::Expected<std::map<std::string, int64_t>>
+allExtents(attn::ProgramOp program, const std::map<std::string, int64_t> &given) {
+  for (const auto &[name, extent] : given)
+    if (extent < 0)
+      return llvm::createStringError("dim '%s' has a negative extent", name.c_str());
+  std::map<std::string, int64_t> extents = given;
+  if (llvm::Error error = completeExtents(program, extents))
+    return error;
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+    if (!extents.contains(dim.getName().str()))
+      return llvm::createStringError("dim '%s' needs an extent", dim.getName().str().c_str());
+  return extents;
 }
 
 constexpr std::pair<InputKind, const char *> kNames[] = {
@@ -259,9 +270,10 @@ std::optional<InputKind> inputKindFromName(StringRef name) {
 llvm::Expected<EvalInputs> makeInputs(attn::ProgramOp program,
                                       const std::map<std::string, int64_t> &extents, uint64_t seed,
                                       InputKind kind) {
-  if (llvm::Error error = checkExtents(program, extents))
-    return error;
-  Roles roles(program, extents, seed);
+  auto all = allExtents(program, extents);
+  if (!all)
+    return all.takeError();
+  Roles roles(program, *all, seed);
   EvalInputs inputs;
   inputs.extents = extents;
   for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
@@ -272,9 +284,10 @@ llvm::Expected<EvalInputs> makeInputs(attn::ProgramOp program,
 llvm::Expected<std::map<std::string, int64_t>>
 plantedIndices(attn::ProgramOp program, const std::map<std::string, int64_t> &extents,
                uint64_t seed) {
-  if (llvm::Error error = checkExtents(program, extents))
-    return error;
-  Roles roles(program, extents, seed);
+  auto all = allExtents(program, extents);
+  if (!all)
+    return all.takeError();
+  Roles roles(program, *all, seed);
   std::map<std::string, int64_t> indices;
   for (StringAttr dim : roles.stream)
     indices[dim.str()] = roles.planted(dim);

@@ -9,7 +9,8 @@
 namespace attnc::evaluator {
 
 enum class InputKind {
-  /// Floats near normal(0, 1), integers in 0..3, booleans and bytes 0 or 1.
+  /// Floats near normal(0, 1), integers in 0..3, booleans and bytes 0 or 1. Integers that serve as
+  /// subscripts are inside, but for one in 16 (subscript_inputs.h).
   Random,
   /// One index of each stream dim carries about three quarters of a softmax's weight, so an element
   /// that is dropped, doubled or misplaced changes the result by far more than rounding. A stream

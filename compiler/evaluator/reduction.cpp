@@ -1,4 +1,5 @@
 #include "compiler/evaluator/reduction.h"
+#include "compiler/evaluator/emulated.h"
 
 using namespace mlir;
 
@@ -26,6 +27,18 @@ struct ProductFold {
   Real value{1, 0};
   void take(Real x) { value = multiply(value, x, kUnitF32); }
   Real finish(int64_t, double) const { return value; }
+};
+
+/// A sum and a product in f32, one element after the other.
+struct SingleSumFold {
+  float value = 0;
+  void take(Real x) { value = static_cast<float>(value + x.value); }
+  Real finish(int64_t, double) const { return {value, 0}; }
+};
+struct SingleProductFold {
+  float value = 1;
+  void take(Real x) { value = static_cast<float>(value * x.value); }
+  Real finish(int64_t, double) const { return {value, 0}; }
 };
 
 /// The maximum, and the range in which the maximum of inexact elements lies.
@@ -85,6 +98,11 @@ void put(const Tensor &tensor, int64_t i, Whole x) {
 template <class Fold>
 void foldAll(Workplace work, const ScalarProgram &program, int64_t count, const Tensor &result,
              double unit) {
+  if (count == 0) {
+    for (int64_t i = 0; i < result.size(); ++i)
+      put(result, i, Fold().finish(0, unit));
+    return;
+  }
   int64_t grain = std::max<int64_t>(1, 4 * kChunk / count);
   parallelFor(result.size(), grain, work.threads, [&](int64_t begin, int64_t end) {
     std::vector<Register> registers = program.makeRegisters();
@@ -107,11 +125,14 @@ void foldAll(Workplace work, const ScalarProgram &program, int64_t count, const 
 
 using FoldAll = void (*)(Workplace, const ScalarProgram &, int64_t, const Tensor &, double);
 
-FoldAll foldOf(attn::ReduceKind kind, ElementKind element) {
+/// `single`: sums and products of floats are f32.
+FoldAll foldOf(attn::ReduceKind kind, ElementKind element, bool single) {
   using K = attn::ReduceKind;
   constexpr int64_t least = std::numeric_limits<int64_t>::min();
   constexpr int64_t greatest = std::numeric_limits<int64_t>::max();
   bool real = element == ElementKind::Real;
+  if (single && real && (kind == K::Add || kind == K::Mul))
+    return kind == K::Add ? foldAll<SingleSumFold> : foldAll<SingleProductFold>;
   switch (kind) {
   case K::Add:
     return real ? foldAll<SumFold> : foldAll<WholeFold<add, 0>>;
@@ -146,6 +167,7 @@ Extents stridesOver(const Tensor &tensor, const Space &space) {
 
 /// One row of a softmax: maximum, exp(x - maximum) and their sum.
 struct Row {
+  Rounding round;
   Real maximum, sum;
   std::vector<Real> weights;
 
@@ -158,13 +180,20 @@ struct Row {
     for (size_t k = 0; k < offsets.size(); ++k)
       top.take(element(k));
     maximum = top.finish(offsets.size(), unit);
-    SumFold total;
     weights.resize(offsets.size());
     for (size_t k = 0; k < offsets.size(); ++k) {
-      weights[k] = exponential(subtractAbsorbing(element(k), maximum, unit), unit);
-      total.take(weights[k]);
+      Real difference = round(subtractAbsorbing(element(k), maximum, unit));
+      weights[k] = round(exponential(difference, unit));
     }
-    sum = total.finish(offsets.size(), unit);
+    sum = round.single ? total<SingleSumFold>(unit) : total<SumFold>(unit);
+  }
+
+private:
+  template <class Fold> Real total(double unit) const {
+    Fold fold;
+    for (Real weight : weights)
+      fold.take(weight);
+    return fold.finish(weights.size(), unit);
   }
 };
 
@@ -174,7 +203,7 @@ void forEachRow(Workplace work, const Tensor &array, const Space &kept, const Sp
   std::vector<int64_t> rows = offsetsOf(kept.shape, stridesOver(array, kept));
   std::vector<int64_t> elements = offsetsOf(reduced.shape, stridesOver(array, reduced));
   parallelFor(rows.size(), 1, work.threads, [&](int64_t begin, int64_t end) {
-    Row row;
+    Row row{{work.emulates() && unit != kUnitF64}, {}, {}, {}};
     for (int64_t r = begin; r < end; ++r) {
       row.evaluate(array, rows[r], elements, unit);
       body(row, r);
@@ -189,6 +218,8 @@ llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, c
   if (!result)
     return result;
   program.walk(space.dims, space.shape);
+  if (work.emulates())
+    program.emulate();
   Storage &storage = *result->storage;
   parallelFor(space.size(), kChunk, work.threads, [&](int64_t begin, int64_t end) {
     std::vector<Register> registers = program.makeRegisters();
@@ -208,7 +239,7 @@ llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, c
 
 llvm::Expected<Tensor> reduceElements(Workplace work, ScalarProgram program, attn::ReduceKind kind,
                                       const Space &kept, const Space &reduced, double unit) {
-  FoldAll fold = foldOf(kind, program.kind());
+  FoldAll fold = foldOf(kind, program.kind(), work.emulates() && unit != kUnitF64);
   if (!fold)
     return llvm::createStringError("internal: a reduction that is sugar was not expanded");
   llvm::Expected<Tensor> result = makeTensor(work.memory, kept.dims, kept.shape, program.kind());
@@ -216,6 +247,8 @@ llvm::Expected<Tensor> reduceElements(Workplace work, ScalarProgram program, att
     return result;
   Space all = joined(kept, reduced);
   program.walk(all.dims, all.shape);
+  if (work.emulates())
+    program.emulate();
   fold(work, program, reduced.size(), *result, unit);
   dropZeroErrors(*result);
   return result;
@@ -232,7 +265,8 @@ llvm::Expected<Tensor> softmax(Workplace work, const Tensor &array, const Space 
   forEachRow(work, array, kept, reduced, unit, [&](const Row &row, int64_t r) {
     bool empty = row.sum.value == 0;
     for (size_t k = 0; k < elements.size(); ++k)
-      put(*out, rows[r] + elements[k], empty ? Real{0, 0} : divide(row.weights[k], row.sum, unit));
+      put(*out, rows[r] + elements[k],
+          empty ? Real{0, 0} : row.round(divide(row.weights[k], row.sum, unit)));
   });
   return out;
 }
@@ -244,7 +278,7 @@ llvm::Expected<Tensor> logSumExp(Workplace work, const Tensor &array, const Spac
     return out;
   forEachRow(work, array, kept, reduced, unit, [&](const Row &row, int64_t r) {
     // An empty row has maximum -inf, which absorbs the logarithm of its sum.
-    put(*out, r, add(row.maximum, logarithm(row.sum, unit), unit));
+    put(*out, r, row.round(add(row.maximum, row.round(logarithm(row.sum, unit)), unit)));
   });
   return out;
 }

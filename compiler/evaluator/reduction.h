@@ -10,6 +10,9 @@ namespace attnc::evaluator {
 struct Workplace {
   Memory &memory;
   unsigned threads;
+  Precision precision = Precision::Double;
+
+  bool emulates() const { return precision == Precision::EmulatedF32; }
 };
 
 /// Named dims with their extents.

@@ -1,4 +1,5 @@
 #include "compiler/evaluator/scalar_program.h"
+#include "compiler/evaluator/emulated.h"
 #include "dialects/Attn/SpecLocation.h"
 
 using namespace mlir;
@@ -246,10 +247,13 @@ void ScalarProgram::load(const Instruction &instruction, Register &into, int64_t
 const Register &ScalarProgram::run(std::vector<Register> &registers, int64_t start,
                                    int64_t count) const {
   for (const Instruction &instruction : instructions) {
-    if (instruction.run)
-      instruction.run(instruction, registers, count);
-    else
+    if (!instruction.run) {
       load(instruction, registers[instruction.result], start, count);
+      continue;
+    }
+    instruction.run(instruction, registers, count);
+    if (emulated)
+      roundAll(registers[instruction.result].value, count, instruction.unit);
   }
   return registers[resultRegister];
 }

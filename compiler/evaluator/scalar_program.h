@@ -33,7 +33,7 @@ struct Instruction {
   using Run = void (*)(const Instruction &, std::vector<Register> &registers, int64_t count);
   Run run = nullptr; // null: a load of `leaf`
   unsigned leaf = 0;
-  unsigned operands[3] = {};
+  unsigned operands[5] = {};
   unsigned result = 0;
   double unit = kUnitF32; // unit roundoff of the op's type
   double real = 0;        // a constant
@@ -69,6 +69,9 @@ public:
   llvm::SmallVector<mlir::StringAttr> dims() const;
   ElementKind kind() const { return resultKind; }
 
+  /// From here on every instruction rounds its result to the type of its op.
+  void emulate() { emulated = true; }
+
   /// Fixes the dims that are walked, row-major; all dims() must be among them.
   void walk(llvm::ArrayRef<mlir::StringAttr> dims, llvm::ArrayRef<int64_t> shape);
 
@@ -89,14 +92,16 @@ private:
   unsigned registerCount = 0;
   unsigned resultRegister = 0;
   ElementKind resultKind = ElementKind::Real;
+  bool emulated = false;
 };
 
 /// The instruction of a scalar op (operands and result unset): its rule of value and error. Fails
 /// on an op that has none.
 llvm::Expected<Instruction> scalarRule(mlir::Operation &op);
 
-/// Rules for ScalarProgram::apply: exp(x - y) with attn.sub's rule, x * y, x / y and 1 / x.
-Instruction exponentOfDifferenceRule(double unit);
+/// Rules for ScalarProgram::apply: exp(x - y) with attn.sub's rule, x * y, x / y and 1 / x. Where
+/// `emulated`, the difference is rounded, too.
+Instruction exponentOfDifferenceRule(double unit, bool emulated);
 Instruction productRule(double unit);
 Instruction quotientRule(double unit);
 Instruction reciprocalRule(double unit);

@@ -1,6 +1,8 @@
-#include "compiler/evaluator/predicates.h"
 // Which rule of error_rules.h each scalar op of a map obeys.
+#include "compiler/evaluator/emulated.h"
+#include "compiler/evaluator/predicates.h"
 #include "compiler/evaluator/scalar_program.h"
+#include "dialects/Attn/Random.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -62,6 +64,25 @@ void selectWhole(Op op, Registers &registers, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     registers[op.result].set(i, select(condition.whole(i), t.whole(i), f.whole(i)));
 }
+
+// Any other number of [0, 1) may come from an index that is in doubt.
+void randomReal(Op op, Registers &registers, int64_t count) {
+  auto whole = [&](unsigned operand, int64_t i) {
+    return registers[op.operands[operand]].whole(i);
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    const Whole seed = whole(0, i), x = whole(1, i), y = whole(2, i), z = whole(3, i),
+                column = whole(4, i);
+    const bool exact =
+        seed.error == 0 && x.error == 0 && y.error == 0 && z.error == 0 && column.error == 0;
+    registers[op.result].set(
+        i, Real{attn::uniform(seed.value, x.value, y.value, z.value, column.value),
+                exact ? 0.0 : 1.0});
+  }
+}
+
+double toHalf(double x) { return roundedTo(kUnitF16, x); }
+double toBFloat(double x) { return roundedTo(kUnitBF16, x); }
 
 void realConstant(Op op, Registers &registers, int64_t count) {
   std::fill_n(registers[op.result].value.data(), count, op.real);
@@ -169,6 +190,10 @@ const RuleTable &ruleTable() {
       {arith::FloorDivSIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
          return exactOrUnknown(floorQuotient(x.value, y.value), x, y);
        })},
+      {arith::CeilDivSIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
+         int64_t down = floorQuotient(x.value, y.value);
+         return exactOrUnknown(down + (floorRemainder(x.value, y.value) != 0), x, y);
+       })},
       {attn::ModOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
          return exactOrUnknown(floorRemainder(x.value, y.value), x, y);
        })},
@@ -208,6 +233,7 @@ llvm::Expected<Instruction> constantRule(arith::ConstantOp op) {
   if (auto number = dyn_cast<FloatAttr>(op.getValue())) {
     rule.run = realConstant;
     rule.real = number.getValueAsDouble();
+    rule.unit = unitOf(op.getType());
   } else if (auto integer = dyn_cast<IntegerAttr>(op.getValue())) {
     rule.run = wholeConstant;
     rule.integer = op.getType().isInteger(1) ? integer.getValue().getZExtValue()
@@ -227,7 +253,14 @@ Instruction withUnit(Instruction::Run run, double unit) {
 
 } // namespace
 
-Instruction exponentOfDifferenceRule(double unit) {
+Instruction exponentOfDifferenceRule(double unit, bool emulated) {
+  if (emulated)
+    return withUnit(real2([](Op o, Real x, Real y) {
+                      Real difference = subtractAbsorbing(x, y, o.unit);
+                      difference.value = roundedTo(o.unit, difference.value);
+                      return exponential(difference, o.unit);
+                    }),
+                    unit);
   auto rule = [](Op o, Real x, Real y) {
     return exponential(subtractAbsorbing(x, y, o.unit), o.unit);
   };
@@ -261,8 +294,14 @@ llvm::Expected<Instruction> scalarRule(Operation &op) {
   } else if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
     rule.run = whole2(CompareWholes());
     rule.integer = static_cast<int64_t>(compare.getPredicate());
+  } else if (isa<arith::TruncFOp>(op) && op.getResult(0).getType().isF16()) {
+    rule.run = real1([](Op, Real x) { return rounded(x, kUnitF16, 0x1p-24, toHalf); });
+  } else if (isa<arith::TruncFOp>(op) && op.getResult(0).getType().isBF16()) {
+    rule.run = real1([](Op, Real x) { return rounded(x, kUnitBF16, kFlushF32, toBFloat); });
   } else if (isa<arith::SelectOp>(op)) {
     rule.run = isa<FloatType>(op.getResult(0).getType()) ? selectReal : selectWhole;
+  } else if (isa<attn::RandOp>(op)) {
+    rule.run = randomReal;
   } else if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)) {
     rule.run = logicalRule(op);
   } else {

@@ -1,4 +1,5 @@
 // Programs that are written in the attn dialect itself.
+#include "compiler/frontend/check_reads.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/json_source.h"
 #include "compiler/frontend/source_limits.h"
@@ -12,14 +13,10 @@ using namespace mlir;
 
 namespace attnc {
 
-static attnc::Diagnostic convert(mlir::Diagnostic &from, const SourceFile &file) {
-  attnc::Diagnostic d = file.at(0, from.str());
-  d.severity = from.getSeverity() == DiagnosticSeverity::Error     ? attnc::Diagnostic::Error
-               : from.getSeverity() == DiagnosticSeverity::Warning ? attnc::Diagnostic::Warning
-                                                                   : attnc::Diagnostic::Note;
-  auto place = from.getLocation()->findInstanceOf<FileLineColLoc>();
+static void locate(attnc::Diagnostic &d, Location location, const SourceFile &file) {
+  auto place = location->findInstanceOf<FileLineColLoc>();
   if (!place)
-    return d;
+    return;
   d.line = place.getLine();
   d.column = place.getColumn();
   StringRef rest = file.text();
@@ -27,7 +24,35 @@ static attnc::Diagnostic convert(mlir::Diagnostic &from, const SourceFile &file)
     rest = rest.split('\n').second;
   d.expression = rest.split('\n').first.str();
   d.caretOffset = d.column ? d.column - 1 : 0;
+}
+
+static attnc::Diagnostic convert(mlir::Diagnostic &from, const SourceFile &file) {
+  attnc::Diagnostic d = file.at(0, from.str());
+  d.severity = from.getSeverity() == DiagnosticSeverity::Error     ? attnc::Diagnostic::Error
+               : from.getSeverity() == DiagnosticSeverity::Warning ? attnc::Diagnostic::Warning
+                                                                   : attnc::Diagnostic::Note;
+  locate(d, from.getLocation(), file);
   return d;
+}
+
+/// Reports what a verifier of one op cannot see; false if there was something.
+static bool checkProgram(attn::ProgramOp program, const SourceFile &file,
+                         Diagnostics &diagnostics) {
+  auto report = [&](Operation *op, std::string message, std::string remedy) {
+    attnc::Diagnostic d = file.at(0, std::move(message), std::move(remedy));
+    locate(d, op->getLoc(), file);
+    diagnostics.add(std::move(d));
+  };
+  unsigned before = diagnostics.errorCount();
+  program.walk([&](Operation *op) {
+    if (!isa<attn::AttnDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()))
+      report(op, "'" + op->getName().getStringRef().str() + "' is no op of the attn dialect",
+             "the passes make the other dialects from it");
+  });
+  if (diagnostics.errorCount() == before)
+    for (UnprovenRead &unproven : unprovenReads(program))
+      report(unproven.read, std::move(unproven.message), std::move(unproven.remedy));
+  return diagnostics.errorCount() == before;
 }
 
 std::optional<Spec> parseAttnFile(MLIRContext &context, StringRef fileName, StringRef text,
@@ -45,15 +70,19 @@ std::optional<Spec> parseAttnFile(MLIRContext &context, StringRef fileName, Stri
   spec.module = parseSourceString<ModuleOp>(text, ParserConfig(&context), fileName);
   if (!spec.module) {
     if (diagnostics.errorCount() == before)
-      diagnostics.add(file.at(0, "not a program in the attn dialect"));
+      diagnostics.add(file.at(0, "not a program in the attn dialect",
+                              "`attnc compile SPEC --emit attn` prints that of a spec"));
     return std::nullopt;
   }
   auto programs = llvm::to_vector(spec.module->getOps<attn::ProgramOp>());
   if (programs.size() != 1) {
-    diagnostics.add(file.at(0, "the file holds " + std::to_string(programs.size()) +
-                                   " attn.program ops, one is needed"));
+    diagnostics.add(file.at(
+        0, "the file holds " + std::to_string(programs.size()) + " attn.program ops, one is needed",
+        "keep one of them, or write each to a file of its own"));
     return std::nullopt;
   }
+  if (!checkProgram(programs[0], file, diagnostics))
+    return std::nullopt;
   spec.name = programs[0].getSymName().str();
   spec.doc = programs[0].getDoc().value_or("").str();
   return std::move(spec);

@@ -1,4 +1,5 @@
 #include "compiler/frontend/bounds.h"
+#include <cmath>
 
 namespace attnc {
 
@@ -12,6 +13,87 @@ static constexpr unsigned maxNesting = 1000;
 static void keep(std::vector<Polynomial> &bounds, std::optional<Polynomial> bound) {
   if (bound && bounds.size() < maxBounds && !llvm::is_contained(bounds, *bound))
     bounds.push_back(std::move(*bound));
+}
+
+Interval Interval::ofIndex(const Polynomial &size) {
+  Interval interval;
+  interval.lower.push_back(Polynomial(0));
+  if (auto last = Polynomial::subtract(size, Polynomial(1)))
+    interval.upper.push_back(*last);
+  return interval;
+}
+
+bool ParamRange::contains(double x) const {
+  return !(lower && (lowerOpen ? x <= *lower : x < *lower)) &&
+         !(upper && (upperOpen ? x >= *upper : x > *upper)) && x == x;
+}
+
+bool ParamRange::empty() const {
+  return lower && upper && (*lower > *upper || (*lower == *upper && (lowerOpen || upperOpen)));
+}
+
+Interval ParamRange::ofIntegers() const {
+  Interval interval;
+  constexpr double most = 1 << 30;
+  if (lower && std::abs(*lower) < most) {
+    double first = lowerOpen ? std::floor(*lower) + 1 : std::ceil(*lower);
+    interval.lower.push_back(Polynomial(static_cast<int64_t>(first)));
+  }
+  if (upper && std::abs(*upper) < most) {
+    double last = upperOpen ? std::ceil(*upper) - 1 : std::floor(*upper);
+    interval.upper.push_back(Polynomial(static_cast<int64_t>(last)));
+  }
+  return interval;
+}
+
+void IntervalAnalysis::assume(const Scalar *condition) {
+  if (condition->kind != Scalar::Operation)
+    return;
+  if (condition->op == ScalarOp::And) {
+    assume(condition->args[0]);
+    assume(condition->args[1]);
+    return;
+  }
+  const Scalar *left = condition->args.front(), *right = condition->args.back();
+  if (left->type != ScalarType::Int || right->type != ScalarType::Int)
+    return;
+  bool isZero = right->isConstant() && right->integer == 0;
+  if (condition->op == ScalarOp::Eq && isZero && left->kind == Scalar::Operation &&
+      left->op == ScalarOp::Mod) {
+    auto a = interval(left->args[0]).exact, b = interval(left->args[1]).exact;
+    if (a && b)
+      facts.assumeDivides(*a, *b);
+    forget();
+    return;
+  }
+  auto a = interval(left).exact, b = interval(right).exact;
+  if (!a || !b)
+    return;
+  auto atMost = [&](const Polynomial &x, const Polynomial &y, int64_t gap) {
+    auto difference = Polynomial::subtract(y, x);
+    if (auto room = difference ? Polynomial::subtract(*difference, Polynomial(gap)) : std::nullopt)
+      facts.assumeNotNegative(*room);
+  };
+  switch (condition->op) {
+  case ScalarOp::Eq:
+    facts.assumeEqual(*a, *b);
+    break;
+  case ScalarOp::Le:
+    atMost(*a, *b, 0);
+    break;
+  case ScalarOp::Lt:
+    atMost(*a, *b, 1);
+    break;
+  case ScalarOp::Ge:
+    atMost(*b, *a, 0);
+    break;
+  case ScalarOp::Gt:
+    atMost(*b, *a, 1);
+    break;
+  default:
+    break;
+  }
+  forget();
 }
 
 Interval IntervalAnalysis::interval(const Scalar *scalar) {
@@ -265,6 +347,21 @@ Interval IntervalAnalysis::hull(const Interval &a, const Interval &b) {
         keep(result.upper, high);
   }
   return result;
+}
+
+void IntervalAnalysis::assumeSize(const Polynomial &size, const Scalar *value) {
+  Interval known = interval(value);
+  if (known.exact) {
+    facts.assumeEqual(size, *known.exact);
+  } else {
+    for (const Polynomial &low : known.lower)
+      if (auto room = Polynomial::subtract(size, low))
+        facts.assumeNotNegative(*room);
+    for (const Polynomial &high : known.upper)
+      if (auto room = Polynomial::subtract(high, size))
+        facts.assumeNotNegative(*room);
+  }
+  forget();
 }
 
 } // namespace attnc

@@ -19,6 +19,19 @@ struct Interval {
 
   static Interval of(const Polynomial &value) { return {{value}, {value}, value, false}; }
   static Interval unknown() { return {}; }
+  /// An index along a dim of this size.
+  static Interval ofIndex(const Polynomial &size);
+};
+
+/// The declared range of a param; inclusive unless a flag says otherwise.
+struct ParamRange {
+  std::optional<double> lower, upper;
+  bool lowerOpen = false, upperOpen = false;
+
+  bool contains(double x) const;
+  bool empty() const;
+  /// The integers of the range.
+  Interval ofIntegers() const;
 };
 
 /// Computes the intervals of scalar expressions. Array operands are described by `setLeaf`.
@@ -29,8 +42,14 @@ public:
   void setLeaf(mlir::Value array, Interval interval) { leaves[array] = std::move(interval); }
   /// `array` holds the values of `scalar`.
   void setLeaf(mlir::Value array, const Scalar *scalar) { sources[array] = scalar; }
+  /// The expression whose values `array` holds, or null.
+  const Scalar *sourceOf(mlir::Value array) const { return sources.lookup(array); }
   /// To be called when facts were added: intervals are computed anew.
   void forget() { known.clear(); }
+  /// Takes over what the facts can use of a condition on sizes.
+  void assume(const Scalar *condition);
+  /// Takes over that a size is the value of an expression of sizes.
+  void assumeSize(const Polynomial &size, const Scalar *value);
   Interval interval(const Scalar *scalar);
 
   /// Of a minimum, a maximum or a choice, each side may be proven in its own way.

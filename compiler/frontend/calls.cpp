@@ -90,6 +90,24 @@ attn::ReduceKind reduceKind(Reduction r) {
   return attn::ReduceKind::Add;
 }
 
+/// What an element holds that counts for nothing.
+double identityOf(Reduction r) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (r) {
+  case Reduction::Prod:
+  case Reduction::All:
+    return 1;
+  case Reduction::Max:
+  case Reduction::LogSumExp:
+  case Reduction::Softmax:
+    return -infinity;
+  case Reduction::Min:
+    return infinity;
+  default:
+    return 0;
+  }
+}
+
 } // namespace
 
 ArrayRef<StringRef> functionNames() {
@@ -110,7 +128,7 @@ const Scalar *ProgramBuilder::evaluateCall(const NameScope &scope, const SyntaxE
   if (expr.name == "size")
     return sizeOf(scope, expr);
   if (expr.name == "rand")
-    return wrong(scope, expr.place, "`rand` is not supported yet");
+    return randomNumber(scope, expr);
   if (reductionNamed(expr.name))
     return reduce(scope, expr);
   if (functionNamed(expr.name))
@@ -126,15 +144,19 @@ const Scalar *ProgramBuilder::evaluateCall(const NameScope &scope, const SyntaxE
   for (StringRef name : functionNames())
     known.push_back(name.str());
   return wrong(scope, expr.place, "unknown function '" + expr.name + "'",
-               didYouMean(expr.name, known));
+               adviceOnName(expr.name, known, "functions are " + llvm::join(known, ", ")));
 }
 
 const Scalar *ProgramBuilder::sizeOf(const NameScope &scope, const SyntaxExpr &expr) {
   if (expr.args.size() != 1 || expr.args[0]->kind != SyntaxExpr::Name)
     return wrong(scope, expr.place, "size takes the name of a dim", "for example size(j)");
   const SyntaxExpr &arg = *expr.args[0];
-  if (StringAttr dim = dimNamed(arg.name))
+  if (StringAttr dim = dimNamed(arg.name)) {
+    if (scope.names == NameScope::Sizes && lookup(arg.name)->lengthText)
+      return wrong(scope, expr.place, "size(" + arg.name + ") is known only in the body",
+                   "it comes from a tensor; here, use what its `max` is computed from");
     return sizeOfDim(dim, locate(scope, expr.place));
+  }
   return unknownName(scope, arg.name, arg.place, /*wantsDim=*/true);
 }
 
@@ -170,6 +192,11 @@ const Scalar *ProgramBuilder::castTo(const NameScope &scope, const SyntaxExpr &e
                               {x, scalars.integer(loc, 1), scalars.integer(loc, 0)});
   else if (isFloat(x->type))
     whole = scalars.operation(loc, ScalarOp::ToInt, ScalarType::Int, {x});
+  return saturated(loc, whole, storage);
+}
+
+/// An integer as a storage type holds it: one that is too large becomes the largest, and so below.
+const Scalar *ProgramBuilder::saturated(Location loc, const Scalar *whole, Type storage) {
   unsigned bits = storage.getIntOrFloatBitWidth();
   if (bits == 64)
     return whole;
@@ -208,8 +235,8 @@ SmallVector<const Scalar *> ProgramBuilder::arguments(const NameScope &scope,
   }
   bool poisoned = llvm::any_of(args, [](const Scalar *arg) { return arg->isPoison(); });
   if (isWhere && !poisoned && (args[1]->type == ScalarType::Bool) != (type == ScalarType::Bool))
-    args[1] =
-        wrong(scope, expr.args[1]->place, "where has a condition and a number to choose from");
+    args[1] = wrong(scope, expr.args[1]->place, "where has a condition and a number to choose from",
+                    "choose between two numbers, where(c, 1, 0), or between two conditions");
   return args;
 }
 
@@ -260,13 +287,27 @@ static const Scalar *compose(ScalarFactory &scalars, Location loc, const Functio
   return x;
 }
 
+/// How a function is called.
+static std::string usage(const Function &f) {
+  if (f.name == "maximum" || f.name == "minimum")
+    return "write " + f.name.str() + "(a, b); over a dim it is " + f.name.take_front(3).str() +
+           "(j, x)";
+  StringRef arguments = f.form == Form::Where   ? "condition, a, b"
+                        : f.form == Form::Clamp ? "x, low, high"
+                        : f.form == Form::Cast  ? "x, f32"
+                        : f.arity == 1          ? "x"
+                                                : "x, y";
+  return "write " + f.name.str() + "(" + arguments.str() + ")";
+}
+
 const Scalar *ProgramBuilder::callScalar(const NameScope &scope, const SyntaxExpr &expr) {
   const Function &f = *functionNamed(expr.name);
   if (expr.args.size() != f.arity)
     return wrong(scope, expr.place,
                  expr.name + " takes " + std::to_string(f.arity) +
-                     (f.arity == 1 ? " argument, here are " : " arguments, here are ") +
-                     std::to_string(expr.args.size()));
+                     (f.arity == 1 ? " argument, here " : " arguments, here ") +
+                     (expr.args.size() == 1 ? "is " : "are ") + std::to_string(expr.args.size()),
+                 usage(f));
   if (f.form == Form::Cast)
     return castTo(scope, expr);
   ScalarType type = ScalarType::Bool;
@@ -315,7 +356,7 @@ std::optional<SmallVector<StringAttr>> ProgramBuilder::reducedDims(const NameSco
       return std::nullopt;
     }
     if (llvm::is_contained(dims, dim)) {
-      report(scope, name->place, "the dim '" + name->name + "' is reduced twice");
+      report(scope, name->place, "the dim '" + name->name + "' is reduced twice", "name it once");
       return std::nullopt;
     }
     dims.push_back(dim);
@@ -325,11 +366,14 @@ std::optional<SmallVector<StringAttr>> ProgramBuilder::reducedDims(const NameSco
 
 const Scalar *ProgramBuilder::reduce(const NameScope &scope, const SyntaxExpr &expr) {
   if (scope.names == NameScope::Sizes)
-    return wrong(scope, expr.place, "reductions belong into the body");
+    return wrong(scope, expr.place, "reductions belong into the body",
+                 "here only sizes, lets and scalar functions can be used");
   if (expr.args.size() != 2)
     return wrong(scope, expr.place,
-                 expr.name + " takes a dim (or a tuple of dims) and a value, here are " +
-                     std::to_string(expr.args.size()) + " arguments",
+                 expr.name + " takes a dim (or a tuple of dims) and a value, here " +
+                     (expr.args.size() == 1
+                          ? "is 1 argument"
+                          : "are " + std::to_string(expr.args.size()) + " arguments"),
                  "for example " + expr.name + "(j, x)");
   auto dims = reducedDims(scope, *expr.args[0]);
   const Scalar *operand = evaluate(scope, *expr.args[1]);
@@ -347,6 +391,7 @@ const Scalar *ProgramBuilder::reduce(const NameScope &scope, const SyntaxExpr &e
   if (real && !isFloat(operand->type))
     operand = scalars.toFloat(operand->loc, operand, ScalarType::F32);
 
+  operand = keepWithinLengths(operand, *dims, identityOf(kind), locate(scope, expr.args[1]->place));
   SmallVector<Value> arrays = arraysOf(operand);
   SmallVector<StringAttr> free = attn::unionDims(program, arrays);
   SmallVector<StringAttr> present, missing;
@@ -360,11 +405,12 @@ const Scalar *ProgramBuilder::reduce(const NameScope &scope, const SyntaxExpr &e
   if (!present.empty())
     result = reduceArray(scope, expr, operand, present);
   for (StringAttr dim : missing) {
-    Diagnostic d =
-        scope.text.at(expr.args[0]->place,
-                      "the operand of " + expr.name + " does not have the dim '" + dim.str() + "'",
-                      kind == Reduction::Sum ? "the sum multiplies by size(" + dim.str() + ")"
-                                             : "every element along it is the same");
+    Diagnostic d = scope.text.at(
+        expr.args[0]->place,
+        "the operand of " + expr.name + " does not have the dim '" + dim.str() + "'",
+        kind == Reduction::Sum
+            ? "the sum multiplies by size(" + dim.str() + "): write that if it is meant"
+            : "every element along it is the same: leave the reduction out");
     d.severity = Diagnostic::Warning;
     report(std::move(d));
     result = reduceMissing(scope, expr, result, dim);
@@ -380,15 +426,30 @@ const Scalar *ProgramBuilder::reduceArray(const NameScope &scope, const SyntaxEx
   SmallVector<Attribute> attributes(dims.begin(), dims.end());
   ArrayAttr over = builder.getArrayAttr(attributes);
   Reduction kind = reductionNamed(expr.name)->kind;
-  if (kind == Reduction::Softmax)
-    return scalars.array(loc, attn::SoftmaxOp::create(builder, loc, type, over, array));
+  if (kind == Reduction::Softmax) {
+    Value weights = attn::SoftmaxOp::create(builder, loc, type, over, array);
+    for (StringAttr dim : dims)
+      if (lengthOf(dim))
+        vanishing.insert({weights, dim});
+    return scalars.array(loc, weights);
+  }
   SmallVector<StringAttr> kept;
   for (StringAttr dim : type.getDims())
     if (!llvm::is_contained(dims, dim))
       kept.push_back(dim);
   auto result = attn::ArrayType::get(&context, kept, type.getElementType());
-  return scalars.array(loc,
-                       attn::ReduceOp::create(builder, loc, result, reduceKind(kind), over, array));
+  bool countsLengths = kind == Reduction::Mean &&
+                       llvm::any_of(dims, [&](StringAttr dim) { return lengthOf(dim) != nullptr; });
+  Value reduced = attn::ReduceOp::create(
+      builder, loc, result, countsLengths ? attn::ReduceKind::Add : reduceKind(kind), over, array);
+  if (!countsLengths)
+    return scalars.array(loc, reduced);
+  const Scalar *count = scalars.integer(loc, 1);
+  for (StringAttr dim : dims)
+    count = scalars.operation(loc, ScalarOp::Mul, ScalarType::Int, {count, sizeOfDim(dim, loc)});
+  return scalars.operation(
+      loc, ScalarOp::Div, operand->type,
+      {scalars.array(loc, reduced), scalars.toFloat(loc, count, operand->type)});
 }
 
 /// A reduction over a dim that the operand does not have: size(dim) equal elements.

@@ -31,7 +31,7 @@ static Type storageType(MLIRContext *context, StringRef name) {
 Symbol *ProgramBuilder::declare(StringRef name, Symbol::Kind kind, size_t offset) {
   if (!isIdentifier(name) || isReservedWord(name)) {
     report(file.at(offset, "'" + name.take_front(80).str() + "' cannot be a name",
-                   isReservedWord(name) ? "it is a word of the language"
+                   isReservedWord(name) ? "it is a word of the language: choose another"
                                         : "a name is one word of letters, digits and _"));
     return nullptr;
   }
@@ -77,9 +77,9 @@ Type ProgramBuilder::requireType(const SourceText &text, const PlacedName &name)
   for (StringRef type : types.keys())
     known.push_back(type.str());
   report(text.at(name.place, "unknown type '" + name.name + "'",
-                 didYouMean(name.name, known,
-                            "types are " + llvm::join(storageNames, ", ") +
-                                ", and what the spec's `types` names")));
+                 adviceOnType(name.name, known,
+                              "types are " + llvm::join(storageNames, ", ") +
+                                  ", and what the spec's `types` names")));
   return {};
 }
 
@@ -99,9 +99,9 @@ void ProgramBuilder::declareTypes() {
       SourceText origin("--set " + member.key + "=" + over->second, over->second);
       types[member.key] = storageType(&context, over->second);
       if (!types[member.key])
-        report(origin.at(
-            0, "unknown type '" + over->second + "'",
-            didYouMean(over->second, storageNames, "types are " + llvm::join(storageNames, ", "))));
+        report(origin.at(0, "unknown type '" + over->second + "'",
+                         adviceOnType(over->second, storageNames,
+                                      "types are " + llvm::join(storageNames, ", "))));
       continue;
     }
     if (!expectKind(member.value, JsonValue::String, "a type", "\"T\": \"bf16\""))
@@ -110,8 +110,8 @@ void ProgramBuilder::declareTypes() {
     types[member.key] = storageType(&context, member.value.text);
     if (!types[member.key])
       report(text.at(0, "unknown type '" + member.value.text + "'",
-                     didYouMean(member.value.text, storageNames,
-                                "types are " + llvm::join(storageNames, ", "))));
+                     adviceOnType(member.value.text, storageNames,
+                                  "types are " + llvm::join(storageNames, ", "))));
   }
 }
 
@@ -151,28 +151,69 @@ bool ProgramBuilder::checkExtent(int64_t extent, const Diagnostic &place) {
   Diagnostic d = place;
   d.message = "the extent of a dim is between 1 and " + std::to_string(maxExtent) + ", this is " +
               std::to_string(extent);
+  if (d.remedy.empty())
+    d.remedy = "write the extent it has, for example 64";
   report(std::move(d));
   return false;
 }
 
-std::optional<int64_t> ProgramBuilder::dimExtent(const JsonMember &dim) {
-  const JsonValue &value = dim.value;
-  if (value.kind == JsonValue::Integer)
-    return checkExtent(value.integer, file.at(value.offset, "")) ? std::optional(value.integer)
-                                                                 : std::nullopt;
-  if (value.kind == JsonValue::Object) {
-    report(file.at(value.offset, "lengths that come from a tensor (`extent`, `ragged`) are not "
-                                 "supported yet"));
-    return std::nullopt;
+/// What `dims` says about a dim: a number, an expression of sizes, null for "the caller says", or a
+/// length that comes from a tensor.
+void ProgramBuilder::readExtent(StringRef dim, const JsonValue &value) {
+  Symbol *symbol = lookup(dim);
+  switch (value.kind) {
+  case JsonValue::Null:
+    return;
+  case JsonValue::Integer:
+    if (checkExtent(value.integer, file.at(value.offset, "")))
+      symbol->extent = value.integer;
+    return;
+  case JsonValue::String:
+    symbol->computed = &value;
+    return;
+  case JsonValue::Object:
+    readLength(dim, value);
+    return;
+  default:
+    report(file.at(value.offset,
+                   "the extent of a dim is an integer, a text with an expression of sizes, or null "
+                   "where the caller says it; this is " +
+                       kindName(value.kind).str(),
+                   "for example \"d\": 64 or \"j\": \"size(w) * size(t)\""));
   }
-  if (!expectKind(value, JsonValue::String, "the extent of a dim", "\"d\": 64"))
-    return std::nullopt;
-  SourceText text(file, value);
-  ExprPtr expr = parseExpression(text, diagnostics);
-  if (!expr)
-    return std::nullopt;
-  report(text.at(0, "extents that are computed are not supported yet", "write a number"));
-  return std::nullopt;
+}
+
+/// {"extent": an expression of integer inputs, "max": what readExtent takes}
+void ProgramBuilder::readLength(StringRef dim, const JsonValue &value) {
+  constexpr const char *example = "write {\"extent\": \"len[b]\", \"max\": 4096}, or no max if "
+                                  "an input carries the dim";
+  if (value.find("ragged")) {
+    readRagged(dim, value);
+    return;
+  }
+  for (const JsonMember &member : value.members)
+    if (member.key != "extent" && member.key != "max") {
+      report(file.at(member.keyOffset, "unknown key '" + member.key + "' of a dim",
+                     didYouMean(member.key, {"extent", "max", "ragged", "over"}, example)));
+      return;
+    }
+  const JsonValue *length = value.find("extent"), *most = value.find("max");
+  if (!length || length->kind != JsonValue::String) {
+    report(file.at(length ? length->offset : value.offset,
+                   "the length of a dim is a text with an expression of integer inputs", example));
+    return;
+  }
+  lookup(dim)->lengthText = length;
+  if (most)
+    readGreatest(dim, *most);
+}
+
+void ProgramBuilder::readGreatest(StringRef dim, const JsonValue &value) {
+  if (value.kind == JsonValue::Object)
+    report(file.at(value.offset, "the greatest length is the same everywhere",
+                   "write a number or an expression of sizes"));
+  else
+    readExtent(dim, value);
 }
 
 void ProgramBuilder::declareDims() {
@@ -180,8 +221,10 @@ void ProgramBuilder::declareDims() {
     for (const JsonMember &member : dims->members) {
       if (!dimNamed(member.key) && !declare(member.key, Symbol::Dim, member.keyOffset))
         continue;
-      if (!overrides.values.count(member.key))
-        lookup(member.key)->extent = dimExtent(member);
+      bool isReplaced =
+          overrides.values.count(member.key) && member.value.kind != JsonValue::String;
+      if (!isReplaced || member.value.kind == JsonValue::Object)
+        readExtent(member.key, member.value);
     }
   for (auto &[name, symbol] : symbols)
     if (symbol.kind == Symbol::Dim && types.contains(name.getValue()))
@@ -215,7 +258,10 @@ void ProgramBuilder::applyOverrides() {
       continue;
     }
     int64_t extent = 0;
-    if (StringRef(value).getAsInteger(10, extent))
+    if (symbol->computed)
+      report(origin.at(0, "the extent of '" + name + "' is computed: " + symbol->computed->text,
+                       "set the sizes that it is computed from"));
+    else if (StringRef(value).getAsInteger(10, extent))
       report(origin.at(0, "the extent of a dim is an integer, this is '" + value + "'",
                        "for example --set " + name + "=64"));
     else if (checkExtent(extent, origin.at(0, "")))
@@ -234,6 +280,7 @@ bool ProgramBuilder::checkStaticSize(ArrayRef<StringAttr> dims, const Diagnostic
       continue;
     Diagnostic d = place;
     d.message = "the static extents of this array multiply to more than 2^40 elements";
+    d.remedy = "leave out of `dims` what is known only when the program runs";
     report(std::move(d));
     return false;
   }
@@ -256,7 +303,8 @@ void ProgramBuilder::createInputs() {
     Type element = requireType(text, syntax.type);
     bool valid = element != Type();
     if (syntax.dims.size() > maxRank) {
-      report(text.at(0, "an input has at most " + std::to_string(maxRank) + " dims"));
+      report(text.at(0, "an input has at most " + std::to_string(maxRank) + " dims",
+                     "join dims that are always read together into one"));
       valid = false;
     }
     for (const PlacedName &dim : syntax.dims) {
@@ -274,9 +322,9 @@ void ProgramBuilder::createInputs() {
       symbol->kind = Symbol::Wrong;
       continue;
     }
-    symbol->array =
-        attn::InputOp::create(builder, locate(member.keyOffset, member.key),
-                              attn::ArrayType::get(&context, symbol->axes, element), member.key);
+    symbol->array = attn::InputOp::create(
+        builder, locate(member.keyOffset, member.key),
+        attn::ArrayType::get(&context, storedDims(symbol->axes), element), member.key);
   }
 }
 

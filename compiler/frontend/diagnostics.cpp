@@ -1,4 +1,5 @@
 #include "compiler/frontend/diagnostics.h"
+#include "compiler/frontend/characters.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Unicode.h"
 #include <nlohmann/json.hpp>
@@ -13,9 +14,16 @@ static void makeValidUtf8(std::string &text) {
 }
 
 void Diagnostics::add(Diagnostic diagnostic) {
+  auto same = [&](const Diagnostic &other) {
+    return other.line == diagnostic.line && other.column == diagnostic.column &&
+           other.message == diagnostic.message && other.file == diagnostic.file;
+  };
+  if (diagnostic.line && llvm::any_of(kept, same))
+    return;
   bool isError = diagnostic.severity == Diagnostic::Error;
   errors += isError;
-  if (kept.size() >= maxKept)
+  others += !isError;
+  if ((isError ? errors : others) > maxKept)
     return;
   for (std::string *text :
        {&diagnostic.file, &diagnostic.message, &diagnostic.expression, &diagnostic.remedy})
@@ -48,7 +56,23 @@ static size_t characterStart(StringRef text, size_t offset) {
   return offset;
 }
 
-/// How many columns of a terminal `text` takes; control characters are printed as spaces.
+/// The text as a reader should see it: a space for a control character, and the code point for
+/// what would be drawn as nothing or as a plain space, or would turn the direction of the line.
+static std::string visible(StringRef text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    uint32_t code = 0;
+    unsigned length = decodeCharacter(text, at, code);
+    if (length && code >= 0x80 && (isInvisible(code) || isUnusualSpace(code)))
+      shown += "<" + codePoint(code) + ">";
+    else
+      shown += length && isInvisible(code) ? " " : text.substr(at, std::max(length, 1u));
+    at += std::max(length, 1u);
+  }
+  return shown;
+}
+
+/// How many columns of a terminal `text` takes.
 static size_t displayWidth(StringRef text) {
   int width = llvm::sys::unicode::columnWidthUTF8(text);
   return width >= 0 ? static_cast<size_t>(width) : text.size();
@@ -61,13 +85,10 @@ static void renderCaret(llvm::raw_ostream &os, const Diagnostic &d) {
   size_t caret = characterStart(text, std::min<size_t>(d.caretOffset, text.size()));
   size_t begin = caret > before ? characterStart(text, caret - before) : 0;
   size_t end = characterStart(text, std::min(text.size(), caret + after));
-  std::string shown = text.slice(begin, end).str();
-  for (char &c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
-      c = ' ';
   StringRef lead = begin > 0 ? "..." : "";
-  os << "  " << lead << shown << (end < text.size() ? "..." : "") << "\n  ";
-  os.indent(lead.size() + displayWidth(StringRef(shown).take_front(caret - begin))) << "^\n";
+  os << "  " << lead << visible(text.slice(begin, end)) << (end < text.size() ? "..." : "")
+     << "\n  ";
+  os.indent(lead.size() + displayWidth(visible(text.slice(begin, caret)))) << "^\n";
 }
 
 static void renderOne(llvm::raw_ostream &os, const Diagnostic &d, bool colour) {

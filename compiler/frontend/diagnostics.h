@@ -30,10 +30,12 @@ struct Diagnostic {
 /// The findings about one spec, in the order in which they were made. Not thread-safe.
 class Diagnostics {
 public:
-  /// More errors than this are counted but not kept: they follow from the first ones.
+  /// More errors than this are counted but not kept: they follow from the first ones. As many
+  /// warnings are kept beside them.
   static constexpr unsigned maxKept = 100;
 
-  /// Records a finding. Texts are made valid UTF-8, so that every finding can be printed as JSON.
+  /// Records a finding, once for each place (a statement may be looked at several times). Texts are
+  /// made valid UTF-8, so that every finding can be printed as JSON.
   void add(Diagnostic diagnostic);
 
   unsigned errorCount() const { return errors; }
@@ -48,7 +50,7 @@ public:
 
 private:
   std::vector<Diagnostic> kept;
-  unsigned errors = 0;
+  unsigned errors = 0, others = 0;
 };
 
 } // namespace attnc

@@ -68,7 +68,8 @@ public:
 
   std::optional<Statement> statement() {
     Statement s;
-    if (!name(s.target, "the name of the result"))
+    if (!name(s.target, "the name of the result",
+              "a statement is `name = expression` or `name[dims] = expression`"))
       return std::nullopt;
     if (current().is("[")) {
       s.labelled = true;
@@ -76,8 +77,7 @@ public:
         return std::nullopt;
     }
     if (!current().is("=")) {
-      fail(current(), unexpected(current(), "`=`"),
-           "a statement is `name = expression` or `name[dims] = expression`");
+      fail(current(), unexpected(current(), "`=`"), insteadOfAssignment(s.target.name));
       return std::nullopt;
     }
     advance();
@@ -87,7 +87,7 @@ public:
 
   std::optional<ArrayTypeSyntax> arrayType() {
     ArrayTypeSyntax t;
-    if (!name(t.type, "a type"))
+    if (!name(t.type, "a type", "an input is written `T[b, h, i, d]`"))
       return std::nullopt;
     if (!current().is("[")) {
       fail(current(), unexpected(current(), "`[`"),
@@ -95,14 +95,19 @@ public:
            "passes belongs into `params`");
       return std::nullopt;
     }
-    if (!nameList(t.dims) || !atEnd())
+    if (!nameList(t.dims))
       return std::nullopt;
+    if (current().kind != Token::End) {
+      fail(current(), unexpected(current(), "the end"),
+           "an input is a type and its dims: `T[b, h, i, d]`");
+      return std::nullopt;
+    }
     return t;
   }
 
   std::optional<ParamSyntax> param() {
     ParamSyntax p;
-    if (!name(p.type, "a type"))
+    if (!name(p.type, "a type", "a param is written `f32`, or `f32 > 0 = 0.5`"))
       return std::nullopt;
     while (const OperatorRow *row = operatorOf(current())) {
       if (!isComparison(row->op) || row->op == Operator::Eq || row->op == Operator::Ne)
@@ -149,31 +154,98 @@ private:
   bool atEnd() {
     if (current().kind == Token::End)
       return true;
-    std::string remedy;
-    if (current().is("="))
-      remedy = "compare with `==`";
-    else if (current().isWord("else"))
-      remedy = "`else` follows the subscripts of a read: `k[b, i + 1] else 0`";
-    else if (current().isWord("if"))
-      remedy = "write where(condition, a, b)";
-    else if (current().kind == Token::Name || current().is("("))
-      remedy = "write a product with `*`";
-    fail(current(), unexpected(current(), "an operator or the end"), remedy);
+    fail(current(), unexpected(current(), "an operator or the end"), afterOperand(""));
     return false;
   }
 
-  bool expect(StringRef symbol, StringRef wanted) {
+  const Token &next() const { return tokens[std::min(at + 1, tokens.size() - 1)]; }
+  const Token &previous() const { return tokens[at ? at - 1 : 0]; }
+
+  /// What is right where a statement has no `=` behind its name.
+  std::string insteadOfAssignment(StringRef target) const {
+    const OperatorRow *row = operatorOf(current());
+    if (row && next().is("="))
+      return "write `" + target.str() + " = " + target.str() + " " + row->spelling.str() + " ...`";
+    if (current().is("=="))
+      return "a result is assigned with `=`";
+    if (current().is(","))
+      return "a statement has one result: write one for each";
+    if (target == "return")
+      return "what the caller receives is named in `outputs`";
+    return "a statement is `name = expression` or `name[dims] = expression`";
+  }
+
+  /// What is right where an operator, or `close`, should follow an operand.
+  std::string afterOperand(StringRef close) const {
+    const Token &token = current();
+    if (token.is("=") && (next().is("<") || next().is(">")))
+      return "write `" + next().text.str() + "=`";
+    if (token.is("="))
+      return close == ")"
+                 ? "arguments have no names, and a reduction takes its dims first: sum(d, x)"
+                 : "compare with `==`";
+    if (token.isWord("else"))
+      return "`else` follows the subscripts of a read: `k[b, i + 1] else 0`";
+    if (token.isWord("if"))
+      return "write where(condition, a, b)";
+    if (token.isWord("for"))
+      return "a sum over a dim is written sum(j, x)";
+    if (token.isWord("in") || token.isWord("is"))
+      return "compare with `==`";
+    if (token.isWord("not"))
+      return "write `a and not b`";
+    if (token.is("["))
+      return previous().is("]") ? "all subscripts stand in one pair of brackets: x[i, j]"
+                                : "only names have subscripts: assign this to a labelled result, "
+                                  "`t[i, j] = ...`, and read t[...]";
+    if (token.is(")") || token.is("]"))
+      return close.empty() ? "remove it, or open it before" : "close with `" + close.str() + "`";
+    if (token.is(","))
+      return "a statement has one value; the arguments of a function stand in parentheses";
+    if (token.kind == Token::End)
+      return "add `" + close.str() + "`";
+    return "write a product with `*`" +
+           (close.empty() ? "" : ", or close with `" + close.str() + "`");
+  }
+
+  /// What is right where an operand is missing.
+  std::string insteadOfOperand() const {
+    const Token &token = current();
+    if (token.kind == Token::End)
+      return at && operatorOf(previous()) ? "`" + previous().text.str() + "` needs a right side"
+                                          : "write an expression: sum(j, p * v[b, j, e])";
+    if ((token.is("*") || token.is("**")) && at && (previous().is("(") || previous().is(",")))
+      return "arguments are written out: there are no `*args` and no `**kwargs`";
+    if (token.is("=") && at && operatorOf(previous()))
+      return "write the whole statement: `x = x " + previous().text.str() + " ...`";
+    if (token.is("["))
+      return "there are no lists: a tuple of dims is (j, t)";
+    if (token.is(")") || token.is("]") || token.is(","))
+      return "put a value before it, or remove it";
+    if (token.isWord("else"))
+      return "`else` follows the subscripts of a read: `k[b, i + 1] else 0`";
+    return "`" + token.text.str() + "` stands between two operands";
+  }
+
+  /// `close` ends the list or the parenthesis that is being read.
+  bool expect(StringRef symbol, StringRef close) {
     if (!current().is(symbol)) {
-      fail(current(), unexpected(current(), wanted));
+      std::string wanted = "`" + symbol.str() + "`";
+      if (symbol != close)
+        wanted += " or `" + close.str() + "`";
+      fail(current(), unexpected(current(), wanted), afterOperand(close));
       return false;
     }
     advance();
     return true;
   }
 
-  bool name(PlacedName &out, StringRef what) {
+  bool name(PlacedName &out, StringRef what, StringRef remedy) {
     if (current().kind != Token::Name || isReservedWord(current().text)) {
-      fail(current(), unexpected(current(), what));
+      bool reserved = current().kind == Token::Name;
+      fail(current(), unexpected(current(), what),
+           reserved ? "'" + current().text.str() + "' is a word of the language: choose another"
+                    : remedy.str());
       return false;
     }
     Token token = advance();
@@ -181,13 +253,22 @@ private:
     return true;
   }
 
+  static constexpr StringRef dimsOnly =
+      "here stand names of dims: a number is an extent in `dims`, and a shift or a quotient is "
+      "written where the value is read";
+
   /// `[a, b, c]`
   bool nameList(std::vector<PlacedName> &names) {
     advance();
     while (!current().is("]")) {
-      if (!names.empty() && !expect(",", "`,` or `]`"))
+      if (!names.empty() && !current().is(",")) {
+        fail(current(), unexpected(current(), "`,` or `]`"),
+             current().kind == Token::End || current().is("=") ? "add `]`" : dimsOnly.str());
         return false;
-      if (!name(names.emplace_back(), "the name of a dim"))
+      }
+      if (!names.empty())
+        advance();
+      if (!name(names.emplace_back(), "the name of a dim", dimsOnly))
         return false;
     }
     advance();
@@ -281,7 +362,7 @@ private:
     bool word = token.kind == Token::Name &&
                 (!isReservedWord(token.text) || token.text == "inf" || token.text == "pi");
     if (!word) {
-      fail(token, unexpected(token, "an expression"));
+      fail(token, unexpected(token, "an expression"), insteadOfOperand());
       return nullptr;
     }
     return nameCallOrRead();
@@ -293,7 +374,7 @@ private:
     if (!first)
       return nullptr;
     if (!current().is(",")) {
-      if (!expect(")", "`)`"))
+      if (!expect(")", ")"))
         return nullptr;
       first->begin = open.begin; // texts that are quoted keep their parentheses
       first->end = tokens[at - 1].end;
@@ -310,7 +391,7 @@ private:
         return nullptr;
       tuple->args.push_back(std::move(next));
     }
-    return expect(")", "`,` or `)`") ? finish(std::move(tuple)) : nullptr;
+    return expect(")", ")") ? finish(std::move(tuple)) : nullptr;
   }
 
   ExprPtr nameCallOrRead() {
@@ -326,7 +407,7 @@ private:
     advance();
     StringRef close = call ? ")" : "]";
     while (!current().is(close)) {
-      if (!e->args.empty() && !expect(",", call ? "`,` or `)`" : "`,` or `]`"))
+      if (!e->args.empty() && !expect(",", close))
         return nullptr;
       ExprPtr arg = expression(OrPower);
       if (!arg)

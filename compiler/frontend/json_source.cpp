@@ -1,4 +1,5 @@
 #include "compiler/frontend/json_source.h"
+#include "compiler/frontend/json_mistakes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -68,8 +69,9 @@ StringRef kindName(JsonValue::Kind kind) {
   case JsonValue::Bool:
     return "a boolean";
   case JsonValue::Integer:
+    return "an integer";
   case JsonValue::Float:
-    return "a number";
+    return "a number that is no 64-bit integer";
   case JsonValue::String:
     return "a string";
   case JsonValue::Array:
@@ -276,9 +278,13 @@ public:
     StringRef reason = colon == StringRef::npos ? what.split("] ").second : what.substr(colon + 2);
     reason.consume_front("syntax error ");
     // The parser has read up to the end of a whole literal: the mistake is where it begins.
-    bool wholeToken = reason.contains("unexpected") && reason.contains(" literal");
+    bool wholeToken = (reason.contains("unexpected") && reason.contains(" literal")) ||
+                      reason.contains("U+000A") || reason.contains("U+000D") ||
+                      reason.contains("closing quote");
     size_t place = wholeToken ? cursor.next() : offset ? offset - 1 : 0;
-    diagnostics.add(file.at(place, "not valid JSON: " + reason.str()));
+    size_t open = frames.empty() ? StringRef::npos : frames.back().value.offset;
+    JsonMistake mistake = describeJsonMistake(file.text(), place, reason, open);
+    diagnostics.add(file.at(mistake.place, std::move(mistake.message), std::move(mistake.remedy)));
     return false;
   }
 
@@ -306,7 +312,7 @@ private:
     if (frames.size() >= maxDepth) {
       diagnostics.add(file.at(frame.value.offset,
                               "JSON nested deeper than " + std::to_string(maxDepth) + " levels",
-                              "a spec needs four"));
+                              "specs and schedules need only a few levels"));
       return false;
     }
     frames.push_back(std::move(frame));

@@ -1,7 +1,7 @@
 #include "compiler/frontend/lexer.h"
+#include "compiler/frontend/characters.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Error.h"
 
 using llvm::StringRef;
@@ -15,6 +15,8 @@ Diagnostic SourceText::at(size_t offset, std::string message, std::string remedy
     d = file->at(string->textOffset(offset), std::move(message), std::move(remedy));
   else
     d.file = origin, d.message = std::move(message), d.remedy = std::move(remedy);
+  if (content.empty()) // the line of the file says more
+    return d;
   // Very long statements are cut around the caret, since a finding is kept and printed.
   constexpr size_t reach = 200;
   size_t begin = offset > reach ? offset - reach : 0;
@@ -27,31 +29,11 @@ SourceFile::Position SourceText::position(size_t offset) const {
   return file ? file->position(string->textOffset(offset)) : SourceFile::Position{0, 0};
 }
 
-/// Decodes the character at `at`; returns its length, or 0 if it is not valid UTF-8.
-static unsigned decode(StringRef text, size_t at, llvm::UTF32 &code) {
-  auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data() + at);
-  auto *cursor = begin;
-  auto *end = reinterpret_cast<const llvm::UTF8 *>(text.data() + text.size());
-  if (llvm::convertUTF8Sequence(&cursor, end, &code, llvm::strictConversion) != llvm::conversionOK)
-    return 0;
-  return static_cast<unsigned>(cursor - begin);
-}
-
-/// Letters of any script; not the signs, punctuation and operators that look like ASCII ones.
-static bool isLetter(llvm::UTF32 c) {
-  if (c < 0x80)
-    return llvm::isAlpha(static_cast<char>(c)) || c == '_';
-  bool latinSign = (c < 0xC0 && c != 0xB5) || c == 0xD7 || c == 0xF7;
-  bool sign = (c >= 0x2000 && c < 0x2C00) || (c >= 0x3000 && c < 0x3040) ||
-              (c >= 0xE000 && c < 0xF900) || c >= 0xFE00;
-  return !latinSign && !sign;
-}
-
-static size_t nameLength(StringRef text, size_t at) {
+size_t nameLength(StringRef text, size_t at) {
   size_t end = at;
   while (end < text.size()) {
-    llvm::UTF32 code = 0;
-    unsigned length = decode(text, end, code);
+    uint32_t code = 0;
+    unsigned length = decodeCharacter(text, end, code);
     bool digit = end > at && llvm::isDigit(text[end]);
     if (!length || !(digit || isLetter(code)))
       break;
@@ -176,7 +158,8 @@ private:
     auto status = value.convertFromString(digitsText, llvm::APFloat::rmNearestTiesToEven);
     if (!status) {
       llvm::consumeError(status.takeError());
-      return fail("'" + digitsText.take_front(40).str() + "' is not a number");
+      return fail("'" + digitsText.take_front(40).str() + "' is not a number",
+                  "a number is written 2, 0.5 or 1e-6");
     }
     if (value.isInfinity())
       return fail("the number " + digitsText.take_front(40).str() + " is out of range",
@@ -186,34 +169,8 @@ private:
   }
 
   bool unknown() {
-    struct Hint {
-      StringRef spelling, remedy;
-    };
-    static constexpr Hint hints[] = {
-        {"&", "write `and`"},
-        {"|", "write `or`"},
-        {"!", "write `not`, or `!=`"},
-        {"^", "write a power with `**`"},
-        {"?", "write where(condition, a, b)"},
-        {".", "sizes are size(d); there are no members"},
-        {"\xE2\x88\x92", "this is a typographic minus: write `-`"},
-        {"\xC3\x97", "write `*`"},
-        {"\xC2\xB7", "write `*`"},
-        {"\xE2\x89\xA4", "write `<=`"},
-        {"\xE2\x89\xA5", "write `>=`"},
-        {"\xE2\x89\xA0", "write `!=`"},
-        {"\xE2\x88\x9E", "write `inf`"},
-    };
-    for (const Hint &hint : hints)
-      if (text.substr(at).starts_with(hint.spelling))
-        return fail("unexpected '" + hint.spelling.str() + "'", hint.remedy.str());
-    llvm::UTF32 code = 0;
-    unsigned length = decode(text, at, code);
-    if (!length)
-      return fail("invalid UTF-8");
-    if (code < 0x20 || code == 0x7F)
-      return fail("unexpected control character U+" + llvm::utohexstr(code, false, 4));
-    return fail("unexpected '" + text.substr(at, length).str() + "'");
+    CharacterFinding finding = describeUnexpected(text, at);
+    return fail(std::move(finding.message), std::move(finding.remedy));
   }
 
   const SourceText &source;

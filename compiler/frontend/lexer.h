@@ -46,6 +46,9 @@ struct Token {
 /// The tokens of a text, with an End token last. On an error, adds it and returns nothing.
 std::optional<std::vector<Token>> tokenize(const SourceText &text, Diagnostics &diagnostics);
 
+/// The bytes of the name that begins at `at`, or 0.
+size_t nameLength(llvm::StringRef text, size_t at);
+
 /// True if `text` is one name: a letter or underscore (of any script), then letters and digits.
 bool isIdentifier(llvm::StringRef text);
 

@@ -20,13 +20,24 @@ void ProgramBuilder::createOutput(const JsonMember &output) {
   Type storage;
   if (expectKind(output.value, JsonValue::String, "the type of an output", "\"o\": \"T\"")) {
     SourceText text(file, output.value);
-    storage = requireType(text, {output.value.text, 0});
+    size_t bracket = output.value.text.find('[');
+    if (bracket != std::string::npos)
+      report(text.at(bracket, "an output has a type and no dims here",
+                     "its dims are in the label of its statement: \"" + output.key +
+                         "[b, i] = ...\""));
+    else
+      storage = requireType(text, {output.value.text, 0});
   }
   Symbol *symbol = lookup(output.key);
   if (!symbol || symbol->kind == Symbol::Input || symbol->kind == Symbol::Param ||
       symbol->kind == Symbol::Let || symbol->kind == Symbol::Dim) {
     if (bodyIncomplete)
       return;
+    if (symbol) {
+      report(file.at(output.keyOffset, "the output '" + output.key + "' is no result of the body",
+                     "give the result a name of its own: \"o = " + output.key + "\""));
+      return;
+    }
     report(file.at(output.keyOffset, "the body never computes the output '" + output.key + "'",
                    didYouMean(output.key, namesOf(Symbol::Result),
                               "assign it: \"" + output.key + " = ...\"")));
@@ -49,9 +60,18 @@ void ProgramBuilder::createOutput(const JsonMember &output) {
     }
     value = scalars.toFloat(loc, value, wanted);
   }
+  if (wanted == ScalarType::Int)
+    value = saturated(loc, value, storage);
   if (!checkStaticSize(symbol->axes, file.at(output.keyOffset, "")))
     return;
-  SmallVector<Attribute> dims(symbol->axes.begin(), symbol->axes.end());
+  value = storedWithinLengths(value, symbol->axes, file.at(output.keyOffset, ""));
+  if (!value)
+    return;
+  SmallVector<StringAttr> axes = symbol->axes;
+  value = packOutput(value, axes, file.at(output.keyOffset, ""));
+  if (!value)
+    return;
+  SmallVector<Attribute> dims(axes.begin(), axes.end());
   ArrayAttr order = builder.getArrayAttr(dims);
   Value array = materialise(loc, value);
   attn::OutputOp::create(builder, loc, output.key, array, order, storage);
@@ -75,8 +95,9 @@ void ProgramBuilder::readGrad() {
     }
     Type element = cast<attn::ArrayType>(symbol->array.getType()).getElementType();
     if (!isa<FloatType>(element)) {
-      report(file.at(name.offset, "the input '" + name.text + "' has no gradient",
-                     "it does not hold real numbers"));
+      report(file.at(name.offset,
+                     "the input '" + name.text + "' has no gradient: it does not hold real numbers",
+                     "gradients are those of inputs of f16, bf16, f32 or f64"));
       continue;
     }
     spec.grad.push_back(name.text);
@@ -102,7 +123,14 @@ void ProgramBuilder::readReference() {
       continue;
     if (!symbol || symbol->kind != Symbol::Dim) {
       report(file.at(member.keyOffset, "the spec has no dim '" + member.key + "'",
-                     didYouMean(member.key, namesOf(Symbol::Dim))));
+                     didYouMean(member.key, namesOf(Symbol::Dim),
+                                "its dims are " + llvm::join(namesOf(Symbol::Dim), ", "))));
+      continue;
+    }
+    if (symbol->computed) {
+      report(file.at(member.keyOffset,
+                     "the extent of '" + member.key + "' is computed: " + symbol->computed->text,
+                     "leave it out here"));
       continue;
     }
     if (expectKind(member.value, JsonValue::Integer, "an extent", "\"i\": 300") &&
@@ -110,7 +138,8 @@ void ProgramBuilder::readReference() {
       extents[member.key] = member.value.integer;
   }
   for (const auto &[name, s] : symbols)
-    if (s.kind == Symbol::Dim && !s.extent && !shape->find(name.getValue()))
+    if (s.kind == Symbol::Dim && !s.extent && !s.computed && !shape->find(name.getValue()) &&
+        !extentsIncomplete)
       report(file.at(shape->offset, "the reference shape has no extent of '" + name.str() + "'",
                      "add \"" + name.str() + "\": 129"));
   spec.reference["shape"] = std::move(extents);

@@ -1,7 +1,6 @@
 // Integers and scalars that do not depend on indices: let, require, params.
 #include "compiler/frontend/program_builder.h"
 #include "dialects/Attn/SpecLocation.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -34,7 +33,8 @@ int64_t ProgramBuilder::letValue(const JsonMember &let) {
   int64_t value = let.value.integer;
   if (StringRef(over->second).getAsInteger(10, value))
     report(SourceText("--set " + let.key + "=" + over->second, over->second)
-               .at(0, "a let is an integer, this is '" + over->second + "'"));
+               .at(0, "a let is an integer, this is '" + over->second + "'",
+                   "for example --set " + let.key + "=128"));
   return value;
 }
 
@@ -42,8 +42,10 @@ int64_t ProgramBuilder::letValue(const JsonMember &let) {
 void ProgramBuilder::resolveLet(const JsonMember &let) {
   if (llvm::is_contained(letsInProgress, let.key)) {
     letsInProgress.push_back(let.key);
-    report(file.at(let.keyOffset, "the let '" + let.key + "' depends on itself: " +
-                                      llvm::join(letsInProgress, " -> ")));
+    report(file.at(let.keyOffset,
+                   "the let '" + let.key +
+                       "' depends on itself: " + llvm::join(letsInProgress, " -> "),
+                   "express one of them in sizes"));
     letsInProgress.pop_back();
     lookup(let.key)->value = scalars.poison(builder.getUnknownLoc());
     return;
@@ -89,6 +91,7 @@ void ProgramBuilder::readRequires() {
   for (const JsonMember *let : unresolved)
     if (!lookup(let->key)->value)
       resolveLet(*let);
+  assumeExtents();
 }
 
 void ProgramBuilder::readRequire(const JsonValue &value) {
@@ -107,100 +110,18 @@ void ProgramBuilder::readRequire(const JsonValue &value) {
   }
   if (condition->isConstant()) {
     if (!condition->integer)
-      report(scope, expr->place, "this fact does not hold for the static extents of the spec");
+      report(scope, expr->place, "this fact does not hold for the static extents of the spec",
+             "change the extents in `dims`, or the fact");
     return;
   }
-  assume(condition);
+  intervals.assume(condition);
   Location loc = locate(scope, expr->place);
   attn::RequireOp::create(builder, loc, materialise(loc, condition), value.text);
-}
-
-/// Takes over what the size facts can use of a condition; the rest is only checked at run time.
-void ProgramBuilder::assume(const Scalar *condition) {
-  if (condition->kind != Scalar::Operation)
-    return;
-  if (condition->op == ScalarOp::And) {
-    assume(condition->args[0]);
-    assume(condition->args[1]);
-    return;
-  }
-  const Scalar *left = condition->args.front(), *right = condition->args.back();
-  if (left->type != ScalarType::Int || right->type != ScalarType::Int)
-    return;
-  bool isZero = right->isConstant() && right->integer == 0;
-  if (condition->op == ScalarOp::Eq && isZero && left->kind == Scalar::Operation &&
-      left->op == ScalarOp::Mod) {
-    auto a = intervals.interval(left->args[0]).exact, b = intervals.interval(left->args[1]).exact;
-    if (a && b)
-      facts.assumeDivides(*a, *b);
-    intervals.forget();
-    return;
-  }
-  auto a = intervals.interval(left).exact, b = intervals.interval(right).exact;
-  if (!a || !b)
-    return;
-  auto atMost = [&](const Polynomial &x, const Polynomial &y, int64_t gap) {
-    auto difference = Polynomial::subtract(y, x);
-    if (auto room = difference ? Polynomial::subtract(*difference, Polynomial(gap)) : std::nullopt)
-      facts.assumeNotNegative(*room);
-  };
-  switch (condition->op) {
-  case ScalarOp::Eq:
-    facts.assumeEqual(*a, *b);
-    break;
-  case ScalarOp::Le:
-    atMost(*a, *b, 0);
-    break;
-  case ScalarOp::Lt:
-    atMost(*a, *b, 1);
-    break;
-  case ScalarOp::Ge:
-    atMost(*b, *a, 0);
-    break;
-  case ScalarOp::Gt:
-    atMost(*b, *a, 1);
-    break;
-  default:
-    break;
-  }
-  intervals.forget();
 }
 
 //===----------------------------------------------------------------------===//
 // params
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The declared range of a param.
-struct Range {
-  std::optional<double> lower, upper;
-  bool lowerOpen = false, upperOpen = false;
-
-  bool contains(double x) const {
-    return !(lower && (lowerOpen ? x <= *lower : x < *lower)) &&
-           !(upper && (upperOpen ? x >= *upper : x > *upper)) && x == x;
-  }
-  /// The integers of the range.
-  Interval ofIntegers() const {
-    Interval interval;
-    constexpr double most = 1 << 30;
-    if (lower && std::abs(*lower) < most) {
-      double first = lowerOpen ? std::floor(*lower) + 1 : std::ceil(*lower);
-      interval.lower.push_back(Polynomial(static_cast<int64_t>(first)));
-    }
-    if (upper && std::abs(*upper) < most) {
-      double last = upperOpen ? std::ceil(*upper) - 1 : std::floor(*upper);
-      interval.upper.push_back(Polynomial(static_cast<int64_t>(last)));
-    }
-    return interval;
-  }
-  bool empty() const {
-    return lower && upper && (*lower > *upper || (*lower == *upper && (lowerOpen || upperOpen)));
-  }
-};
-
-} // namespace
 
 void ProgramBuilder::declareParams() {
   const JsonValue *params = section("params", JsonValue::Object);
@@ -222,17 +143,19 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
   if (!element)
     return;
   if (!element.isF32() && !element.isSignlessInteger(64)) {
-    report(scope, syntax->type.place, "a param is f32 or i64");
+    report(scope, syntax->type.place, "a param is f32 or i64",
+           "the body computes in these: write f32 for a real number");
     return;
   }
   ScalarType type = scalarTypeOf(element);
-  Range range;
+  ParamRange range;
   for (const ParamSyntax::Bound &bound : syntax->bounds) {
     const Scalar *value = evaluate(scope, *bound.value);
     if (value->isPoison())
       return;
     if (!value->isConstant() || value->type == ScalarType::Bool) {
-      report(scope, bound.value->place, "a bound of a param is a constant number");
+      report(scope, bound.value->place, "a bound of a param is a constant number",
+             "write a number: `f32 > 0 <= 64`");
       return;
     }
     bool isLower = bound.op == Operator::Gt || bound.op == Operator::Ge;
@@ -241,7 +164,8 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
         bound.op == Operator::Gt || bound.op == Operator::Lt;
   }
   if (range.empty()) {
-    report(scope, syntax->bounds.front().value->place, "no number is in this range");
+    report(scope, syntax->bounds.front().value->place, "no number is in this range",
+           "the lower bound comes after `>` or `>=`, the upper one after `<` or `<=`");
     return;
   }
   Value defaultValue;
@@ -250,7 +174,8 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
     if (value->isPoison())
       return;
     if (value->isConstant() && !range.contains(value->asReal())) {
-      report(scope, syntax->value->place, "the default is outside the param's range");
+      report(scope, syntax->value->place, "the default is outside the param's range",
+             "choose another default, or a wider range");
       return;
     }
     defaultValue = materialise(locate(scope, syntax->value->place), value);
@@ -262,9 +187,8 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
   Value result = attn::ParamOp::create(builder, loc, arrayType({}, type), param.key, defaultValue,
                                        bound(range.lower), bound(range.upper), range.lowerOpen,
                                        range.upperOpen);
-  if (type == ScalarType::Int) {
+  if (type == ScalarType::Int)
     intervals.setLeaf(result, range.ofIntegers());
-  }
   Symbol *symbol = lookup(param.key);
   symbol->kind = Symbol::Param;
   symbol->value = scalars.array(loc, result);
@@ -277,9 +201,10 @@ const Scalar *ProgramBuilder::paramDefault(const NameScope &scope, const SyntaxE
     return value;
   if (value->type == ScalarType::Int && isFloat(type))
     return scalars.toFloat(value->loc, value, type);
-  return wrong(scope, expr.place,
-               "the default is " + typeName(value->type).str() + ", the param is " +
-                   typeName(type).str());
+  return wrong(
+      scope, expr.place,
+      "the default is " + typeName(value->type).str() + ", the param is " + typeName(type).str(),
+      type == ScalarType::Int ? "write an integer, or make the param f32" : "write a number");
 }
 
 } // namespace attnc

@@ -18,7 +18,7 @@ struct Section {
 };
 
 static constexpr Section sections[] = {
-    {"attnc", JsonValue::Integer, true, "the version of the language: \"attnc\": 1"},
+    {"attnc", JsonValue::Integer, true, "\"attnc\": 1"},
     {"name", JsonValue::String, false, "\"name\": \"my_attention\""},
     {"doc", JsonValue::String, false, "\"doc\": \"what it is, and its paper\""},
     {"types", JsonValue::Object, false, "\"types\": {\"T\": \"bf16\"}"},
@@ -42,18 +42,26 @@ ProgramBuilder::ProgramBuilder(MLIRContext &context, const SourceFile &file, con
 std::optional<Spec> ProgramBuilder::build() {
   if (!checkSections())
     return std::nullopt;
+  // What is wrong with an extent is not told again by what depends on it.
+  auto extents = [&](auto step) {
+    unsigned before = diagnostics.errorCount();
+    step();
+    extentsIncomplete |= diagnostics.errorCount() != before;
+  };
   readHeading();
   declareTypes();
   declareInputs();
-  declareDims();
+  extents([&] { declareDims(); });
   if (!checkNumberOfDims())
     return std::nullopt;
-  applyOverrides();
+  extents([&] { applyOverrides(); });
   createProgram();
   createInputs();
   declareLets();
+  extents([&] { resolveExtents(); });
   readRequires();
   declareParams();
+  extents([&] { resolveLengths(); });
   buildBody();
   createOutputs();
   readGrad();
@@ -61,6 +69,7 @@ std::optional<Spec> ProgramBuilder::build() {
   if (diagnostics.hasErrors())
     return std::nullopt;
   warnUnused();
+  warnAboutStatements();
   eraseUnused();
   if (!verifyModule())
     return std::nullopt;
@@ -159,9 +168,10 @@ void ProgramBuilder::warnUnused() {
   };
   for (const auto &[name, symbol] : symbols)
     if (!symbol.used && !kindOf(symbol.kind).empty()) {
-      Diagnostic d = file.at(
-          symbol.offset,
-          ("the " + kindOf(symbol.kind) + " '" + name.getValue() + "' is never used").str());
+      Diagnostic d =
+          file.at(symbol.offset,
+                  ("the " + kindOf(symbol.kind) + " '" + name.getValue() + "' is never used").str(),
+                  "use it, or remove it");
       d.severity = Diagnostic::Warning;
       report(std::move(d));
     }
@@ -214,11 +224,10 @@ void ProgramBuilder::markWrong(StringRef name) {
 /// Every word of a text that could not be parsed may have been meant as a name.
 void ProgramBuilder::markWordsWrong(StringRef text) {
   while (!text.empty()) {
-    size_t length = std::min(
-        text.find_if_not([](char c) { return llvm::isAlnum(c) || c == '_' || (c & 0x80); }),
-        text.size());
-    if (length && isIdentifier(text.take_front(length)))
-      markWrong(text.take_front(length));
+    size_t length = nameLength(text, 0);
+    StringRef name = text.take_front(length);
+    if (length && !isFunctionName(name) && !isReservedWord(name))
+      markWrong(name);
     text = text.drop_front(std::max<size_t>(length, 1));
   }
 }
@@ -248,6 +257,7 @@ Value ProgramBuilder::materialise(Location loc, const Scalar *value) {
   if (value->kind == Scalar::Array)
     return value->array;
   Value array = emitMap(builder, program, loc, value);
+  noteVanishing(array, value);
   if (value->type == ScalarType::Int) {
     intervals.setLeaf(array, value);
     intervals.interval(value); // now, so that a long chain of results is not walked at once
@@ -259,11 +269,7 @@ Value ProgramBuilder::indexOf(StringAttr dim, Location loc) {
   Value &index = indices[dim];
   if (!index) {
     index = attn::IndexOp::create(builder, loc, arrayType({dim}, ScalarType::Int), dim);
-    Interval interval;
-    interval.lower.push_back(Polynomial(0));
-    if (auto last = Polynomial::subtract(sizePolynomial(dim), Polynomial(1)))
-      interval.upper.push_back(*last);
-    intervals.setLeaf(index, std::move(interval));
+    intervals.setLeaf(index, Interval::ofIndex(sizePolynomial(dim)));
   }
   return index;
 }
@@ -272,7 +278,20 @@ Polynomial ProgramBuilder::sizePolynomial(StringAttr dim) {
   return facts.size(dim.getValue(), symbols.find(dim)->second.extent);
 }
 
+/// The number of indices of a dim: its length where it has one.
 const Scalar *ProgramBuilder::sizeOfDim(StringAttr dim, Location loc) {
+  const Symbol &symbol = symbols.find(dim)->second;
+  if (!symbol.lengthText)
+    return boundOfDim(dim, loc);
+  const Scalar *length = lengthOf(dim);
+  return length ? length : scalars.poison(loc);
+}
+
+/// The extent of a dim as tensors have it.
+const Scalar *ProgramBuilder::boundOfDim(StringAttr dim, Location loc) {
+  resolveExtent(dim);
+  if (const Scalar *value = symbols.find(dim)->second.value; value && value->isPoison())
+    return value;
   if (std::optional<int64_t> extent = symbols.find(dim)->second.extent)
     return scalars.integer(loc, *extent);
   Value &size = sizes[dim];

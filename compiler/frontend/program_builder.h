@@ -5,6 +5,9 @@
 #include "compiler/frontend/bounds.h"
 #include "compiler/frontend/expression.h"
 #include "compiler/frontend/frontend.h"
+#include "compiler/frontend/index_form.h"
+#include "compiler/frontend/repeat.h"
+#include "compiler/frontend/subscript_arithmetic.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -20,6 +23,16 @@ struct Symbol {
   size_t offset = 0;
   /// Of a dim: the extent if it is static.
   std::optional<int64_t> extent;
+  /// Of a dim: the expression in `dims` that gives its extent.
+  const JsonValue *computed = nullptr;
+  /// Of a dim: the expression of integer inputs that gives its length, and that length once known.
+  const JsonValue *lengthText = nullptr;
+  const Scalar *length = nullptr;
+  /// Of a ragged dim: the axis that holds its rows, the dim that counts its sequences, and the
+  /// first row of each of these. Of an axis of rows: the ragged dim.
+  mlir::StringAttr rows, over, packs;
+  const JsonValue *startText = nullptr;
+  const Scalar *start = nullptr;
   /// Of an input: its array.
   mlir::Value array;
   /// Of an input or a labelled result: the dims in the order of its subscripts.
@@ -27,9 +40,12 @@ struct Symbol {
   bool labelled = false;
   /// Of a let: its declaration.
   const JsonMember *let = nullptr;
-  /// Of a param, a let or a result: its value.
+  /// Of a param, a let or a result: its value. Of a dim with a computed extent: that, once known.
   const Scalar *value = nullptr;
 };
+
+/// The names that one iteration of a repeat assigns, with what they stood for before.
+using IterationNames = llvm::MapVector<mlir::StringAttr, std::optional<Symbol>>;
 
 /// The text that an expression is evaluated from, and what it may use.
 struct NameScope {
@@ -64,10 +80,36 @@ private:
   void createInputs();
   mlir::Type lookupType(llvm::StringRef name);
   mlir::Type requireType(const SourceText &text, const PlacedName &name);
-  std::optional<int64_t> dimExtent(const JsonMember &dim);
+  void readExtent(llvm::StringRef dim, const JsonValue &value);
+  void readLength(llvm::StringRef dim, const JsonValue &value);
+  void readGreatest(llvm::StringRef dim, const JsonValue &value);
   bool checkStaticSize(llvm::ArrayRef<mlir::StringAttr> dims, const Diagnostic &place);
   bool checkExtent(int64_t extent, const Diagnostic &place);
   Symbol *declare(llvm::StringRef name, Symbol::Kind kind, size_t offset);
+
+  // extents.cpp: extents that no input says.
+  void resolveExtents();
+  void resolveExtent(mlir::StringAttr dim);
+  const Scalar *evaluateExtent(const JsonValue &definition, mlir::StringAttr dim);
+  void assumeExtents();
+
+  // lengths.cpp: lengths that come from a tensor.
+  void resolveLengths();
+  const Scalar *lengthOf(mlir::StringAttr dim);
+  const Scalar *evaluateLength(const JsonValue &definition, mlir::StringAttr dim);
+  const Scalar *withinLength(mlir::StringAttr dim, mlir::Location loc);
+  bool isWithinLength(const Scalar *condition, mlir::StringAttr dim);
+  bool hasLengths(mlir::Value source);
+  bool vanishesBeyond(const Scalar *value, mlir::StringAttr dim);
+  static bool isFinite(const Scalar *value);
+  const Scalar *vanishBeyond(const Scalar *value, mlir::StringAttr dim, mlir::Location loc);
+  const Scalar *replaceBeyond(const Scalar *value, mlir::StringAttr dim, double other,
+                              mlir::Location loc);
+  const Scalar *keepWithinLengths(const Scalar *operand, llvm::ArrayRef<mlir::StringAttr> dims,
+                                  double identity, mlir::Location loc);
+  const Scalar *storedWithinLengths(const Scalar *value, llvm::ArrayRef<mlir::StringAttr> axes,
+                                    const Diagnostic &place);
+  void noteVanishing(mlir::Value array, const Scalar *value);
 
   // params.cpp: let, params, require.
   void declareLets();
@@ -78,7 +120,6 @@ private:
   void declareParam(const JsonMember &param);
   void readRequires();
   void readRequire(const JsonValue &text);
-  void assume(const Scalar *condition);
   const Scalar *paramDefault(const NameScope &scope, const SyntaxExpr &value, ScalarType type);
 
   // statements.cpp: the body; names, operators.
@@ -107,6 +148,7 @@ private:
   const Scalar *callScalar(const NameScope &scope, const SyntaxExpr &expr);
   llvm::SmallVector<const Scalar *> arguments(const NameScope &scope, const SyntaxExpr &expr,
                                               ScalarType &type);
+  const Scalar *saturated(mlir::Location loc, const Scalar *whole, mlir::Type storage);
   const Scalar *castTo(const NameScope &scope, const SyntaxExpr &expr);
   const Scalar *reduce(const NameScope &scope, const SyntaxExpr &expr);
   const Scalar *reduceArray(const NameScope &scope, const SyntaxExpr &expr, const Scalar *operand,
@@ -116,18 +158,51 @@ private:
   std::optional<llvm::SmallVector<mlir::StringAttr>> reducedDims(const NameScope &scope,
                                                                  const SyntaxExpr &list);
 
+  // repeat.cpp: iterations of a body.
+  std::optional<RepeatSyntax> readRepeat(const JsonValue &object);
+  bool readCarry(const JsonValue &list, std::vector<CarriedName> &carry);
+  bool checkCarried(const CarriedName &carried);
+  std::optional<uint64_t> repeatCount(const JsonValue &count);
+  void markAssignedWrong(const JsonValue &statement);
+  void buildRepeat(const JsonValue &object);
+  bool reserveStatements(const JsonValue &object, const RepeatSyntax &repeat, uint64_t count);
+  void buildIteration(const RepeatSyntax &repeat, bool keep);
+  void checkCarriedOn(const CarriedName &carried, const Symbol &before, bool assigned);
+  void endIteration(const RepeatSyntax &repeat, IterationNames &names, bool keep);
+  void noteAssignment(mlir::StringAttr name);
+
+  // random.cpp: rand.
+  const Scalar *randomNumber(const NameScope &scope, const SyntaxExpr &expr);
+
   // reads.cpp: subscripts and the proof that they stay inside.
   const Scalar *evaluateRead(const NameScope &scope, const SyntaxExpr &expr);
-  bool checkSubscript(const NameScope &scope, const SyntaxExpr &read, const SyntaxExpr &subscript,
-                      mlir::StringAttr axis, const Scalar *value, bool &inside);
-  std::optional<double> otherwiseValue(const NameScope &scope, const SyntaxExpr &read,
-                                       ScalarType type);
   /// One subscript of a read: a dim, or an integer array.
   struct Subscript {
     mlir::StringAttr dim;
     mlir::Value value;
     bool inside = true; // proven to stay within the axis
+    /// Its text if it is checked when the program runs.
+    mlir::StringAttr checked;
   };
+  using Subscripts = llvm::SmallDenseMap<mlir::StringAttr, Subscript>;
+  bool keepWithinLengths(mlir::Location loc, mlir::Value source, Subscripts &subscripts);
+
+  // ragged.cpp: sequences that are packed without padding.
+  const JsonValue *synthesise(std::string text, size_t offset);
+  void readRagged(llvm::StringRef dim, const JsonValue &value);
+  llvm::SmallVector<mlir::StringAttr> storedDims(llvm::ArrayRef<mlir::StringAttr> axes);
+  mlir::StringAttr indexDim(mlir::StringAttr axis);
+  const Scalar *startOf(mlir::StringAttr dim);
+  Subscript packedSubscript(mlir::Location loc, mlir::StringAttr dim, const Subscript &subscript);
+  const Scalar *packOutput(const Scalar *value, llvm::SmallVector<mlir::StringAttr> &axes,
+                           const Diagnostic &place);
+
+  bool checkSubscript(const NameScope &scope, const SyntaxExpr &read, const SyntaxExpr &arg,
+                      mlir::StringAttr axis, const Scalar *&value, Subscript &subscript);
+  bool refuseSubscript(const NameScope &scope, const SyntaxExpr &read, const SyntaxExpr &subscript,
+                       mlir::StringAttr axis, const Scalar *value, bool above, bool below);
+  std::optional<double> otherwiseValue(const NameScope &scope, const SyntaxExpr &read,
+                                       ScalarType type);
   bool checkRead(const NameScope &scope, const SyntaxExpr &expr, const Symbol &symbol);
   std::optional<Subscript> evaluateSubscript(const NameScope &scope, const SyntaxExpr &read,
                                              const SyntaxExpr &arg, mlir::StringAttr axis);
@@ -143,12 +218,28 @@ private:
   void readGrad();
   void readReference();
 
+  // warnings.cpp: likely mistakes.
+  void warn(Diagnostic finding);
+  void warnAboutComparison(const NameScope &scope, const SyntaxExpr &expr, const Scalar *left,
+                           const Scalar *right);
+  void warnAboutPair(const NameScope &scope, const SyntaxExpr &expr, const Scalar *left,
+                     const Scalar *right);
+  void warnAboutAlignment(const NameScope &scope, const SyntaxExpr &expr, const IndexForm &form);
+  std::optional<int64_t> triedExtent(mlir::StringAttr dim);
+  bool dependsOnSetting(const SyntaxExpr &expr);
+  void warnAboutStatements();
+  void warnAboutDims();
+
   // Shared.
   const JsonValue *section(llvm::StringRef key, JsonValue::Kind kind);
   bool expectKind(const JsonValue &value, JsonValue::Kind kind, llvm::StringRef what,
                   llvm::StringRef remedy);
   void report(const NameScope &scope, size_t place, std::string message, std::string remedy = "");
-  void report(Diagnostic diagnostic) { diagnostics.add(std::move(diagnostic)); }
+  void report(Diagnostic diagnostic) {
+    // What an iteration warns about, the first one has warned about.
+    if (!repeats || diagnostic.severity == Diagnostic::Error)
+      diagnostics.add(std::move(diagnostic));
+  }
   const Scalar *wrong(const NameScope &scope, size_t place, std::string message,
                       std::string remedy = "");
   void markWrong(llvm::StringRef name);
@@ -158,6 +249,7 @@ private:
   mlir::Value materialise(mlir::Location loc, const Scalar *value);
   mlir::Value indexOf(mlir::StringAttr dim, mlir::Location loc);
   const Scalar *sizeOfDim(mlir::StringAttr dim, mlir::Location loc);
+  const Scalar *boundOfDim(mlir::StringAttr dim, mlir::Location loc);
   Polynomial sizePolynomial(mlir::StringAttr dim);
   Symbol *lookup(llvm::StringRef name);
   mlir::StringAttr dimNamed(llvm::StringRef name);
@@ -182,16 +274,35 @@ private:
   llvm::MapVector<mlir::StringAttr, Symbol> symbols;
   std::map<std::string, ArrayTypeSyntax> inputTypes;
   llvm::StringSet<> reportedNames;
-  std::vector<std::string> letsInProgress;
+  std::vector<std::string> letsInProgress, lengthsInProgress;
+  std::deque<JsonValue> synthesised;
   unsigned evaluationDepth = 0;
+  /// Pairs of dims whose alignment has been warned about.
+  llvm::StringSet<> warnedPairs;
+  /// Comparisons that warnings have looked at.
+  unsigned comparisons = 0;
   /// A statement could not be read at all, so nothing is said about results that are missing.
   bool bodyIncomplete = false;
+  /// An extent was wrong, so nothing is said about bounds, labels and a reference that lacks one.
+  bool extentsIncomplete = false;
+  /// The iterations that the statement at hand stands in, outermost first.
+  std::vector<IterationNames> iterations;
+  /// The statement at hand has been built before, in an earlier iteration.
+  bool repeats = false;
+  uint64_t repeatedStatements = 0;
+  /// Names that were results only inside a repeat.
+  llvm::StringSet<> repeatLocals;
 
   ScalarFactory scalars;
   SizeFacts facts;
   IntervalAnalysis intervals{facts};
+  SubscriptArithmetic subscriptArithmetic{scalars, intervals};
   llvm::DenseMap<mlir::StringAttr, mlir::Value> indices, sizes;
   llvm::DenseMap<mlir::Value, mlir::Value> reads;
+  /// Arrays that are 0 wherever the index of the dim is beyond its length.
+  llvm::DenseSet<std::pair<mlir::Value, mlir::StringAttr>> vanishing;
+  /// Arrays by what they hold: that of the key, and a constant beyond the length of the dim.
+  std::map<std::tuple<void *, void *, double>, const Scalar *> replaced;
 };
 
 /// The names of the functions of expressions, reductions included.

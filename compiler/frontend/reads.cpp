@@ -1,6 +1,7 @@
 // Reads of inputs and of labelled results, and the proof that their subscripts stay inside.
 #include "compiler/frontend/program_builder.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Attn/Subscripts.h"
 
 using namespace mlir;
 
@@ -8,9 +9,15 @@ namespace attnc {
 
 /// A read of a whole array, each dim at its own index.
 Value ProgramBuilder::plainRead(Location loc, Value source, StringRef name) {
+  auto type = cast<attn::ArrayType>(source.getType());
+  bool bounded = hasLengths(source); // may read an array itself
   Value &read = reads[source];
-  if (!read) {
-    auto type = cast<attn::ArrayType>(source.getType());
+  if (!read && bounded) {
+    Subscripts subscripts;
+    for (StringAttr axis : type.getDims())
+      subscripts[indexDim(axis)].dim = indexDim(axis);
+    read = readAt(attn::renamed(loc, name), source, subscripts, std::nullopt)->array;
+  } else if (!read) {
     SmallVector<Attribute> subscripts(type.getDims().begin(), type.getDims().end());
     read =
         attn::ReadOp::create(builder, attn::renamed(loc, name),
@@ -44,15 +51,19 @@ bool ProgramBuilder::checkRead(const NameScope &scope, const SyntaxExpr &expr,
   };
   std::string name = "'" + expr.name + "'";
   if (symbol.kind != Symbol::Input && symbol.kind != Symbol::Result)
-    return fail(name + " has no subscripts", "inputs and labelled results have");
+    return fail(name + " has no subscripts", isFunctionName(expr.name)
+                                                 ? "a function is called: " + expr.name + "(...)"
+                                                 : "inputs and labelled results have");
   if (scope.names == NameScope::Sizes)
     return fail(name + " has no value here", "only sizes and lets can be used");
   if (symbol.kind == Symbol::Result && !symbol.labelled)
     return fail(name + " is read with subscripts but has no label",
                 "label its statement: " + spellAxes(expr.name, symbol.axes) + " = ...");
   if (expr.args.size() != symbol.axes.size())
-    return fail(name + " has " + std::to_string(symbol.axes.size()) + " dims, here are " +
-                    std::to_string(expr.args.size()) + " subscripts",
+    return fail(name + " has " + std::to_string(symbol.axes.size()) + " dims, here " +
+                    (expr.args.size() == 1
+                         ? "is 1 subscript"
+                         : "are " + std::to_string(expr.args.size()) + " subscripts"),
                 "it is " + spellAxes(expr.name, symbol.axes));
   return true;
 }
@@ -68,9 +79,11 @@ std::optional<ProgramBuilder::Subscript> ProgramBuilder::evaluateSubscript(const
     return subscript;
   const Scalar *value = evaluate(scope, arg);
   if (!value->isPoison() && value->type != ScalarType::Int)
-    value = wrong(scope, arg.place,
-                  "a subscript is an integer, this is " + typeName(value->type).str());
-  if (value->isPoison() || !checkSubscript(scope, read, arg, axis, value, subscript.inside))
+    value =
+        wrong(scope, arg.place, "a subscript is an integer, this is " + typeName(value->type).str(),
+              value->type == ScalarType::Bool ? "where(condition, 1, 0) is an integer"
+                                              : "divide with `//`, or convert: cast(x, i64)");
+  if (value->isPoison() || !checkSubscript(scope, read, arg, axis, value, subscript))
     return std::nullopt;
   if (!subscript.dim)
     subscript.value = materialise(locate(scope, arg.place), value);
@@ -89,7 +102,7 @@ const Scalar *ProgramBuilder::evaluateRead(const NameScope &scope, const SyntaxE
   if (symbol.kind == Symbol::Wrong || !checkRead(scope, expr, symbol))
     return scalars.poison(builder.getUnknownLoc());
 
-  bool valid = true, inside = true, whole = true;
+  bool valid = true, inside = true, whole = true, checked = false;
   llvm::SmallDenseMap<StringAttr, Subscript> subscripts;
   for (auto [axis, arg] : llvm::zip_equal(symbol.axes, expr.args)) {
     std::optional<Subscript> subscript = evaluateSubscript(scope, expr, *arg, axis);
@@ -98,6 +111,7 @@ const Scalar *ProgramBuilder::evaluateRead(const NameScope &scope, const SyntaxE
       continue;
     inside &= subscript->inside;
     whole &= subscript->dim == axis;
+    checked |= bool(subscript->checked);
     subscripts[axis] = *subscript;
   }
   bool isConstant = symbol.value && symbol.value->isConstant();
@@ -109,13 +123,16 @@ const Scalar *ProgramBuilder::evaluateRead(const NameScope &scope, const SyntaxE
   if (expr.otherwise) {
     otherwise = otherwiseValue(scope, expr, element);
     valid &= otherwise.has_value();
+  } else if (checked) {
+    otherwise = 0;
   }
   if (!valid)
     return scalars.poison(builder.getUnknownLoc());
-  if (whole)
+  bool bounded = source && hasLengths(source);
+  if (whole && !(bounded && otherwise))
     return readWhole(scope, expr, symbol);
   return readAt(locate(scope, expr.place, expr.name), source, subscripts,
-                inside ? std::nullopt : otherwise);
+                inside && !bounded ? std::nullopt : otherwise);
 }
 
 /// Builds the read of `source` at one subscript for each of its dims.
@@ -123,11 +140,18 @@ const Scalar *ProgramBuilder::readAt(Location loc, Value source,
                                      const llvm::SmallDenseMap<StringAttr, Subscript> &subscripts,
                                      std::optional<double> otherwise) {
   auto type = cast<attn::ArrayType>(source.getType());
-  SmallVector<Attribute> names;
+  Subscripts kept;
+  for (StringAttr axis : type.getDims())
+    kept[axis] = subscripts.find(indexDim(axis))->second;
+  bool bounded = keepWithinLengths(loc, source, kept);
+  if (bounded)
+    otherwise = otherwise.value_or(0);
+  SmallVector<Attribute> names, checked;
   SmallVector<Value> values;
   SmallVector<StringAttr> dims;
   for (StringAttr axis : type.getDims()) {
-    const Subscript &subscript = subscripts.find(axis)->second;
+    const Subscript &subscript = kept.find(axis)->second;
+    checked.push_back(subscript.checked ? subscript.checked : builder.getStringAttr(""));
     names.push_back(subscript.dim ? subscript.dim : builder.getStringAttr(""));
     if (subscript.dim) {
       dims.push_back(subscript.dim);
@@ -137,9 +161,17 @@ const Scalar *ProgramBuilder::readAt(Location loc, Value source,
     llvm::append_range(dims, cast<attn::ArrayType>(subscript.value.getType()).getDims());
   }
   ScalarType element = scalarTypeOf(type.getElementType());
-  Value read = attn::ReadOp::create(builder, loc, arrayType(dims, element), source, values,
-                                    builder.getArrayAttr(names),
-                                    otherwise ? builder.getF64FloatAttr(*otherwise) : FloatAttr());
+  auto read = attn::ReadOp::create(builder, loc, arrayType(dims, element), source, values,
+                                   builder.getArrayAttr(names),
+                                   otherwise ? builder.getF64FloatAttr(*otherwise) : FloatAttr());
+  // What is beyond a length is left out on purpose: no finding of a check of subscripts.
+  if (bounded || llvm::any_of(kept, [](auto &entry) { return bool(entry.second.checked); }))
+    read->setAttr(attn::kCheckedAttr, builder.getArrayAttr(checked));
+  if (otherwise && *otherwise == 0)
+    for (StringAttr axis : type.getDims())
+      if (StringAttr dim = subscripts.find(indexDim(axis))->second.dim;
+          dim == indexDim(axis) && !kept.find(axis)->second.dim)
+        vanishing.insert({read, dim});
   return scalars.array(loc, read);
 }
 
@@ -160,36 +192,63 @@ std::optional<double> ProgramBuilder::otherwiseValue(const NameScope &scope, con
              ", the array holds " +
              (type == ScalarType::Bool  ? "conditions (0 or 1)"
               : type == ScalarType::Int ? "integers"
-                                        : "real numbers"));
+                                        : "real numbers"),
+         type == ScalarType::Bool || value->isConstant()
+             ? "for example `else 0`"
+             : "write a number: `else 0`; what varies is chosen by where(condition, a, b)");
   return std::nullopt;
 }
 
-/// Checks one subscript; `inside` says whether it is proven to stay within the axis. Returns false
-/// if it was an error.
+static StringRef textOf(const NameScope &scope, const SyntaxExpr &expr) {
+  return StringRef(scope.text.text()).slice(expr.begin, expr.end);
+}
+
+/// Finds out whether one subscript is proven to stay within its axis, is checked when the program
+/// runs, or is covered by the `else`. Returns false if it was an error.
 bool ProgramBuilder::checkSubscript(const NameScope &scope, const SyntaxExpr &read,
-                                    const SyntaxExpr &subscript, StringAttr axis,
-                                    const Scalar *value, bool &inside) {
-  Interval interval = intervals.interval(value);
-  if (interval.fromData) {
-    report(scope, subscript.begin, "a subscript that comes from data is not supported yet");
-    return false;
-  }
-  Polynomial size = sizePolynomial(axis);
-  std::optional<Polynomial> last = Polynomial::subtract(size, Polynomial(1));
+                                    const SyntaxExpr &arg, StringAttr axis, const Scalar *&value,
+                                    Subscript &subscript) {
+  std::optional<Polynomial> last = Polynomial::subtract(sizePolynomial(axis), Polynomial(1));
   bool above = intervals.provesAtLeast(value, Polynomial(0));
   bool below = last && intervals.provesAtMost(value, *last);
-  inside = above && below;
-  if (inside || read.otherwise)
+  bool mayWrap = subscriptArithmetic.mayWrap(value);
+  bool measured = subscriptArithmetic.isMeasured(value);
+  // The proof counts with integers that have no end. Sizes keep to it: what is within an axis
+  // multiplies to no more than a tensor holds.
+  subscript.inside = above && below && !(mayWrap && measured);
+  if (subscript.inside)
     return true;
+  bool fromData = intervals.interval(value).fromData || (mayWrap && measured);
+  if (!fromData && !read.otherwise)
+    return refuseSubscript(scope, read, arg, axis, value, above, below);
+  if (mayWrap)
+    value = subscriptArithmetic.checked(value);
+  if (fromData)
+    subscript.checked = builder.getStringAttr(textOf(scope, arg));
+  return true;
+}
 
-  std::string text = "`" + scope.text.text().slice(subscript.begin, subscript.end).str() + "`";
+/// Reports a subscript that is not proven to stay inside: what is missing `above` 0 or `below` the
+/// extent, and what would help.
+bool ProgramBuilder::refuseSubscript(const NameScope &scope, const SyntaxExpr &read,
+                                     const SyntaxExpr &subscript, StringAttr axis,
+                                     const Scalar *value, bool above, bool below) {
+  if (extentsIncomplete)
+    return false;
+  Interval interval = intervals.interval(value);
+  Polynomial size = sizePolynomial(axis);
+  std::string text = "`" + textOf(scope, subscript).str() + "`";
   std::string message = "cannot show that the subscript " + text + " stays inside '" + axis.str() +
                         "' of " + read.name + ":";
   std::string fact;
+  bool curable = (above || !interval.lower.empty()) && (below || !interval.upper.empty());
+  // A fact helps only if some larger size makes it hold.
   auto require = [&](const Polynomial &low, const Polynomial &high) {
     auto room = Polynomial::subtract(facts.normalise(high), facts.normalise(low));
-    if (room && !room->constant())
-      fact += (fact.empty() ? "" : "\" and \"") + facts.print(low) + " <= " + facts.print(high);
+    curable &= room && llvm::any_of(room->all(), [](const auto &term) {
+                 return !term.first.empty() && term.second > 0;
+               });
+    fact += (fact.empty() ? "" : "\" and \"") + facts.print(low) + " <= " + facts.print(high);
   };
   if (!above) {
     message += " it may be below 0";
@@ -209,7 +268,10 @@ bool ProgramBuilder::checkSubscript(const NameScope &scope, const SyntaxExpr &re
     }
   }
   std::string remedy = "add `else 0` after the subscripts";
-  if (!fact.empty())
+  constexpr size_t longest = 60; // of a read that is worth repeating
+  if (StringRef whole = textOf(scope, read); whole.size() <= longest)
+    remedy += ": `" + whole.str() + " else 0`";
+  if (curable && !fact.empty())
     remedy += ", or to `require`: \"" + fact + "\"";
   report(scope, subscript.begin, std::move(message), std::move(remedy));
   return false;

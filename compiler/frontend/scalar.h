@@ -54,7 +54,8 @@ enum class ScalarOp {
   Floor,
   ToFloat, // from an integer, a condition or another float type to `type`
   ToInt,   // from a float, towards zero; NaN is 0 and what is out of range saturates
-  RoundTo  // to a storage type of 16 bits and back
+  RoundTo, // to a storage type of 16 bits and back
+  Rand     // of a seed and four indices
 };
 
 /// A node. Nodes live as long as the factory that made them and are never changed.
@@ -72,7 +73,7 @@ struct Scalar {
   mlir::Value array;
   ScalarOp op = ScalarOp::Add;
   mlir::Type storage; // of RoundTo
-  llvm::SmallVector<const Scalar *, 3> args;
+  llvm::SmallVector<const Scalar *, 5> args;
   mlir::Location loc;
 
   explicit Scalar(mlir::Location loc) : loc(loc) {}

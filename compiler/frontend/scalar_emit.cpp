@@ -163,6 +163,8 @@ private:
       return toInt(loc, args[0]);
     case ScalarOp::RoundTo:
       return roundTo(loc, s.storage, args[0]);
+    case ScalarOp::Rand:
+      return attn::RandOp::create(builder, loc, args[0], args[1], args[2], args[3], args[4]);
     }
     return {};
   }

@@ -1,8 +1,11 @@
 // Constant folding.
 #include "compiler/frontend/scalar.h"
+#include "dialects/Attn/Random.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <optional>
+
+using namespace mlir;
 
 namespace attnc {
 
@@ -121,12 +124,31 @@ std::optional<bool> foldCondition(ScalarOp op, const Scalar &a, const Scalar &b)
 
 } // namespace
 
+/// A choice has the dims of both sides, also where its condition is known: what a label has to name
+/// does not depend on static extents.
+static bool hasDimsOf(const Scalar *chosen, const Scalar *other) {
+  llvm::SmallDenseSet<StringAttr> dims;
+  auto typeOf = [](Value array) { return cast<attn::ArrayType>(array.getType()); };
+  for (Value array : arraysOf(chosen))
+    dims.insert_range(typeOf(array).getDims());
+  return llvm::all_of(arraysOf(other), [&](Value array) {
+    return llvm::all_of(typeOf(array).getDims(), [&](StringAttr d) { return dims.contains(d); });
+  });
+}
+
 const Scalar *ScalarFactory::fold(const Scalar &s) {
   const Scalar &a = *s.args.front(), &b = *s.args.back();
-  if (s.op == ScalarOp::Where)
-    return a.integer ? s.args[1] : s.args[2];
+  if (s.op == ScalarOp::Where) {
+    const Scalar *chosen = s.args[a.integer ? 1 : 2], *other = s.args[a.integer ? 2 : 1];
+    return hasDimsOf(chosen, other) ? chosen : nullptr;
+  }
   if (s.op == ScalarOp::ToFloat)
     return real(s.loc, a.asReal(), s.type);
+  if (s.op == ScalarOp::Rand)
+    return real(s.loc,
+                attn::uniform(a.integer, s.args[1]->integer, s.args[2]->integer, s.args[3]->integer,
+                              b.integer),
+                s.type);
   switch (s.type) {
   case ScalarType::Bool:
     if (auto value = foldCondition(s.op, a, b))

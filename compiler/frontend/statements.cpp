@@ -24,12 +24,10 @@ void ProgramBuilder::buildBody() {
 }
 
 void ProgramBuilder::buildStatement(const JsonValue &value) {
+  if (value.kind == JsonValue::Object)
+    return buildRepeat(value);
   if (value.kind != JsonValue::String)
     bodyIncomplete = true;
-  if (value.kind == JsonValue::Object && value.find("repeat")) {
-    report(file.at(value.offset, "`repeat` is not supported yet"));
-    return;
-  }
   if (!expectKind(value, JsonValue::String, "a statement", "\"p = softmax(j, s)\""))
     return;
   SourceText text(file, value);
@@ -40,7 +38,9 @@ void ProgramBuilder::buildStatement(const JsonValue &value) {
   }
   auto statement = parseStatement(text, diagnostics);
   if (!statement) {
-    markWordsWrong(StringRef(value.text).split('=').first);
+    // What it was to compute, and how many statements it is, is not known.
+    bodyIncomplete = true;
+    markWordsWrong(value.text);
     return;
   }
   NameScope scope{text, NameScope::Body};
@@ -59,7 +59,8 @@ bool ProgramBuilder::checkLabel(const SourceText &text, const Statement &stateme
       return false;
     }
     if (llvm::is_contained(label, dim)) {
-      report(text.at(name.place, "the dim '" + name.name + "' occurs twice in the label"));
+      report(text.at(name.place, "the dim '" + name.name + "' occurs twice in the label",
+                     "name each free dim of the value once"));
       return false;
     }
     label.push_back(dim);
@@ -73,10 +74,21 @@ bool ProgramBuilder::checkLabel(const SourceText &text, const Statement &stateme
   if (label.size() == dims.size() &&
       llvm::all_of(dims, [&](StringAttr d) { return llvm::is_contained(label, d); }))
     return true;
+  if (extentsIncomplete)
+    return false;
+  std::string remedy;
+  for (StringAttr dim : dims)
+    if (remedy.empty() && !llvm::is_contained(label, dim))
+      remedy = "the value depends on '" + dim.str() + "': reduce it, sum(" + dim.str() +
+               ", ...), or add it to the label; if its extent was meant, write size(" + dim.str() +
+               ")";
+  for (StringAttr dim : label)
+    if (remedy.empty() && !llvm::is_contained(dims, dim))
+      remedy = "the value does not depend on '" + dim.str() + "': take it out of the label";
   report(
       text.at(statement.target.place,
               "the label " + spell(label) + " does not name the dims of the value, " + spell(dims),
-              "a label names exactly the free dims; what is not wanted is reduced first"));
+              std::move(remedy)));
   return false;
 }
 
@@ -136,6 +148,7 @@ void ProgramBuilder::assign(const SourceText &text, const Statement &statement, 
   result.value = value;
   if (value->isPoison())
     result.kind = Symbol::Wrong;
+  noteAssignment(builder.getStringAttr(name));
   symbols[builder.getStringAttr(name)] = result;
 }
 
@@ -145,7 +158,8 @@ void ProgramBuilder::assign(const SourceText &text, const Statement &statement, 
 
 const Scalar *ProgramBuilder::evaluate(const NameScope &scope, const SyntaxExpr &expr) {
   if (evaluationDepth >= maxEvaluationDepth)
-    return wrong(scope, expr.place, "the expression and the lets that it uses are nested too deep");
+    return wrong(scope, expr.place, "the expression and the lets that it uses are nested too deep",
+                 "divide the expression, and express lets in sizes");
   ++evaluationDepth;
   const Scalar *value = evaluateNode(scope, expr);
   --evaluationDepth;
@@ -180,7 +194,8 @@ const Scalar *ProgramBuilder::evaluateNode(const NameScope &scope, const SyntaxE
   if (isNot != (operand->type == ScalarType::Bool))
     return wrong(scope, expr.place,
                  (isNot ? "`not` takes a condition, this is " : "`-` takes a number, this is ") +
-                     typeName(operand->type).str());
+                     typeName(operand->type).str(),
+                 isNot ? "compare it: x == 0" : "where(condition, 1, 0) is a number");
   return scalars.operation(locate(scope, expr.place), isNot ? ScalarOp::Not : ScalarOp::Neg,
                            operand->type, {operand});
 }
@@ -191,7 +206,11 @@ const Scalar *ProgramBuilder::unknownName(const NameScope &scope, StringRef name
   if (symbol && symbol->kind == Symbol::Wrong)
     return scalars.poison(builder.getUnknownLoc());
   if (symbol || isFunctionName(name))
-    return wrong(scope, place, "'" + name.str() + "' is not a dim");
+    return wrong(scope, place, "'" + name.str() + "' is not a dim",
+                 "the dims are " + llvm::join(namesOf(Symbol::Dim), ", "));
+  if (!wantsDim && repeatLocals.contains(name) && reportedNames.insert(name).second)
+    return wrong(scope, place, "'" + name.str() + "' has a value only inside the repeat",
+                 "assign it before the repeat and carry it, or compute it again here");
   // One mistake is one error, however often the name occurs.
   if (!reportedNames.insert(name).second)
     return scalars.poison(builder.getUnknownLoc());
@@ -200,13 +219,13 @@ const Scalar *ProgramBuilder::unknownName(const NameScope &scope, StringRef name
   if (!wantsDim)
     for (StringRef function : functionNames())
       known.push_back(function.str());
-  return wrong(scope, place,
-               wantsDim ? "the dim '" + name.str() + "' has no extent"
-                        : "unknown name '" + name.str() + "'",
-               didYouMean(name, known,
-                          wantsDim ? "a dim occurs in an input, or has a number in `dims`"
-                                   : "declare it in `inputs`, `params` or `let`, assign it before, "
-                                     "or, if it is a dim, give its extent in `dims`"));
+  return wrong(
+      scope, place,
+      wantsDim ? "the dim '" + name.str() + "' has no extent" : "unknown name '" + name.str() + "'",
+      adviceOnName(name, known,
+                   wantsDim ? "a dim occurs in an input, or its extent stands in `dims`"
+                            : "declare it in `inputs`, `params` or `let`, assign it before, "
+                              "or, if it is a dim, give its extent in `dims`"));
 }
 
 const Scalar *ProgramBuilder::evaluateName(const NameScope &scope, const SyntaxExpr &expr) {
@@ -292,13 +311,20 @@ const Scalar *ProgramBuilder::evaluateBinary(const NameScope &scope, const Synta
   for (unsigned side : {0u, 1u}) {
     const Scalar *operand = side ? b : a;
     if (logical != (operand->type == ScalarType::Bool))
-      return wrong(scope, expr.args[side]->place,
-                   sign + (logical ? " takes conditions, this is " : " takes numbers, this is ") +
-                       typeName(operand->type).str(),
-                   logical ? "compare it: x != 0" : "where(condition, 1, 0) is a number");
+      return wrong(
+          scope, expr.args[side]->place,
+          sign + (logical ? " takes conditions, this is " : " takes numbers, this is ") +
+              typeName(operand->type).str(),
+          logical ? "compare it: x != 0"
+          : expr.op == Operator::Eq || expr.op == Operator::Ne
+              ? "use the condition itself, or `not`; two conditions agree where `a and b or "
+                "not a and not b`"
+              : "where(condition, 1, 0) is a number");
   }
-  if (logical)
+  if (logical) {
+    warnAboutPair(scope, expr, a, b);
     return scalars.operation(loc, op, ScalarType::Bool, {a, b});
+  }
   if (expr.op == Operator::Pow)
     return power(scope, expr, a, b);
   ScalarType type = std::max(a->type, b->type);
@@ -311,9 +337,12 @@ const Scalar *ProgramBuilder::evaluateBinary(const NameScope &scope, const Synta
   if (expr.op == Operator::FloorDiv || expr.op == Operator::Mod)
     return divideWhole(scope, expr, op, a, b);
   bool comparison = expr.op >= Operator::Lt && expr.op <= Operator::Ne;
+  if (comparison)
+    warnAboutComparison(scope, expr, a, b);
   const Scalar *result = scalars.operation(loc, op, comparison ? ScalarType::Bool : type, {a, b});
   if (type == ScalarType::Int && a->isConstant() && b->isConstant() && !result->isConstant())
-    return wrong(scope, expr.place, "the integer is out of range", "integers have 64 bits");
+    return wrong(scope, expr.place, "the integer is out of range",
+                 "integers have 64 bits; write a real number as 1e20");
   return result;
 }
 
@@ -333,7 +362,8 @@ const Scalar *ProgramBuilder::divideWhole(const NameScope &scope, const SyntaxEx
     return make(ScalarOp::Sub, a->type, {a, make(ScalarOp::Mul, a->type, {b, floor})});
   }
   if (b->isConstant() && b->integer == 0)
-    return wrong(scope, expr.place, "division by zero");
+    return wrong(scope, expr.place, "division by zero",
+                 "write a divisor other than 0; one that is 0 only for some shapes gives 0");
   bool safe = b->isConstant() ? b->integer != -1 : intervals.provesAtLeast(b, Polynomial(1));
   if (safe || (a->isConstant() && b->isConstant()))
     return make(op, ScalarType::Int, {a, b});
@@ -358,11 +388,16 @@ const Scalar *ProgramBuilder::power(const NameScope &scope, const SyntaxExpr &ex
   bool whole =
       b->isConstant() && b->type == ScalarType::Int && b->integer >= 0 && b->integer <= most;
   if (whole && (a->type == ScalarType::Int || b->integer == 2)) {
-    const Scalar *product = b->integer ? a : scalars.integer(loc, 1);
+    const Scalar *product = a;
+    if (b->integer == 0) { // 1, with the dims of a
+      product = scalars.operation(loc, ScalarOp::Mul, a->type, {a, b});
+      return scalars.operation(loc, ScalarOp::Add, a->type, {product, scalars.integer(loc, 1)});
+    }
     for (int64_t i = 1; i < b->integer; ++i) {
       product = scalars.operation(loc, ScalarOp::Mul, a->type, {product, a});
       if (a->isConstant() && !product->isConstant())
-        return wrong(scope, expr.place, "the integer is out of range", "integers have 64 bits");
+        return wrong(scope, expr.place, "the integer is out of range",
+                     "integers have 64 bits; write a real number as 1e20");
     }
     return product;
   }

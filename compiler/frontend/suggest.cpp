@@ -1,4 +1,6 @@
 #include "compiler/frontend/suggest.h"
+#include "compiler/frontend/characters.h"
+#include "llvm/ADT/STLExtras.h"
 
 using llvm::StringRef;
 
@@ -26,6 +28,100 @@ std::string didYouMean(StringRef name, llvm::ArrayRef<std::string> candidates,
                        StringRef otherwise) {
   std::string near = nearestName(name, candidates);
   return near.empty() ? otherwise.str() : "did you mean '" + near + "'?";
+}
+
+namespace {
+
+/// A word of Python, NumPy or PyTorch, and how it is said here.
+struct Foreign {
+  StringRef word, remedy;
+};
+
+constexpr StringRef contraction = "write sum(d, a[i, d] * b[j, d])";
+constexpr StringRef condition = "a condition is a comparison: j <= i";
+constexpr StringRef logarithm = "the natural logarithm is log(x), that to base 2 log2(x)";
+constexpr StringRef mask = "write a mask as where(j <= i, s, -inf)";
+constexpr StringRef noLayout = "arrays have no layout here: subscripts name the dims";
+
+constexpr Foreign foreign[] = {
+    {"einsum", contraction},
+    {"matmul", contraction},
+    {"dot", contraction},
+    {"bmm", contraction},
+    {"len", "the extent of a dim is size(j)"},
+    {"shape", "the extent of a dim is size(j)"},
+    {"dim", "the extent of a dim is size(j)"},
+    {"arange", "the name of a dim is the index along it: j"},
+    {"range", "the name of a dim is the index along it: j"},
+    {"True", condition},
+    {"False", condition},
+    {"true", condition},
+    {"false", condition},
+    {"None", "there is no empty value"},
+    {"nan", "there is no word for NaN"},
+    {"NaN", "there is no word for NaN"},
+    {"infinity", "write `inf`"},
+    {"np", "functions have no prefix: exp(x)"},
+    {"torch", "functions have no prefix: exp(x)"},
+    {"math", "functions have no prefix: exp(x)"},
+    {"jnp", "functions have no prefix: exp(x)"},
+    {"pow", "write a power with `**`"},
+    {"power", "write a power with `**`"},
+    {"square", "write `x ** 2`"},
+    {"ln", logarithm},
+    {"log10", logarithm},
+    {"log1p", "write log(1 + x)"},
+    {"expm1", "write exp(x) - 1"},
+    {"int", "write cast(x, i64), or `a // b`"},
+    {"float", "write cast(x, f32)"},
+    {"round", "write floor(x + 0.5)"},
+    {"ceil", "write -floor(-x); of integers, (a + b - 1) // b"},
+    {"sign", "write where(x < 0, -1, 1)"},
+    {"tril", mask},
+    {"triu", mask},
+    {"masked_fill", mask},
+    {"if", "write where(condition, a, b)"},
+    {"cond", "write where(condition, a, b)"},
+    {"select", "write where(condition, a, b)"},
+    {"transpose", noLayout},
+    {"reshape", noLayout},
+    {"concat", noLayout},
+    {"cat", noLayout},
+    {"cumsum", "write sum(t, where(t <= j, x[t], 0)) with a dim t of its own"},
+    {"dropout", "write p * where(rand(seed, b, h, i, j) < keep, 1/keep, 0)"},
+    {"\xCF\x80", "write `pi`"},
+};
+
+constexpr Foreign foreignTypes[] = {
+    {"half", "write f16"},     {"float16", "write f16"}, {"bfloat16", "write bf16"},
+    {"float", "write f32"},    {"float32", "write f32"}, {"single", "write f32"},
+    {"double", "write f64"},   {"float64", "write f64"}, {"int8", "write i8"},
+    {"int", "write i32"},      {"int32", "write i32"},   {"long", "write i64"},
+    {"int64", "write i64"},    {"uint8", "write u8"},    {"byte", "write u8"},
+    {"boolean", "write bool"}, {"i1", "write bool"},
+};
+
+} // namespace
+
+std::string adviceOnName(StringRef name, llvm::ArrayRef<std::string> candidates,
+                         StringRef otherwise) {
+  std::string looks = lookAlike(name);
+  for (const std::string &candidate : candidates)
+    if (candidate != name && lookAlike(candidate) == looks)
+      return "'" + candidate +
+             "' looks the same, with other characters: " + unusualCharacters(name) + " here, " +
+             unusualCharacters(candidate) + " there";
+  const auto *word = llvm::find_if(foreign, [=](const Foreign &f) { return f.word == name; });
+  if (word != std::end(foreign))
+    return word->remedy.str();
+  return didYouMean(name, candidates, otherwise);
+}
+
+std::string adviceOnType(StringRef name, llvm::ArrayRef<std::string> candidates,
+                         StringRef otherwise) {
+  const auto *word = llvm::find_if(foreignTypes, [=](const Foreign &f) { return f.word == name; });
+  return word != std::end(foreignTypes) ? word->remedy.str()
+                                        : didYouMean(name, candidates, otherwise);
 }
 
 } // namespace attnc

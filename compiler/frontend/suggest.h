@@ -16,6 +16,15 @@ std::string nearestName(llvm::StringRef name, llvm::ArrayRef<std::string> candid
 std::string didYouMean(llvm::StringRef name, llvm::ArrayRef<std::string> candidates,
                        llvm::StringRef otherwise = "");
 
+/// What is right where `name` is not known: a candidate that looks the same but is written with
+/// other characters, the word for what NumPy and others call so, a near name, or `otherwise`.
+std::string adviceOnName(llvm::StringRef name, llvm::ArrayRef<std::string> candidates,
+                         llvm::StringRef otherwise);
+
+/// The same for the name of a type.
+std::string adviceOnType(llvm::StringRef name, llvm::ArrayRef<std::string> candidates,
+                         llvm::StringRef otherwise);
+
 } // namespace attnc
 
 #endif

@@ -29,6 +29,7 @@ private:
   void placeTiles();
   void boundStream();
   Value operandBase(const OperandTile &operand);
+  Value operandEnd(const OperandTile &operand, StringAttr along);
   void copyOperand(const OperandTile &operand, Value base, Value first, Value end, Value into);
   void startCopies(Value index);
   void loopOverStream();
@@ -41,7 +42,7 @@ private:
   StreamSchedule schedule;
   Value warpRow;                               ///< i32: the warp's first row in the block
   llvm::DenseMap<Operation *, Value> resident; ///< shared tile of a row x inner read
-  SmallVector<Value> rings, bases;             ///< of the streamed operands
+  SmallVector<Value> rings, bases, ends;       ///< of the streamed operands
   Value tileIndex;
   SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
 };
@@ -50,14 +51,16 @@ void WarpLowering::build() {
   locateBlock();
   boundStream();
   placeTiles();
-  for (const OperandTile &operand : plan.streamed)
+  for (const OperandTile &operand : plan.streamed) {
     bases.push_back(operandBase(operand));
+    ends.push_back(operandEnd(operand, plan.stream));
+  }
   llvm::DenseSet<Operation *> copied;
   for (const Contraction &contraction : plan.contractions) {
     Operation *read = OperandTile(contraction.resident).read;
     if (copied.insert(read).second)
-      copyOperand(contraction.resident, operandBase(contraction.resident), row0, extent32(plan.row),
-                  resident[read]);
+      copyOperand(contraction.resident, operandBase(contraction.resident), row0,
+                  operandEnd(contraction.resident, plan.row), resident[read]);
   }
   for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage) {
     Value index = b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage));
@@ -138,6 +141,19 @@ Value WarpLowering::operandBase(const OperandTile &operand) {
                        operandIndices(read, operand.rowAxis));
 }
 
+// One past the operand's last row that is read: i32.
+Value WarpLowering::operandEnd(const OperandTile &operand, StringAttr along) {
+  if (!operand.length)
+    return extent32(along);
+  Location loc = named(along.getValue().str() + "_length");
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value length = arith::MaxSIOp::create(b, loc, uniform.evaluate(operand.length), zero);
+  StringAttr axis = tensorOf(attn::ReadOp(operand.read).getSource()).dims[operand.rowAxis];
+  for (StringAttr dim : {along, axis})
+    length = b.createOrFold<arith::MinSIOp>(loc, length, memory.extent(b, loc, dim));
+  return narrow(length, (along.getValue() + "_end").str());
+}
+
 void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value first, Value end,
                                Value into) {
   attn::ReadOp read = operand.read;
@@ -146,6 +162,8 @@ void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value fir
   Value begin = arith::MulIOp::create(b, loc, widen(first, ""), stride);
   Value offset = arith::AddIOp::create(b, loc, base, begin);
   Value rows = arith::SubIOp::create(b, loc, end, first);
+  if (operand.length) // may end before the tile
+    rows = arith::MaxSIOp::create(b, loc, rows, constant(0));
   // Contiguous rows follow each other, so what their length is a multiple of is what can be
   // assumed.
   int64_t rowBytes = operand.cols * (operand.element.getIntOrFloatBitWidth() / 8);
@@ -164,10 +182,10 @@ void WarpLowering::startCopies(Value index) {
     b.setInsertionPointToStart(&guarded.getThenRegion().front());
     Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "_next"), index,
                                         constant(schedule.streamTile));
-    for (auto [operand, base, ring] : llvm::zip(plan.streamed, bases, rings)) {
+    for (auto [operand, base, end, ring] : llvm::zip(plan.streamed, bases, ends, rings)) {
       Value stage = tile::StageOp::create(b, loc, cast<tile::RingType>(ring.getType()).getTile(),
                                           ring, index);
-      copyOperand(operand, base, first, extent32(plan.stream), stage);
+      copyOperand(operand, base, first, end, stage);
     }
   }
   tile::CommitOp::create(b, loc);

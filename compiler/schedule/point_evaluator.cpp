@@ -91,9 +91,12 @@ PointEvaluator::PointEvaluator(red::NestOp nest, const KernelMemory &memory, OpB
     : nest(nest), memory(memory), builder(builder), scopes(1) {}
 
 Value *PointEvaluator::remembered(Value array) {
-  for (auto &scope : llvm::reverse(scopes))
-    if (auto found = scope.find(array); found != scope.end())
+  for (Scope &scope : llvm::reverse(scopes)) {
+    if (auto found = scope.elements.find(array); found != scope.elements.end())
       return &found->second;
+    if (scope.rebound && arrayType(array).hasDim(scope.rebound))
+      return nullptr;
+  }
   return nullptr;
 }
 
@@ -101,7 +104,7 @@ Value PointEvaluator::evaluate(Value array) {
   if (Value *known = remembered(array))
     return *known;
   Value value = compute(array);
-  scopes.back()[array] = value;
+  scopes.back().elements[array] = value;
   return value;
 }
 
@@ -142,13 +145,10 @@ Value PointEvaluator::computeRead(attn::ReadOp read) {
   SmallVector<Value> subscripts;
   Value inside;
   for (auto [axis, dim] : llvm::enumerate(tensorOf(source).dims)) {
-    if (StringAttr plain = read.subscriptDim(axis)) {
-      subscripts.push_back(indices.lookup(plain));
-      continue;
-    }
-    Value subscript = evaluate(read.subscriptValue(axis));
+    StringAttr plain = read.subscriptDim(axis);
+    Value subscript = plain ? indices.lookup(plain) : evaluate(read.subscriptValue(axis));
     subscripts.push_back(subscript);
-    if (!read.getOtherwise())
+    if (!read.getOtherwise() || plain == dim)
       continue;
     // One unsigned comparison checks both ends.
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, subscript,
@@ -206,15 +206,22 @@ SmallVector<red::FoldOp> PointEvaluator::foldsTogether(State wanted) {
 
 void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying) {
   auto varies = [&](StringAttr dim) { return llvm::is_contained(varying, dim); };
-  if (llvm::none_of(arrayType(array).getDims(), varies)) {
-    evaluate(array);
-    return;
+  llvm::SmallDenseSet<Value> seen; // an operand that is shared is walked once
+  SmallVector<Value> work = {array};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (llvm::none_of(arrayType(value).getDims(), varies)) {
+      evaluate(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (op && op->getBlock() == nest.getBodyBlock() && isa<attn::ReadOp, attn::MapOp>(op))
+      for (Value operand : llvm::reverse(op->getOperands()))
+        if (!isa<attn::ReadOp>(op) || operand != cast<attn::ReadOp>(op).getSource())
+          work.push_back(operand);
   }
-  Operation *op = array.getDefiningOp();
-  if (op && op->getBlock() == nest.getBodyBlock() && isa<attn::ReadOp, attn::MapOp>(op))
-    for (Value operand : op->getOperands())
-      if (!isa<attn::ReadOp>(op) || operand != cast<attn::ReadOp>(op).getSource())
-        hoist(operand, varying);
 }
 
 PointEvaluator::Domain PointEvaluator::domain(ValueRange args) {
@@ -277,7 +284,7 @@ void PointEvaluator::computeFolds(State wanted) {
   }
   SmallVector<Value> results = loops(dims, states, init);
   for (auto [state, result] : llvm::zip(states, results))
-    scopes.back()[state.getResult()] = result;
+    scopes.back().elements[state.getResult()] = result;
 }
 
 SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, MutableArrayRef<State> states,
@@ -296,6 +303,8 @@ SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, MutableArray
   Value outer = indices.lookup(dims.front());
   indices[dims.front()] = loop.getInductionVar();
   scopes.emplace_back();
+  if (outer)
+    scopes.back().rebound = dims.front();
   SmallVector<Value> next = loops(dims.drop_front(), states, loop.getRegionIterArgs());
   scf::YieldOp::create(builder, loc, next);
   scopes.pop_back();

@@ -19,7 +19,7 @@ public:
   mlir::Value index(mlir::StringAttr dim) const { return indices.lookup(dim); }
 
   /// The element of `array` in the current scope, known from elsewhere.
-  void define(mlir::Value array, mlir::Value element) { scopes.back()[array] = element; }
+  void define(mlir::Value array, mlir::Value element) { scopes.back().elements[array] = element; }
 
   /// From here on maps take the sides of their selects that hold in a full tile (red.full).
   void assumeFull() { full = true; }
@@ -61,8 +61,14 @@ private:
   const KernelMemory &memory;
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> indices;
-  /// One table for each scope that is open; the innermost last.
-  llvm::SmallVector<llvm::DenseMap<mlir::Value, mlir::Value>> scopes;
+  /// The elements that are known in a scope. Within it, `rebound` has another index than around it,
+  /// so elements from further out that depend on that dim are others.
+  struct Scope {
+    llvm::DenseMap<mlir::Value, mlir::Value> elements;
+    mlir::StringAttr rebound;
+  };
+  /// Those that are open; the innermost last.
+  llvm::SmallVector<Scope> scopes;
   bool full = false;
 };
 

@@ -32,6 +32,10 @@ static Status refuseValue(const std::string &key, const Json &value, const std::
   return refuse(key + " is " + kind + ", not " + written(value));
 }
 
+static Status refuseForm(const Json &value) {
+  return refuse("form is \"warpgroups\", \"stream\" or \"generic\", not " + written(value));
+}
+
 // Integers that int64_t cannot hold: some JSON parsers give them as unsigned, others as floats.
 static bool isBeyond64Bits(const Json &value) {
   if (value.is_number_unsigned())
@@ -73,6 +77,37 @@ static Status setFields(const ScheduleFields &fields, StringRef form, const Json
     }
     if (Status status = setField(key, known->second, item.value()); !status)
       return status;
+  }
+  return {};
+}
+
+// The key is one of some form, and the value of its kind.
+static Status checkKey(const std::string &key, const Json &value) {
+  StreamSchedule stream;
+  WarpgroupSchedule warpgroups;
+  int64_t threads = 0;
+  ScheduleFields all = stream.fields();
+  llvm::append_range(all, warpgroups.fields());
+  all.push_back({"threads", &threads});
+  std::string names = "form";
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].first == key)
+      return setField(key, all[i].second, value);
+    auto before = ArrayRef(all).take_front(i);
+    if (llvm::none_of(before, [&](const auto &field) { return field.first == all[i].first; }))
+      names += ", " + all[i].first.str();
+  }
+  return refuse("unknown key '" + key + "'; the keys are " + names);
+}
+
+static Status checkKeys(const Json &keys) {
+  for (const auto &item : keys.items()) {
+    if (item.key() == "form") {
+      if (item.value() != "warpgroups" && item.value() != "stream" && item.value() != "generic")
+        return refuseForm(item.value());
+    } else if (Status status = checkKey(item.key(), item.value()); !status) {
+      return status;
+    }
   }
   return {};
 }
@@ -135,8 +170,7 @@ static bool agrees(WarpgroupSchedule schedule, const Json &keys) {
 static WarpgroupSchedule completed(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
                                    const Json &keys) {
   bool draws = keys.value("draws", false);
-  for (const RankedSchedule &ranked :
-       draws ? rankSchedules(nest, plan, machine, true) : rankSchedules(nest, plan, machine)) {
+  for (const RankedSchedule &ranked : rankSchedules(nest, plan, machine, draws)) {
     WarpgroupSchedule schedule = ranked.schedule;
     (void)setFields(schedule.fields(), "warpgroups", keys);
     if (!agrees(ranked.schedule, keys))
@@ -206,7 +240,7 @@ Status overrideSchedule(red::NestOp nest, const Machine &machine, const Json &ke
   std::string form = formNamed(keys);
   if (auto named = keys.find("form");
       named != keys.end() && form != "warpgroups" && form != "stream" && form != "generic")
-    return refuse("form is \"warpgroups\", \"stream\" or \"generic\", not " + written(*named));
+    return refuseForm(*named);
   if (form.empty())
     form = scheduleForm(nest).str();
   if (form == "generic")
@@ -261,6 +295,26 @@ static Error ofKernel(const std::string &kernel, Error error) {
   if (what.consume_front("schedule: ") && !what.starts_with(kernel + " "))
     error.message = "schedule: " + kernel + ": " + what.str();
   return error;
+}
+
+Status checkOverrides(ArrayRef<red::NestOp> nests, const Json &overrides) {
+  if (overrides.is_null())
+    return {};
+  if (!overrides.is_object())
+    return refuse("it is an object of keys, not " + written(overrides));
+  Json common = Json::object();
+  for (const auto &item : overrides.items()) {
+    const std::string &key = item.key();
+    if (!item.value().is_object()) {
+      common[key] = item.value();
+      continue;
+    }
+    if (llvm::none_of(nests, [&](red::NestOp nest) { return kernelName(nest) == key; }))
+      return refuse("there is no kernel '" + key + "'; there is " + kernelNames(nests));
+    if (Status status = checkKeys(item.value()); !status)
+      return ofKernel(key, status.error());
+  }
+  return checkKeys(common);
 }
 
 Status applyOverrides(ArrayRef<red::NestOp> nests, const Machine &machine, const Json &overrides) {

@@ -28,6 +28,9 @@ Status overrideSchedule(red::NestOp nest, const Machine &machine, const nlohmann
 Status applyOverrides(llvm::ArrayRef<red::NestOp> nests, const Machine &machine,
                       const nlohmann::json &overrides);
 
+/// For a target without schedules: refuses keys, kernels and kinds of values that no schedule has.
+Status checkOverrides(llvm::ArrayRef<red::NestOp> nests, const nlohmann::json &overrides);
+
 } // namespace attnc::schedule
 
 #endif

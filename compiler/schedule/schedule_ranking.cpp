@@ -73,11 +73,6 @@ static auto rankOf(const RankedSchedule &ranked) {
 }
 
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
-                                          const Machine &machine) {
-  return rankSchedules(nest, plan, machine, kDrawsByDefault && nest.getDomainBlock());
-}
-
-std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
                                           const Machine &machine, bool draws) {
   std::vector<RankedSchedule> all;
   std::string why;

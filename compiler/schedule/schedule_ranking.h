@@ -21,19 +21,12 @@ struct RankedSchedule {
   double share; ///< of the tensor cores' peak, the whole kernel at the reference extents
 };
 
-/// Whether blocks draw the row tiles of nests with a mask, whose work differs, where nobody says
-/// so: the one place that decides it.
-inline constexpr bool kDrawsByDefault = false;
-
 /// Every schedule of the search space that checkSchedule accepts, the fastest by prediction first.
 /// Predictions within 0.5 % count as equal; then larger tiles, fewer stages and fewer groups come
 /// first. The order is the same in every run. Empty if the machine has no warpgroups or the plan
 /// cannot use them. With `draws`, persistent blocks that draw their row tiles are among them.
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
-                                          const Machine &machine, bool draws);
-/// The same for who has not asked for either.
-std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
-                                          const Machine &machine);
+                                          const Machine &machine, bool draws = false);
 
 /// The first `count` that differ enough to be worth a measurement: no more than two of the same
 /// groups and tiles, of which no more than one draws.

@@ -37,6 +37,9 @@ public:
 
   // True if the scalar is c * x or fixed under c; `param` is c, or null until one is found.
   bool factors(Value scalar, Value &param) {
+    // The search ends at the first scalar that is not, so one that has been seen is.
+    if (!seen.insert(scalar).second)
+      return true;
     if (Value array = arrayOf(scalar)) {
       attn::MapOp map = mapOf(array);
       return map && factors(map.getYielded(), param);
@@ -63,6 +66,7 @@ private:
   }
 
   red::NestOp nest;
+  llvm::SmallDenseSet<Value> seen;
 };
 
 } // namespace
@@ -75,16 +79,19 @@ Value positiveFactor(red::NestOp nest, Value array) {
 }
 
 // Goes the way that FactorSearch has gone, in the code that a map's body has become.
-Value withoutFactor(OpBuilder &b, Value element, Value factor) {
+static Value withoutFactor(OpBuilder &b, Value element, Value factor,
+                           llvm::DenseMap<Value, Value> &known) {
+  if (Value done = known.lookup(element))
+    return done;
   FloatAttr constant;
   if (matchPattern(element, m_Constant(&constant)))
     return element; // 0 or infinite
   if (auto select = element.getDefiningOp<arith::SelectOp>()) {
-    auto without = arith::SelectOp::create(b, select.getLoc(), select.getCondition(),
-                                           withoutFactor(b, select.getTrueValue(), factor),
-                                           withoutFactor(b, select.getFalseValue(), factor));
+    Value yes = withoutFactor(b, select.getTrueValue(), factor, known);
+    Value no = withoutFactor(b, select.getFalseValue(), factor, known);
+    auto without = arith::SelectOp::create(b, select.getLoc(), select.getCondition(), yes, no);
     without->setDiscardableAttrs(select->getDiscardableAttrDictionary());
-    return without;
+    return known[element] = without;
   }
   if (auto product = element.getDefiningOp<arith::MulFOp>()) {
     if (product.getLhs() == factor)
@@ -92,7 +99,12 @@ Value withoutFactor(OpBuilder &b, Value element, Value factor) {
     if (product.getRhs() == factor)
       return product.getLhs();
   }
-  return arith::DivFOp::create(b, element.getLoc(), element, factor);
+  return known[element] = arith::DivFOp::create(b, element.getLoc(), element, factor);
+}
+
+Value withoutFactor(OpBuilder &b, Value element, Value factor) {
+  llvm::DenseMap<Value, Value> known;
+  return withoutFactor(b, element, factor, known);
 }
 
 } // namespace attnc::schedule

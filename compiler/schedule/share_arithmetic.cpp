@@ -35,11 +35,18 @@ private:
   // True if a comparison, or a rounding to a whole number, depends on the op's result: another last
   // bit could make it another one.
   bool decides(Operation *op) {
+    llvm::SmallDenseSet<Operation *> seen;
+    return decides(op, seen);
+  }
+
+  bool decides(Operation *op, llvm::SmallDenseSet<Operation *> &seen) {
+    if (!seen.insert(op).second)
+      return false;
     for (Operation *user : op->getUsers()) {
       bool steps = isa<arith::CmpFOp, arith::FPToSIOp, arith::RemFOp, math::FloorOp, math::CeilOp,
                        math::RoundOp, math::RoundEvenOp, math::TruncOp>(user);
       bool isInner = user->getBlock() != map.getBodyBlock() || user->getNumRegions() > 0;
-      if (steps || isInner || decides(user))
+      if (steps || isInner || decides(user, seen))
         return true;
     }
     return false;
@@ -96,25 +103,32 @@ private:
 
   // By how much an i32 grows from a column to the next: 0, 1 or -1. Nothing for other dependences.
   std::optional<int> slope(Value value) {
+    if (auto known = slopes.find(value); known != slopes.end())
+      return known->second;
+    std::optional<int> result = computeSlope(value);
+    return slopes[value] = result;
+  }
+
+  std::optional<int> computeSlope(Value value) {
     if (value == map.columnIndex())
       return 1;
     if (isShared(value) || isa<BlockArgument>(value))
       return 0;
     Operation *op = value.getDefiningOp();
-    SmallVector<int> slopes;
+    SmallVector<int> each;
     for (Value operand : op->getOperands()) {
       std::optional<int> s = slope(operand);
       if (!s)
         return {};
-      slopes.push_back(*s);
+      each.push_back(*s);
     }
-    if (llvm::all_of(slopes, [](int s) { return s == 0; }))
+    if (llvm::all_of(each, [](int s) { return s == 0; }))
       return 0;
     std::optional<int> sum;
     if (isa<arith::AddIOp>(op))
-      sum = slopes[0] + slopes[1];
+      sum = each[0] + each[1];
     else if (isa<arith::SubIOp>(op))
-      sum = slopes[0] - slopes[1];
+      sum = each[0] - each[1];
     return sum && std::abs(*sum) <= 1 ? sum : std::nullopt;
   }
 
@@ -136,6 +150,7 @@ private:
   }
 
   void convertFirstColumn(arith::SIToFPOp conversion) {
+    slopes.clear(); // the rewrites before may have erased what they were of
     std::optional<int> s = slope(conversion.getIn());
     if (!s || *s == 0 || !conversion.getIn().getType().isInteger(32) ||
         !conversion.getType().isF32())
@@ -170,6 +185,7 @@ private:
 
   tile::MapOp map;
   bool spreadsFactors;
+  DenseMap<Value, std::optional<int>> slopes;
 };
 
 } // namespace

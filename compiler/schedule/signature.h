@@ -32,9 +32,9 @@ struct KernelArg {
     Counter,   ///< address of an i32 that is 0 when the kernel starts
   };
   Kind kind;
-  std::string name;       ///< a C identifier, unique in the signature: q, q_stride0, size_j, scale
-  mlir::Value array;      ///< Pointer, Stride, Param: the captured value, or the nest's result
-  unsigned axis = 0;      ///< Stride
+  std::string name;  ///< a C identifier, unique but for the counter's: q, q_stride0, size_j, scale
+  mlir::Value array; ///< Pointer, Stride, Param: the captured value, or the nest's result
+  unsigned axis = 0; ///< Stride
   mlir::StringAttr dim;   ///< Size
   attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it; null of results
   llvm::SmallVector<int64_t> box = {};

@@ -3,6 +3,8 @@
 #include "compiler/schedule/stream_schedule.h"
 #include "compiler/schedule/weight_range.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
@@ -102,10 +104,32 @@ private:
     }
   }
 
+  // The length n of a subscript that is the index where it is below n, and negative beyond.
+  Value lengthOfRows(Value subscript, StringAttr along) {
+    auto map = subscript.getDefiningOp<attn::MapOp>();
+    auto select = map ? map.getYielded().getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+    auto within = select ? select.getCondition().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+    APInt beyond;
+    if (!within || within.getPredicate() != arith::CmpIPredicate::slt ||
+        within.getLhs() != select.getTrueValue() ||
+        !matchPattern(select.getFalseValue(), m_ConstantInt(&beyond)) || !beyond.isNegative())
+      return {};
+    auto operand = [&](Value scalar) {
+      auto argument = dyn_cast<BlockArgument>(scalar);
+      return argument ? map.getOperand(argument.getArgNumber()) : Value();
+    };
+    Value index = operand(within.getLhs()), length = operand(within.getRhs());
+    auto indexOp = index ? index.getDefiningOp<attn::IndexOp>() : attn::IndexOp();
+    return indexOp && indexOp.getDimAttr() == along && length && isGridOnly(length) ? length
+                                                                                    : Value();
+  }
+
   // `array` as a tile with rows along `along`, or nothing.
   std::optional<OperandTile> operandTile(Value array, StringAttr along) {
     auto read = array.getDefiningOp<attn::ReadOp>();
-    if (!read || read.getOtherwise())
+    // An `else` may only stand for rows beyond a length, which copies fill with zeros.
+    bool bounded = read && read.getOtherwise();
+    if (!read || (bounded && (!read.getOtherwise()->isPosZero() || read.getIndices().size() != 1)))
       return {};
     Tensor tensor = tensorOf(read.getSource());
     unsigned rank = tensor.dims.size();
@@ -115,14 +139,26 @@ private:
     OperandTile tile{read, ~0u, attn::programOf(nest).lookupDim(last).getExtent(), tensor.element};
     for (unsigned axis = 0; axis + 1 < rank; ++axis) {
       StringAttr dim = read.subscriptDim(axis);
-      if (dim == along && tile.rowAxis == ~0u)
+      if (!dim && bounded)
+        tile.length = lengthOfRows(read.subscriptValue(axis), along);
+      if ((dim == along || (!dim && tile.length)) && tile.rowAxis == ~0u)
         tile.rowAxis = axis;
       else if (dim ? !llvm::is_contained(nest.getGrid(), dim)
-                   : !isGridOnly(read.subscriptValue(axis)))
+                   : bounded || !isGridOnly(read.subscriptValue(axis)))
         return {};
     }
     bool real = tile.element.isF16() || tile.element.isBF16() || tile.element.isF32();
     return real && tile.rowAxis != ~0u ? std::optional(tile) : std::nullopt;
+  }
+
+  // Why `factor` of `fold` does not arrive as tiles.
+  static std::string whyNoTile(Value factor, red::FoldOp fold, const Twine &last) {
+    auto read = factor.getDefiningOp<attn::ReadOp>();
+    if (read && read.getOtherwise())
+      return "each element of '" + tensorOf(read.getSource()).name +
+             "' is read at subscripts that are checked, not as tiles";
+    return ("a factor of " + nameOf(fold) + " is not a tensor read along its last axis by " + last)
+        .str();
   }
 
   unsigned streamedIndex(const OperandTile &tile) {
@@ -154,8 +190,7 @@ private:
     std::optional<OperandTile> resident = operandTile(a, result.row);
     std::optional<OperandTile> streamed = operandTile(b, result.stream);
     if (!resident || !streamed)
-      return refuse("a factor of " + nameOf(fold) +
-                    " is not a tensor read along its last axis by the dim that is summed");
+      return refuse(whyNoTile(resident ? b : a, fold, "the dim that is summed"));
     if (resident->element != streamed->element)
       return refuse("the factors of " + nameOf(fold) + " have different types");
     result.contractions.push_back({fold, *resident, streamedIndex(*streamed)});
@@ -203,8 +238,7 @@ private:
       }
       std::optional<OperandTile> tile = operandTile(factor, result.stream);
       if (!tile || state.streamed != -1)
-        return refuse("a factor of " + nameOf(fold) +
-                      " is not a tensor read along its last axis by an inner dim");
+        return refuse(whyNoTile(factor, fold, "an inner dim"));
       state.streamed = streamedIndex(*tile);
     }
     if (fold.getExponent() && (hasInner(fold.getExponent())))

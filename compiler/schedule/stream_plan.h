@@ -13,6 +13,9 @@ struct OperandTile {
   unsigned rowAxis; ///< storage axis of the row or stream dim; the last axis is the inner dim
   int64_t cols;     ///< extent of the inner dim
   mlir::Type element;
+  /// Rows from this number on are zero and not read: an i64 array over grid dims. Null where the
+  /// extent is the only end.
+  mlir::Value length = {};
 };
 
 /// sum over an inner dim of (row x inner) * (stream x inner): a row x stream array.

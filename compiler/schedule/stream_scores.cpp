@@ -216,18 +216,23 @@ Value StreamLowering::scores(Value array, red::FoldKind kind) {
 // array is computed through a mask, which full tiles leave out, or from elements of a tensor along
 // the stream, which do not exist beyond the extent.
 bool StreamLowering::differsInPartialTiles(Value array) {
-  Operation *op = array.getDefiningOp();
-  if (!op || op->getBlock() != nest.getBodyBlock() || contractionFragments.contains(array) ||
-      inputTiles.contains(array))
-    return false;
-  if (isa<attn::ReadOp>(op) && cast<attn::ArrayType>(array.getType()).hasDim(plan.stream))
-    return true;
   auto isMask = [](arith::SelectOp select) { return select->hasAttr(red::kFullAttr); };
-  if (auto mapOp = dyn_cast<attn::MapOp>(op))
-    if (llvm::any_of(mapOp.getBodyBlock()->getOps<arith::SelectOp>(), isMask))
+  llvm::SetVector<Value> reached;
+  reached.insert(array);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Value value = reached[i];
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != nest.getBodyBlock() || contractionFragments.contains(value) ||
+        inputTiles.contains(value))
+      continue;
+    if (isa<attn::ReadOp>(op) && cast<attn::ArrayType>(value.getType()).hasDim(plan.stream))
       return true;
-  return llvm::any_of(op->getOperands(),
-                      [&](Value operand) { return differsInPartialTiles(operand); });
+    if (auto mapOp = dyn_cast<attn::MapOp>(op))
+      if (llvm::any_of(mapOp.getBodyBlock()->getOps<arith::SelectOp>(), isMask))
+        return true;
+    reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
 }
 
 // Writes the elements of `array`; those beyond the extent become `identity`, if there is one.

@@ -97,8 +97,16 @@ private:
         .Default([](auto) { return Known(); });
   }
 
-  // A 0-d array: the extent of a dim, a param's default, a literal.
+  // A 0-d array: the extent of a dim, a param's default, a literal. The same for every tile, and
+  // computed once however many use it.
   Known ofArray(Value array) {
+    if (auto known = arrays.find(array); known != arrays.end())
+      return known->second;
+    Known result = computeArray(array);
+    return arrays[array] = result;
+  }
+
+  Known computeArray(Value array) {
     Operation *op = array.getDefiningOp();
     if (auto size = dyn_cast_or_null<attn::SizeOp>(op)) {
       if (size.getDimAttr() == plan.row)
@@ -123,7 +131,7 @@ private:
   red::NestOp nest;
   const StreamPlan &plan;
   int64_t rows, extent;
-  llvm::DenseMap<Value, Known> values;
+  llvm::DenseMap<Value, Known> values, arrays;
 };
 
 } // namespace

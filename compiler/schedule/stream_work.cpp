@@ -24,6 +24,7 @@ Cost costOf(Operation *op) {
       .Case<math::ExpOp, math::LogOp, math::SinOp, math::CosOp, arith::DivFOp>(
           [](auto) { return Cost{1, 1}; })
       .Case<math::PowFOp>([](auto) { return Cost{2, 1}; })
+      .Case<attn::RandOp>([](auto) { return Cost{0, 84}; }) // 14 wide products, 14 xors
       .Case<math::ErfOp>([](auto) { return Cost{1, 12}; })
       .Case<arith::SIToFPOp, arith::FPToSIOp>([](auto) { return Cost{0, 2}; }) // half the rate
       .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
@@ -179,13 +180,15 @@ private:
   }
 
   // A sum or difference of indices.
-  static bool isAffineIndex(Value scalar) {
-    if (!scalar.getType().isIntOrIndex())
-      return false;
-    Operation *op = scalar.getDefiningOp();
-    return !op || isa<arith::ConstantOp>(op) ||
-           (isa<arith::AddIOp, arith::SubIOp>(op) &&
-            llvm::all_of(op->getOperands(), isAffineIndex));
+  bool isAffineIndex(Value scalar) {
+    if (auto known = affine.find(scalar); known != affine.end())
+      return known->second;
+    bool result = scalar.getType().isIntOrIndex();
+    if (Operation *op = scalar.getDefiningOp(); result && op)
+      result = isa<arith::ConstantOp>(op) ||
+               (isa<arith::AddIOp, arith::SubIOp>(op) &&
+                llvm::all_of(op->getOperands(), [&](Value v) { return isAffineIndex(v); }));
+    return affine[scalar] = result;
   }
 
   Block *body() { return nest.getBodyBlock(); }
@@ -195,6 +198,7 @@ private:
   StreamWork work;
   llvm::DenseSet<Value> seen;           // arrays and scalars that are counted
   llvm::DenseMap<Value, unsigned> dims; // of scalars
+  llvm::DenseMap<Value, bool> affine;
 };
 
 } // namespace

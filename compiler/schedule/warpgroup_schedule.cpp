@@ -99,6 +99,8 @@ static std::string checkOperand(const OperandTile &operand, StringAttr along) {
     return llvm::formatv("{0} is {1} wide; it can be a multiple of 8 up to {2}", name, operand.cols,
                          kMostProductColumns);
   // What a box reads beyond the tile has to be beyond the tensor, where copies give zeros.
+  if (operand.length)
+    return name + " ends at a length that comes from data, inside the tensor";
   StringAttr columns = OperandTile(operand).read.subscriptDim(tensor.dims.size() - 1);
   if (tensor.dims[operand.rowAxis] != along || tensor.dims.back() != columns)
     return name + " is larger than the part of it that is read";

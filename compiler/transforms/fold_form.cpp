@@ -43,9 +43,52 @@ static bool scalesReduction(MapOp map) {
   });
 }
 
+// The map that computes `array` as a product or as one of its operands, or null.
+static MapOp productMap(Value array) {
+  auto map = array.getDefiningOp<MapOp>();
+  if (!map || scalesReduction(map))
+    return {};
+  Value yielded = map.getYielded();
+  return isa<BlockArgument>(yielded) || yielded.getDefiningOp<arith::MulFOp>() ? map : MapOp();
+}
+
+namespace {
+// Counts factors before they are taken apart: of products that are shared, x = y * y of y = z * z,
+// there are exponentially many.
+class FactorCount {
+public:
+  static constexpr unsigned kMost = 256;
+
+  bool isSmall(Value array) { return ofArray(array) <= kMost; }
+
+private:
+  // At most kMost + 1.
+  unsigned ofArray(Value array) {
+    MapOp map = productMap(array);
+    return map ? ofScalar(map, map.getYielded()) : 1;
+  }
+
+  unsigned ofScalar(MapOp map, Value scalar) {
+    if (auto found = known.find(scalar); found != known.end())
+      return found->second;
+    unsigned count = 1;
+    if (auto argument = dyn_cast<BlockArgument>(scalar))
+      count = ofArray(map.getOperand(argument.getArgNumber()));
+    else if (auto product = scalar.getDefiningOp<arith::MulFOp>())
+      count =
+          std::min(kMost + 1, ofScalar(map, product.getLhs()) + ofScalar(map, product.getRhs()));
+    return known[scalar] = count;
+  }
+
+  llvm::DenseMap<Value, unsigned> known;
+};
+} // namespace
+
+static void appendFactors(OpBuilder &b, Value array, SmallVectorImpl<Value> &factors);
+
 static void appendFactors(OpBuilder &b, MapOp map, Value scalar, SmallVectorImpl<Value> &factors) {
   if (auto argument = dyn_cast<BlockArgument>(scalar)) {
-    llvm::append_range(factors, productFactors(b, map.getOperand(argument.getArgNumber())));
+    appendFactors(b, map.getOperand(argument.getArgNumber()), factors);
   } else if (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
     appendFactors(b, map, product.getLhs(), factors);
     appendFactors(b, map, product.getRhs(), factors);
@@ -54,15 +97,18 @@ static void appendFactors(OpBuilder &b, MapOp map, Value scalar, SmallVectorImpl
   }
 }
 
+static void appendFactors(OpBuilder &b, Value array, SmallVectorImpl<Value> &factors) {
+  if (MapOp map = productMap(array))
+    appendFactors(b, map, map.getYielded(), factors);
+  else
+    factors.push_back(array);
+}
+
 SmallVector<Value> productFactors(OpBuilder &b, Value array) {
+  if (!FactorCount().isSmall(array))
+    return {array};
   SmallVector<Value> factors;
-  auto map = array.getDefiningOp<MapOp>();
-  if (!map || scalesReduction(map))
-    return {array};
-  Value yielded = map.getYielded();
-  if (!isa<BlockArgument>(yielded) && !yielded.getDefiningOp<arith::MulFOp>())
-    return {array};
-  appendFactors(b, map, yielded, factors);
+  appendFactors(b, array, factors);
   return factors;
 }
 

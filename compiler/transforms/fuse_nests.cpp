@@ -200,17 +200,12 @@ private:
 
   // Each streamed dim has to occur in the term, or the fold would forget to count it.
   static bool coversStream(const Term &term, const Pass &pass) {
-    llvm::SmallDenseSet<StringAttr> dims;
-    std::function<void(const ScalarExpr *)> collect = [&](const ScalarExpr *e) {
-      if (e->leaf)
-        dims.insert(arrayType(e->leaf).getDims().begin(), arrayType(e->leaf).getDims().end());
-      for (const ScalarExpr *arg : e->args)
-        collect(arg);
-    };
-    for (const ScalarExpr *factor : term.factors)
-      collect(factor);
+    SmallVector<const ScalarExpr *> parts(term.factors);
     if (term.exponent)
-      collect(term.exponent);
+      parts.push_back(term.exponent);
+    llvm::SmallDenseSet<StringAttr> dims;
+    for (Value leaf : leavesOf(parts))
+      dims.insert(arrayType(leaf).getDims().begin(), arrayType(leaf).getDims().end());
     return llvm::all_of(pass.stream, [&](StringAttr dim) { return dims.contains(dim); });
   }
 

@@ -6,6 +6,10 @@ namespace attnc {
 
 void lowerToNests(attn::ProgramOp program) {
   toFoldForm(program);
+  // Lengths are notes; what they are computed from belongs to the nests alone.
+  for (auto extent : llvm::make_early_inc_range(program.getBodyBlock()->getOps<attn::ExtentOp>()))
+    if (!extent.getValue().getType().isScalar())
+      extent.erase();
   Partition partition;
   for (auto fold : program.getBodyBlock()->getOps<red::FoldOp>())
     partition.push_back({attn::dimNames(fold.getDims()), {fold}, {}});

@@ -8,6 +8,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 #include <optional>
 
@@ -86,18 +87,27 @@ private:
 
   MaskRef through(Value array, MaskRef (DomainBuilder::*rule)(Scalar)) {
     auto map = array.getDefiningOp<MapOp>();
-    if (!map)
-      return maskConstant(true);
-    // States that share an array share its mask, and the arithmetic that the mask leads to.
-    MaskRef &known = rule == &DomainBuilder::isFiniteScalar ? finite[array.getAsOpaquePointer()]
-                                                            : nonZero[array.getAsOpaquePointer()];
-    if (!known)
-      known = (this->*rule)({map, map.getYielded()});
-    return known;
+    return map ? (this->*rule)({map, map.getYielded()}) : maskConstant(true);
+  }
+
+  // What a scalar leads to is found once: arithmetic that is shared has many more paths than
+  // operations, and states that share a scalar share the arithmetic that its mask leads to.
+  template <class Known, class Key, class Rule>
+  static auto once(Known &known, const Key &key, Rule rule) {
+    auto found = known.find(key);
+    if (found == known.end()) {
+      auto result = rule(); // adds to `known` itself
+      found = known.emplace(key, std::move(result)).first;
+    }
+    return found->second;
   }
 
   // Holds wherever the scalar may differ from -inf.
   MaskRef isFiniteScalar(Scalar x) {
+    return once(finite, x.value.getAsOpaquePointer(), [&] { return findFinite(x); });
+  }
+
+  MaskRef findFinite(Scalar x) {
     if (auto argument = dyn_cast<BlockArgument>(x.value))
       return isFinite(x.map.getOperand(argument.getArgNumber()));
     Operation *op = x.value.getDefiningOp();
@@ -121,6 +131,10 @@ private:
 
   // Holds wherever the scalar may differ from 0.
   MaskRef isNonZeroScalar(Scalar x) {
+    return once(nonZero, x.value.getAsOpaquePointer(), [&] { return findNonZero(x); });
+  }
+
+  MaskRef findNonZero(Scalar x) {
     if (auto argument = dyn_cast<BlockArgument>(x.value))
       return isNonZero(x.map.getOperand(argument.getArgNumber()));
     Operation *op = x.value.getDefiningOp();
@@ -171,6 +185,11 @@ private:
 
   // The mask that holds where the i1 scalar may equal `expected`; exact unless Unknown occurs.
   MaskRef conditionOf(Scalar x, bool expected) {
+    return once(conditions, std::pair(x.value.getAsOpaquePointer(), expected),
+                [&] { return findCondition(x, expected); });
+  }
+
+  MaskRef findCondition(Scalar x, bool expected) {
     if (auto argument = dyn_cast<BlockArgument>(x.value)) {
       auto map = x.map.getOperand(argument.getArgNumber()).getDefiningOp<MapOp>();
       return map ? conditionOf({map, map.getYielded()}, expected) : maskUnknown();
@@ -201,8 +220,12 @@ private:
     if (!expected)
       predicate = arith::invertPredicate(predicate);
     // x <= y is y - x >= 0, x < y is y - x - 1 >= 0.
-    auto below = [&](int64_t gap) { return maskNonNegative(difference(*r, *l, gap)); };
-    auto above = [&](int64_t gap) { return maskNonNegative(difference(*l, *r, gap)); };
+    auto notNegative = [&](const Linear &x, const Linear &y, int64_t gap) {
+      std::optional<Linear> room = difference(x, y, gap);
+      return room ? maskNonNegative(*room) : maskUnknown();
+    };
+    auto below = [&](int64_t gap) { return notNegative(*r, *l, gap); };
+    auto above = [&](int64_t gap) { return notNegative(*l, *r, gap); };
     switch (predicate) {
     case arith::CmpIPredicate::sle:
       return below(0);
@@ -227,16 +250,11 @@ private:
     return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
   }
 
-  static Linear combine(OpBuilder &b, Location loc, const Linear &x, const Linear &y, bool minus) {
+  std::optional<Linear> combine(const Linear &x, const Linear &y, bool minus) {
     Linear sum = x;
-    for (auto [dim, c] : y.terms) {
-      auto found = llvm::find_if(sum.terms, [&](auto &term) { return term.first == dim; });
-      if (found == sum.terms.end())
-        sum.terms.push_back({dim, minus ? -c : c});
-      else
-        found->second += minus ? -c : c;
-    }
-    llvm::erase_if(sum.terms, [](auto &term) { return term.second == 0; });
+    for (auto [dim, c] : y.terms)
+      if (!sum.addTerm(dim, minus ? -c : c))
+        return std::nullopt;
     if (minus) {
       sum.lo = b.createOrFold<arith::SubIOp>(loc, x.lo, y.hi);
       sum.hi =
@@ -249,14 +267,14 @@ private:
     return sum;
   }
 
-  Linear difference(const Linear &x, const Linear &y, int64_t gap) {
-    Linear d = combine(b, loc, x, y, /*minus=*/true);
-    if (gap == 0)
+  std::optional<Linear> difference(const Linear &x, const Linear &y, int64_t gap) {
+    std::optional<Linear> d = combine(x, y, /*minus=*/true);
+    if (gap == 0 || !d)
       return d;
     Value g = constant(gap);
-    bool exact = d.lo == d.hi;
-    d.lo = b.createOrFold<arith::SubIOp>(loc, d.lo, g);
-    d.hi = exact ? d.lo : b.createOrFold<arith::SubIOp>(loc, d.hi, g);
+    bool exact = d->lo == d->hi;
+    d->lo = b.createOrFold<arith::SubIOp>(loc, d->lo, g);
+    d->hi = exact ? d->lo : b.createOrFold<arith::SubIOp>(loc, d->hi, g);
     return d;
   }
 
@@ -278,6 +296,10 @@ private:
   }
 
   std::optional<Linear> linearOf(Scalar x) {
+    return once(linears, x.value.getAsOpaquePointer(), [&] { return findLinear(x); });
+  }
+
+  std::optional<Linear> findLinear(Scalar x) {
     if (!x.value.getType().isInteger(64))
       return std::nullopt;
     if (auto argument = dyn_cast<BlockArgument>(x.value))
@@ -292,7 +314,7 @@ private:
     if (!l || !r)
       return std::nullopt;
     if (isa<arith::AddIOp, arith::SubIOp>(op))
-      return combine(b, loc, *l, *r, isa<arith::SubIOp>(op));
+      return combine(*l, *r, isa<arith::SubIOp>(op));
     if (l->terms.empty() && r->terms.empty() && l->lo == l->hi && r->lo == r->hi)
       return exactOp(op, l->lo, r->lo);
     if (isa<arith::MulIOp>(op))
@@ -324,8 +346,10 @@ private:
     if (factor == 0)
       return exact(constant(0));
     bool isExact = x.lo == x.hi;
-    for (auto &term : x.terms)
-      term.second *= factor;
+    for (auto &[dim, c] : x.terms)
+      if (llvm::MulOverflow(c, factor, c) || c > Linear::maxCoefficient ||
+          c < -Linear::maxCoefficient)
+        return std::nullopt;
     if (factor < 0)
       std::swap(x.lo, x.hi);
     Value f = constant(factor);
@@ -383,7 +407,7 @@ private:
         if (!kept)
           continue;
         MaskRef mask = conditionOf({map, select.getCondition()}, *kept);
-        if (isUnknown(*mask))
+        if (mask->hasUnknown)
           continue;
         select->setAttr(red::kFullAttr, b.getBoolAttr(*kept));
         full = maskAnd(full, mask);
@@ -402,11 +426,6 @@ private:
     if (drops(select.getTrueValue()))
       return false;
     return std::nullopt;
-  }
-
-  static bool isUnknown(const Mask &mask) {
-    return mask.kind == Mask::Kind::Unknown ||
-           llvm::any_of(mask.args, [](const MaskRef &arg) { return isUnknown(*arg); });
   }
 
   // Constants once, and nothing that is not used.
@@ -433,7 +452,10 @@ private:
   Location loc;
   StringAttr stream;
   std::unique_ptr<Region> region;
-  std::map<void *, MaskRef> finite, nonZero; // by array
+  // By scalar.
+  std::map<void *, MaskRef> finite, nonZero;
+  std::map<std::pair<void *, bool>, MaskRef> conditions;
+  std::map<void *, std::optional<Linear>> linears;
   llvm::DenseMap<StringAttr, TileRange> ranges;
   llvm::DenseMap<StringAttr, Value> sizes;
 };

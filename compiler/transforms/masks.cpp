@@ -1,13 +1,30 @@
 #include "compiler/transforms/masks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace attnc {
 
+bool Linear::addTerm(StringAttr dim, int64_t coefficient) {
+  auto *term = llvm::find_if(terms, [&](auto &known) { return known.first == dim; });
+  if (term == terms.end())
+    term = &terms.emplace_back(dim, 0);
+  int64_t sum = 0;
+  if (llvm::AddOverflow(term->second, coefficient, sum) || sum > maxCoefficient ||
+      sum < -maxCoefficient)
+    return false;
+  term->second = sum;
+  if (sum == 0)
+    terms.erase(term);
+  return true;
+}
+
 static MaskRef make(Mask::Kind kind, Linear linear = {}, std::vector<MaskRef> args = {}) {
-  return std::make_shared<const Mask>(Mask{kind, std::move(linear), std::move(args)});
+  bool hasUnknown = kind == Mask::Kind::Unknown ||
+                    llvm::any_of(args, [](const MaskRef &arg) { return arg->hasUnknown; });
+  return std::make_shared<const Mask>(Mask{kind, std::move(linear), std::move(args), hasUnknown});
 }
 
 MaskRef maskConstant(bool value) { return make(value ? Mask::Kind::True : Mask::Kind::False); }
@@ -54,6 +71,14 @@ Value MaskEmitter::bound(const Linear &linear, StringAttr except, bool upper) {
 }
 
 Value MaskEmitter::holdsEverywhere(const Mask &mask) {
+  if (Value known = everywhere.lookup(&mask))
+    return known;
+  Value value = emitHoldsEverywhere(mask);
+  everywhere[&mask] = value;
+  return value;
+}
+
+Value MaskEmitter::emitHoldsEverywhere(const Mask &mask) {
   switch (mask.kind) {
   case Mask::Kind::True:
   case Mask::Kind::False:
@@ -100,6 +125,14 @@ MaskEmitter::Interval MaskEmitter::hullOfComparison(const Linear &linear, String
 }
 
 MaskEmitter::Interval MaskEmitter::hull(const Mask &mask, StringAttr stream) {
+  if (auto known = hulls.find({&mask, stream}); known != hulls.end())
+    return known->second;
+  Interval interval = emitHull(mask, stream);
+  hulls[{&mask, stream}] = interval;
+  return interval;
+}
+
+MaskEmitter::Interval MaskEmitter::emitHull(const Mask &mask, StringAttr stream) {
   switch (mask.kind) {
   case Mask::Kind::True:
   case Mask::Kind::Unknown:

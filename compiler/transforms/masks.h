@@ -11,16 +11,24 @@ namespace attnc {
 /// sum of coefficient * index over dims, plus a rest known to lie in [lo, hi] (i64 values of the
 /// domain's block).
 struct Linear {
+  /// Larger coefficients are not kept: with an index, which has 31 bits, they could leave 64 bits.
+  static constexpr int64_t maxCoefficient = int64_t(1) << 31;
+
   llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>> terms;
   mlir::Value lo, hi;
+
+  /// Adds `coefficient` * the index of `dim`; false if the sum is too large.
+  [[nodiscard]] bool addTerm(mlir::StringAttr dim, int64_t coefficient);
 };
 
-/// A condition on the indices. Unknown stands for anything.
+/// A condition on the indices. Unknown stands for anything. Masks share their parts: what follows
+/// them visits each part once, since a condition of n operations can have 2^n paths.
 struct Mask {
   enum class Kind { True, False, Unknown, NonNegative, And, Or };
   Kind kind;
   Linear linear; ///< NonNegative: linear >= 0
   std::vector<std::shared_ptr<const Mask>> args;
+  bool hasUnknown; ///< Unknown occurs in it
 };
 using MaskRef = std::shared_ptr<const Mask>;
 
@@ -35,7 +43,8 @@ struct TileRange {
   mlir::Value first, last;
 };
 
-/// Emits what a mask says about a tile; `rangeOf` gives the tile's range along a dim.
+/// Emits what masks say about a tile; `rangeOf` gives the tile's range along a dim. What a part
+/// says is emitted once, so the masks have to outlive the emitter.
 class MaskEmitter {
 public:
   MaskEmitter(mlir::OpBuilder &b, mlir::Location loc,
@@ -56,11 +65,15 @@ public:
 
 private:
   mlir::Value bound(const Linear &linear, mlir::StringAttr except, bool upper);
+  mlir::Value emitHoldsEverywhere(const Mask &mask);
+  Interval emitHull(const Mask &mask, mlir::StringAttr stream);
   Interval hullOfComparison(const Linear &linear, mlir::StringAttr stream);
 
   mlir::OpBuilder &b;
   mlir::Location loc;
   std::function<TileRange(mlir::StringAttr)> rangeOf;
+  llvm::DenseMap<const Mask *, mlir::Value> everywhere;
+  llvm::DenseMap<std::pair<const Mask *, mlir::StringAttr>, Interval> hulls;
 };
 
 } // namespace attnc

@@ -92,7 +92,15 @@ private:
            finishes(value, pass);
   }
 
+  // Found once for each value and pass: a value that is shared is reached on many paths.
   bool finishes(Value value, int pass) {
+    if (auto known = finishable.find({value, pass}); known != finishable.end())
+      return known->second;
+    bool result = computeFinishes(value, pass);
+    return finishable[{value, pass}] = result;
+  }
+
+  bool computeFinishes(Value value, int pass) {
     for (StringAttr dim : plans[pass]->pass->stream)
       if (arrayType(value).hasDim(dim))
         return false;
@@ -241,7 +249,7 @@ private:
   // What is left of the flat form: only the scalars of params and requirements stay.
   void eraseFlatForm() {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*program.getBodyBlock())))
-      if (!isa<InputOp, ParamOp, OutputOp, RequireOp, NestOp>(op) && op.use_empty())
+      if (!isa<InputOp, ParamOp, OutputOp, RequireOp, ExtentOp, NestOp>(op) && op.use_empty())
         op.erase();
   }
 
@@ -249,6 +257,7 @@ private:
   std::vector<std::unique_ptr<Plan>> plans;
   llvm::DenseMap<Operation *, unsigned> owner;
   llvm::DenseMap<Value, int> last;
+  llvm::DenseMap<std::pair<Value, int>, bool> finishable;
   llvm::DenseMap<Value, Plan *> pure;
   llvm::DenseMap<Value, Value> stored;
 };

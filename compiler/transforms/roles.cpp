@@ -133,6 +133,11 @@ Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
     for (red::FoldOp state : states)
       llvm::set_union(scores.dims, dimsOf(state));
   }
+  // A tile or block has all of a dim that is folded in it, also where results keep the dim.
+  for (Operation *op : ops)
+    if (auto fold = dyn_cast<red::FoldOp>(op))
+      for (StringAttr dim : attn::dimNames(fold.getDims()))
+        scores.dims.erase(dim);
   Roles roles;
   roles.stream.assign(stream.begin(), stream.end());
   StringAttr row = chooseRow(all, scores, stream, ops);

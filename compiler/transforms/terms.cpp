@@ -10,6 +10,9 @@ namespace attnc {
 
 // More terms than this are not worth a state each.
 static constexpr size_t kMaxTerms = 4;
+// Sums and products are multiplied out: expressions that are shared, x = y + y of y = z + z, have
+// exponentially many summands. With more than this the fold gets a pass of its own.
+static constexpr size_t kMaxParts = 1024;
 
 //===----------------------------------------------------------------------===//
 // Building expressions
@@ -145,8 +148,16 @@ std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef reason) {
 }
 
 // Appends expressions whose sum is `e`, each of which varies along the stream or depends on a
-// state, not both; false if there are none.
+// state, not both; false if there are none, or too many.
 bool Terms::summands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr *> &out) {
+  if (!appendSummands(e, out))
+    return false;
+  if (out.size() > kMaxParts)
+    refuse(e, "adds up too many summands");
+  return out.size() <= kMaxParts;
+}
+
+bool Terms::appendSummands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr *> &out) {
   if (!e->state) {
     out.push_back(e);
     return true;
@@ -222,8 +233,9 @@ std::optional<SmallVector<Term>> Terms::splitExp(const ScalarExpr *e, double bas
 }
 
 std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const ScalarExpr *y) {
-  std::optional<SmallVector<Term>> left = split(x), right = split(y);
-  if (!left || !right)
+  std::optional<SmallVector<Term>> left = split(x);
+  std::optional<SmallVector<Term>> right = left ? split(y) : std::nullopt;
+  if (!right)
     return std::nullopt;
   if (left->size() * right->size() > kMaxTerms)
     return refuse(x, "multiplies out into too many terms");
@@ -234,6 +246,8 @@ std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const 
       llvm::append_range(term.factors, r.factors);
       llvm::append_range(term.shift, r.shift);
       llvm::append_range(term.outer, r.outer);
+      if (term.factors.size() + term.shift.size() + term.outer.size() > kMaxParts)
+        return refuse(x, "multiplies out into too many factors");
       if (term.exponent && r.exponent)
         term.exponent = binary(ScalarExpr::Kind::Add, term.exponent, r.exponent);
       else if (r.exponent)
@@ -290,9 +304,11 @@ std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
   case ScalarExpr::Kind::Add:
   case ScalarExpr::Kind::Sub: {
     std::optional<SmallVector<Term>> left = split(e->args[0]);
+    if (!left)
+      return std::nullopt;
     std::optional<SmallVector<Term>> right =
         split(e->kind == ScalarExpr::Kind::Add ? e->args[1] : neg(e->args[1]));
-    if (!left || !right)
+    if (!right)
       return std::nullopt;
     llvm::append_range(*left, *right);
     return left->size() <= kMaxTerms ? left : refuse(e, "has too many terms");
@@ -328,11 +344,19 @@ std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
 // Back to arrays
 //===----------------------------------------------------------------------===//
 
-static void collectLeaves(const ScalarExpr *e, llvm::SetVector<Value> &leaves) {
-  if (e->leaf)
-    leaves.insert(e->leaf);
-  for (const ScalarExpr *arg : e->args)
-    collectLeaves(arg, leaves);
+llvm::SetVector<Value> leavesOf(ArrayRef<const ScalarExpr *> expressions) {
+  llvm::SetVector<Value> leaves;
+  llvm::SmallDenseSet<const ScalarExpr *> seen; // an expression that is shared is walked once
+  SmallVector<const ScalarExpr *> work(llvm::reverse(expressions));
+  while (!work.empty()) {
+    const ScalarExpr *e = work.pop_back_val();
+    if (!seen.insert(e).second)
+      continue;
+    if (e->leaf)
+      leaves.insert(e->leaf);
+    llvm::append_range(work, llvm::reverse(e->args));
+  }
+  return leaves;
 }
 
 namespace {
@@ -402,8 +426,7 @@ static MapOp equivalentBefore(MapOp map) {
 Value Terms::build(OpBuilder &b, Location loc, const ScalarExpr *e) {
   if (e->kind == ScalarExpr::Kind::Leaf)
     return e->leaf;
-  llvm::SetVector<Value> leaves;
-  collectLeaves(e, leaves);
+  llvm::SetVector<Value> leaves = leavesOf(e);
   auto type =
       attn::ArrayType::get(b.getContext(), unionDims(program, leaves.getArrayRef()), e->type);
   auto map = MapOp::create(b, loc, type, leaves.getArrayRef(),

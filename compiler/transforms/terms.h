@@ -40,6 +40,9 @@ struct Refusal {
   std::string reason;
 };
 
+/// The arrays that the expressions are made of, in the order in which they are met.
+llvm::SetVector<mlir::Value> leavesOf(llvm::ArrayRef<const ScalarExpr *> expressions);
+
 /// Builds and splits expressions for one pass over `stream`, and turns them back into arrays.
 class Terms {
 public:
@@ -81,6 +84,7 @@ private:
                          llvm::ArrayRef<const ScalarExpr *> args, mlir::Operation *op = nullptr);
   const ScalarExpr *select(const ScalarExpr *condition, const ScalarExpr *x, const ScalarExpr *y);
   bool summands(const ScalarExpr *e, llvm::SmallVectorImpl<const ScalarExpr *> &out);
+  bool appendSummands(const ScalarExpr *e, llvm::SmallVectorImpl<const ScalarExpr *> &out);
   std::optional<llvm::SmallVector<Term>> splitProduct(const ScalarExpr *x, const ScalarExpr *y);
   std::optional<llvm::SmallVector<Term>> splitSelect(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitExp(const ScalarExpr *e, double base);

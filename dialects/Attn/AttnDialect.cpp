@@ -250,6 +250,16 @@ static LogicalResult verifyScalarOfDim(Operation *op, ArrayType type, StringAttr
 LogicalResult SizeOp::verify() { return verifyScalarOfDim(*this, getType(), getDimAttr(), false); }
 LogicalResult IndexOp::verify() { return verifyScalarOfDim(*this, getType(), getDimAttr(), true); }
 
+LogicalResult ExtentOp::verify() {
+  ArrayType type = getValue().getType();
+  if (!type.getElementType().isInteger(64))
+    return emitOpError("takes an i64 array");
+  DimAttr dim = programOf(*this).lookupDim(getDimAttr());
+  if (!dim || type.hasDim(getDimAttr()) || (type.isScalar() && dim.isStatic()))
+    return emitOpError("is not of a dynamic dim of the program");
+  return success();
+}
+
 LogicalResult ParamOp::verify() {
   if (!getType().isScalar())
     return emitOpError("is a scalar");
@@ -338,7 +348,8 @@ LogicalResult MapOp::verify() {
   if (!yield || yield.getValue().getType() != getType().getElementType())
     return emitOpError("must end with an attn.yield of its element type");
   for (Operation &op : block->without_terminator())
-    if (!isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) && !isa<SubOp, ModOp>(op))
+    if (!isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+        !isa<SubOp, ModOp, RandOp>(op))
       return op.emitOpError("is not a scalar operation");
   return verifyUnion(*this, dims, getType());
 }

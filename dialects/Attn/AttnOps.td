@@ -109,7 +109,7 @@ def Attn_MapOp : Attn_ArrayOp<"map", [SingleBlock, RecursiveMemoryEffects, Isola
   let summary = "A scalar function applied element by element, operands broadcast by name";
   let description = [{
     The region's block has one scalar argument for each operand; its ops are of the arith and math
-    dialects, and attn.sub and attn.mod. The result has the union of the operands' dims.
+    dialects, and attn.sub, attn.mod and attn.rand. The result has the union of the operands' dims.
   }];
   let arguments = (ins Variadic<Attn_ArrayType>:$operands_);
   let regions = (region SizedRegion<1>:$body);
@@ -162,13 +162,27 @@ def Attn_RequireOp : Attn_Op<"require"> {
   let assemblyFormat = "$text $condition attr-dict `:` type($condition)";
 }
 
+def Attn_ExtentOp : Attn_Op<"extent"> {
+  let summary = "The extent of a dim as a function of other sizes, known when shapes are bound";
+  let description = [{
+    The value is an i64 scalar of sizes; the sizes of dims whose own extent stands before this one
+    count. An input that carries the dim, or a caller who says its extent, has to agree.
+
+    Where the value has dims, it is the length within the extent for each of their indices. That is
+    a note for tools: what is beyond a length is masked by the program itself.
+  }];
+  let arguments = (ins StrAttr:$dim, Attn_ArrayType:$value);
+  let assemblyFormat = "custom<DimName>($dim) $value attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
 def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
   let summary = "The scalar that a map's region computes";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-// Scalars that arith has not: subtraction on the extended reals and the floor modulus.
+// Scalars that arith has not: subtraction on the extended reals, the floor modulus, random numbers.
 def Attn_SubOp : Attn_Op<"sub", [Pure, SameOperandsAndResultType]> {
   let summary = "x - y, and -inf whenever x is -inf";
   let description = [{
@@ -186,6 +200,19 @@ def Attn_ModOp : Attn_Op<"mod", [Pure, SameOperandsAndResultType]> {
   let arguments = (ins AnyTypeOf<[I32, I64]>:$lhs, AnyTypeOf<[I32, I64]>:$rhs);
   let results = (outs AnyTypeOf<[I32, I64]>:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+
+def Attn_RandOp : Attn_Op<"rand", [Pure]> {
+  let summary = "A uniform random number in [0, 1), a function of a seed and four indices";
+  let description = [{
+    Word `column % 4` of Philox 4x32-10 (Salmon et al. 2011, Parallel random numbers: as easy as
+    1, 2, 3) under the key `seed`, low half first, at the counter (x, y, z, floor(column / 4)),
+    each modulo 2^32. The number is the upper 24 bits of the word times 2^-24, which f32 holds
+    exactly. See dialects/Attn/Random.h.
+  }];
+  let arguments = (ins I64:$seed, I64:$x, I64:$y, I64:$z, I64:$column);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$seed `at` $x `,` $y `,` $z `,` $column attr-dict";
 }
 
 #endif

@@ -55,12 +55,19 @@ SmallVector<FoldOp> NestOp::states() {
 }
 
 bool NestOp::dependsOnState(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getBlock() != getBodyBlock())
-    return false;
-  if (auto fold = dyn_cast<FoldOp>(op); fold && llvm::is_contained(states(), fold))
-    return true;
-  return llvm::any_of(op->getOperands(), [&](Value v) { return dependsOnState(v); });
+  llvm::SmallDenseSet<Operation *> states, seen; // an operand that is shared is walked once
+  for (FoldOp state : this->states())
+    states.insert(state);
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != getBodyBlock() || !seen.insert(op).second)
+      continue;
+    if (states.contains(op))
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
 }
 
 llvm::SetVector<Value> NestOp::captures() {

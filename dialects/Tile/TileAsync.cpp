@@ -195,7 +195,7 @@ LogicalResult PutOp::verify() {
   return failed(verifySingle(*this)) ? failure() : verifyNumber(*this, getPipe());
 }
 LogicalResult TakeOp::verify() {
-  if (auto single = (*this)->getParentOfType<SingleOp>())
+  if ((*this)->getParentOfType<SingleOp>())
     return emitOpError("is for whole warps and stands in a tile.single");
   return verifyNumber(*this, getPipe());
 }

@@ -233,6 +233,21 @@ Result<CudaFunction> CudaModule::function(const std::string &symbol) const {
   return result;
 }
 
+// Small workspaces are taken and given back at each launch. By default the driver's pool returns
+// all memory to the system whenever somebody synchronises, and the next launch would wait for it.
+static void keepSmallWorkspaces(const DriverApi &api, CuDeviceHandle device) {
+  constexpr int releaseThreshold = 4; // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+  constexpr std::uint64_t kept = 32 << 20;
+  CuHandle pool = nullptr;
+  std::uint64_t present = 0;
+  if (!api.defaultPool || !api.getPoolAttribute || !api.setPoolAttribute ||
+      api.defaultPool(&pool, device) != 0 ||
+      api.getPoolAttribute(pool, releaseThreshold, &present) != 0 || present >= kept)
+    return; // without it launches are slower, no more
+  std::uint64_t wanted = kept;
+  api.setPoolAttribute(pool, releaseThreshold, &wanted);
+}
+
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   auto opened = DriverApi::open();
   if (!opened)
@@ -255,6 +270,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
       !status)
     return status.error();
   auto context = std::make_shared<const CudaContext>(api, device, handle);
+  keepSmallWorkspaces(*api, device);
   return std::unique_ptr<CudaDevice>(new CudaDevice(std::move(context), *std::move(props)));
 }
 

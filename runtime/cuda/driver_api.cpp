@@ -106,6 +106,9 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   load(api->eventElapsed, "cuEventElapsedTime");
   load(api->launchKernel, "cuLaunchKernel");
   load(api->pointerAttribute, "cuPointerGetAttribute");
+  loadIfThere(api->defaultPool, "cuDeviceGetDefaultMemPool");
+  loadIfThere(api->getPoolAttribute, "cuMemPoolGetAttribute");
+  loadIfThere(api->setPoolAttribute, "cuMemPoolSetAttribute");
   loadIfThere(api->launchKernelEx, "cuLaunchKernelEx");
   loadIfThere(api->encodeTiled, "cuTensorMapEncodeTiled");
   load(api->errorName, "cuGetErrorName");

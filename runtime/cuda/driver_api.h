@@ -58,6 +58,10 @@ struct DriverApi {
   CuResult (*allocate)(CuDevicePointer *, std::size_t);
   CuResult (*release)(CuDevicePointer);
   CuResult (*allocateAsync)(CuDevicePointer *, std::size_t, CuHandle);
+  /// Null in drivers for CUDA before 11.2.
+  CuResult (*defaultPool)(CuHandle *, CuDeviceHandle);
+  CuResult (*getPoolAttribute)(CuHandle, int, void *);
+  CuResult (*setPoolAttribute)(CuHandle, int, void *);
   CuResult (*releaseAsync)(CuDevicePointer, CuHandle);
   CuResult (*copyToDevice)(CuDevicePointer, const void *, std::size_t);
   CuResult (*copyToHost)(void *, CuDevicePointer, std::size_t);

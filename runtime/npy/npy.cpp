@@ -208,10 +208,11 @@ Result<NpyArray> parseNpy(std::string_view bytes) {
 }
 
 std::string formatNpy(const NpyArray &array) {
-  std::string_view descr;
-  for (const DescrRow &row : descrs)
-    if (row.type == array.dtype)
-      descr = row.descr;
+  // The first: what a u8 holds need not be 0 or 1.
+  const DescrRow *row = std::begin(descrs);
+  while (row->type != array.dtype)
+    ++row;
+  std::string_view descr = row->descr;
   std::string shape;
   for (std::int64_t extent : array.shape)
     shape += fmt::format("{}, ", extent);

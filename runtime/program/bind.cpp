@@ -74,15 +74,30 @@ private:
 
 bool isConstant(const DimDecl &dim) { return dim.extent && dim.extent->op == ExprOp::Integer; }
 
+bool knowsSizes(const Expr &expr, const Sizes &sizes) {
+  return (expr.op != ExprOp::Size || sizes.sizes.count(expr.name)) &&
+         std::all_of(expr.operands.begin(), expr.operands.end(),
+                     [&](const Expr &operand) { return knowsSizes(operand, sizes); });
+}
+
+/// An extent may be computed from others that are computed themselves, in any order.
 Status addComputedDims(const Manifest &manifest, Sizes &sizes) {
-  for (const DimDecl &dim : manifest.dims) {
-    if (!dim.extent || isConstant(dim))
-      continue;
+  std::vector<const DimDecl *> waiting;
+  for (const DimDecl &dim : manifest.dims)
+    if (dim.extent && !isConstant(dim))
+      waiting.push_back(&dim);
+  while (!waiting.empty()) {
+    auto next = std::find_if(waiting.begin(), waiting.end(),
+                             [&](const DimDecl *dim) { return knowsSizes(*dim->extent, sizes); });
+    if (next == waiting.end())
+      return {}; // checkExtents names what is unknown
+    const DimDecl &dim = **next;
     Result<std::int64_t> extent = evaluateInteger(*dim.extent, {sizes.sizes, {}, {}});
     if (!extent)
       return invalidArgument(fmt::format("dim {}: {}", dim.name, extent.error().message));
     if (Status status = sizes.add(dim.name, *extent, "", "its definition gives"); !status)
       return status;
+    waiting.erase(next);
   }
   return {};
 }

@@ -51,6 +51,14 @@ INSTANTIATE_TEST_SUITE_P(
               {"run", "prefix_lm", "--target", "cpu", "--param", "prefix=4611686018427387904"},
               2,
               {"param prefix", "<= 1099511627776"}},
+        Wrong{"integer_param_beyond_64_bits",
+              {"run", "prefix_lm", "--target", "cpu", "--param", "prefix=9223372036854775807"},
+              2,
+              {"'prefix' is an integer of 64 bits, 9.223372036854776e+18 is beyond them"}},
+        Wrong{"integer_param_of_many_digits",
+              {"run", "prefix_lm", "--target", "cpu", "--param", "prefix=-1e30"},
+              2,
+              {"'prefix' is an integer of 64 bits, -1e+30 is beyond them"}},
         Wrong{"missing_spec", {"compile"}, 2, {"SPEC", "attnc compile --help"}},
         Wrong{"file", {"run", "nothing/here.json"}, 2, {"no file 'nothing/here.json'"}},
         Wrong{"library_name", {"run", "causl"}, 2, {"no file 'causl'", "did you mean 'causal'?"}},
@@ -69,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"shape_number", {"run", "full", "--shape", "b=two"}, 2, {"'two' is not"}},
         Wrong{
             "shape_too_long", {"run", "full", "--shape", "b=99999999999999999999"}, 2, {"64-bit"}},
-        Wrong{"shape_negative", {"run", "full", "--shape", "b=-2"}, 2, {"at least 1"}},
-        Wrong{"shape_zero", {"run", "full", "--shape", "i=0"}, 2, {"at least 1"}},
+        Wrong{"shape_negative", {"run", "full", "--shape", "b=-2"}, 2, {"not negative"}},
+        Wrong{"shape_static_zero", {"run", "full", "--shape", "d=0"}, 2, {"d", "64"}},
         Wrong{"shape_twice", {"run", "full", "--shape", "b=1,b=2"}, 2, {"'b' twice"}},
         Wrong{"shape_unknown",
               {"run", "gqa", "--shape", "hkk=2", "--target", "cpu"},
@@ -83,13 +91,19 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"require",
               {"run", "gqa", "--shape", "h=3,hk=2", "--target", "cpu"},
               2,
-              {"size(h) % size(hk) == 0"}},
+              {"requirement does not hold: size(h) % size(hk) == 0 (h=3, hk=2)", "gqa.json:8:"}},
         Wrong{"param_unknown",
               {"run", "full", "--param", "scal=1"},
               2,
               {"no param 'scal'", "did you mean 'scale'?"}},
-        Wrong{
-            "param_range", {"run", "full", "--param", "scale=-1", "--target", "cpu"}, 2, {"scale"}},
+        Wrong{"param_range",
+              {"run", "full", "--param", "scale=-1", "--target", "cpu"},
+              2,
+              {"param 'scale' is -1, but must be > 0", "its range is declared at full.json:7:"}},
+        Wrong{"option_with_two_values",
+              {"run", "full", "--input", "q=q.npy", "k=k.npy", "--target", "cpu"},
+              2,
+              {"k=k.npy", "repeat it, --input q=q.npy --input k=k.npy"}},
         Wrong{"param_integer",
               {"run", "prefix_lm", "--param", "prefix=1.5"},
               2,
@@ -243,13 +257,14 @@ TEST_F(ScheduleFiles, theFileTheKernelAndTheValueAreNamed) {
 
 TEST_F(ScheduleFiles, mistakesOfSyntaxHaveLineAndColumn) {
   for (auto [text, says] : {
-           WrongSchedule{"{\n  \"groups\": 2,\n  }", ":3:3: error: not JSON: } cannot stand here"},
-           {"{groups: 2}", ":1:2: error: not JSON: g cannot stand here"},
-           {"{'groups': 2}", "keys and texts are in double quotes"},
-           {"{\"groups\": 2", ":1:13: error: not JSON: the file ends too early"},
-           {"", ":1:1: error: not JSON: the file ends too early"},
-           {"{\"groups\": \"2\n}", ":1:14: error: not JSON: a string ends on the line"},
-           {"{\"groups\": \"\t\"}", ":1:13: error: not JSON: the character 0x09 cannot"},
+           WrongSchedule{"{\n  \"groups\": 2,\n  }",
+                         ":2:14: error: a comma with nothing behind it"},
+           {"{groups: 2}", ":1:2: error: 'groups' is not JSON"},
+           {"{'groups': 2}", ":1:2: error: JSON has no strings in single quotes"},
+           {"{\"groups\": 2", ":1:1: error: this object is not closed"},
+           {"", ":1:1: error: the file is empty"},
+           {"{\"groups\": \"2\n}", ":1:12: error: the string does not end in its line"},
+           {"{\"groups\": \"\t\"}", ":1:13: error: a string holds the control character U+0009"},
            {"{\"groups\": 2,\n \"groups\": 3}", ":2:2: error: the key 'groups' occurs twice"},
        }) {
     Ended ended = compileWith(text);
@@ -281,6 +296,23 @@ TEST_F(ScheduleFiles, theProcessorPassesThemOverAndSaysSo) {
     EXPECT_EQ(ended.exit, 0) << ended.err;
     EXPECT_THAT(ended.err, HasSubstr("the target cpu has no schedules: " + file + " is not used"));
   }
+}
+
+TEST_F(ScheduleFiles, ofTheProcessorHaveTheirKeysChecked) {
+  file = folder.write("s.json", R"({"grups": 2})");
+  Ended ended = attnc({"check", "causal", "--target", "cpu", "--schedule", file});
+  EXPECT_NE(ended.exit, 0);
+  EXPECT_THAT(ended.out + ended.err, HasSubstr("unknown key 'grups'"));
+
+  std::string spec = R"json({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"},
+    "body": ["y = x[n] + x[n]"], "outputs": {"y": "f32"}, "reference": {"shape": {"n": 5}},
+    "schedule": )json";
+  ended = attnc({"run", "-", "--target", "cpu"}, spec + R"({"foldd": "auto"}})");
+  EXPECT_EQ(ended.exit, 3) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("unknown key 'foldd'"));
+  ended = attnc({"run", "-", "--target", "cpu"}, spec + R"({"threads": 64}})");
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("the `schedule` of twice is not used"));
 }
 
 TEST_F(ScheduleFiles, areCheckedByCheck) {

@@ -2,6 +2,7 @@
 #include "runtime/npy/npy.h"
 #include "tests/e2e/tool.h"
 
+#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -233,6 +234,14 @@ TEST(Compile, writesEveryTextWithoutAGpu) {
   EXPECT_THAT(ended.out, HasSubstr("define"));
 }
 
+// Neither a GPU nor NVRTC is needed for the arithmetic of a GPU's kernels.
+TEST(Check, emulatesTheArithmeticOfATarget) {
+  auto json = attnc({"check", "causal", "--target", "sm_80", "--emulate", "--json"}).json();
+  EXPECT_EQ(json.at("exit"), 0) << json.dump();
+  EXPECT_EQ(json.at("checks").at(0).at("target"), "~sm_80");
+  EXPECT_EQ(attnc({"check", "causal", "--emulate", "--interpret"}).exit, 2);
+}
+
 TEST(Compile, verifiesPasses) {
   Ended ended = attnc({"compile", "causal", "--target", "cpu", "--emit", "red", "--verify-passes"});
   EXPECT_EQ(ended.exit, 0) << ended.err;
@@ -299,6 +308,52 @@ TEST(Compile, sameSpecGivesTheSameProgram) {
   }
   EXPECT_FALSE(readText(folder.file("a")).empty());
   EXPECT_EQ(readText(folder.file("a")), readText(folder.file("b")));
+}
+
+/// Blocks of two batches in a cache of 4; the third block of the second batch is `last`.
+std::string writeTable(const TemporaryFolder &folder, int32_t last) {
+  NpyArray table{DType::I32, {2, 3}, {}};
+  table.data.resize(6 * sizeof(int32_t));
+  const int32_t values[] = {0, 1, 2, 3, 0, last};
+  std::memcpy(table.data.data(), values, sizeof(values));
+  EXPECT_TRUE(writeNpy(table, folder.file("table.npy")).ok());
+  return "table=" + folder.file("table.npy");
+}
+
+TEST(Run, checkBoundsNamesTheFirstReadOutsideOfEachTensor) {
+  TemporaryFolder folder;
+  std::vector<std::string> command = {
+      "run",           "paged",   "--target", "cpu",
+      "--shape",       "b=2,n=4", "--input",  writeTable(folder, 99),
+      "--check-bounds"};
+  Ended ended = attnc(command);
+  EXPECT_EQ(ended.exit, 1);
+  for (const char *tensor : {"kp", "vp"})
+    EXPECT_THAT(ended.err,
+                HasSubstr(std::string(tensor) + ": the subscript `table[b, j//size(t)]` of 'n' is "
+                                                "99 at b=1, j=32; the extent is 4, so 0 is read"));
+  EXPECT_THAT(ended.err, HasSubstr("paged.json:"));
+  EXPECT_THAT(ended.out, HasSubstr("bf16[b=2"));
+  command.push_back("--json");
+  auto json = attnc(command).json();
+  EXPECT_EQ(json.at("ok"), false);
+  ASSERT_EQ(json.at("outside_reads").size(), 2u);
+  EXPECT_EQ(json.at("outside_reads")[0].at("value"), 99);
+  EXPECT_EQ(json.at("outside_reads")[0].at("at").at("j"), 32);
+}
+
+TEST(Run, checkBoundsIsContentWhereAllIsInside) {
+  TemporaryFolder folder;
+  Ended ended = attnc({"run", "paged", "--target", "cpu", "--shape", "b=2,n=4", "--input",
+                       writeTable(folder, 3), "--check-bounds", "--check"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("no subscript that comes from data falls outside"));
+}
+
+TEST(Check, checkBoundsOfRandomTablesIsARemark) {
+  Ended ended = attnc({"check", "relative_bias", "--target", "cpu", "--check-bounds"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("w: the subscript `bucket[maximum(i - j, 0)]` of 'n' is "));
 }
 
 } // namespace

@@ -121,7 +121,7 @@ TEST_P(GpuDrawn, isCorrectAndTheSameEachTime) {
 
 INSTANTIATE_TEST_SUITE_P(Library, GpuDrawn,
                          testing::Values(Setting{"causal", {}},
-                                         Setting{"causal", {{"d", "64"}, {"e", "64"}}},
+                                         Setting{"causal", {{"d", "128"}, {"e", "128"}}},
                                          Setting{"causal", {{"d", "256"}, {"e", "256"}}},
                                          Setting{"sliding_window", {}}, Setting{"prefix_lm", {}},
                                          Setting{"full", {}}, Setting{"gqa", {}}),

@@ -45,8 +45,8 @@ std::map<std::string, int64_t> parseExtents(const std::string &option,
     if (!parseWhole(text, extent))
       throw Failure(
           Usage, fmt::format("{} {}={}: '{}' is not a 64-bit integer", option, name, text, text));
-    if (extent < 1)
-      throw Failure(Usage, fmt::format("{} {}={}: an extent is at least 1", option, name, text));
+    if (extent < 0)
+      throw Failure(Usage, fmt::format("{} {}={}: an extent is not negative", option, name, text));
     extents[name] = extent;
   }
   return extents;

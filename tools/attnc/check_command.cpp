@@ -1,5 +1,7 @@
 // attnc check: specs at their reference shape against the float64 evaluator.
 #include "compiler/driver/check.h"
+#include "compiler/driver/emulated_executor.h"
+#include "tools/attnc/bounds_text.h"
 #include "tools/attnc/check_text.h"
 #include "tools/attnc/command.h"
 #include "tools/attnc/library.h"
@@ -20,12 +22,22 @@ struct CheckArguments {
   std::vector<std::string> specs, targets, set;
   std::string schedule;
   uint64_t seed = 1;
-  bool verifyPasses = false, interpret = false, json = false;
+  bool verifyPasses = false, interpret = false, emulate = false, json = false;
+  bool checkBounds = false;
 };
 
 /// The targets that are asked for, or the processor and the GPU if there is one.
 std::vector<Target> targetsOf(const CheckArguments &arguments) {
   std::vector<Target> targets;
+  if (arguments.emulate) {
+    for (const std::string &name : arguments.targets)
+      targets.push_back(chooseTarget(name));
+    if (targets.empty())
+      targets = {{"cpu", nullptr}, chooseInterpretedTarget("")};
+    for (Target &target : targets)
+      target.interpreted = !target.isCpu();
+    return targets;
+  }
   for (const std::string &name : arguments.targets)
     targets.push_back(arguments.interpret ? chooseInterpretedTarget(name)
                                           : chooseRunnableTarget(name));
@@ -79,11 +91,21 @@ public:
     failure.print(colourOnStderr());
   }
 
+  /// Remarks, not failures: random tables are meant to have some values outside.
+  void add(const std::string &spec, const std::vector<evaluator::OutsideRead> &reads) {
+    noteOutsideReads(reads);
+    outside.push_back({{"spec", nameOf(spec)}, {"reads", toJson(reads)}});
+  }
+
   /// A wrong answer is worse than none.
   ExitCode finish() {
     ExitCode code = failed ? CheckFailed : worst;
+    nlohmann::ordered_json all = {
+        {"ok", code == Done}, {"exit", static_cast<int>(code)}, {"checks", rows}};
+    if (!outside.empty())
+      all["outside_reads"] = outside;
     if (json)
-      printJson({{"ok", code == Done}, {"exit", static_cast<int>(code)}, {"checks", rows}});
+      printJson(all);
     return code;
   }
 
@@ -93,7 +115,15 @@ private:
   bool failed = false;
   ExitCode worst = Done;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  nlohmann::ordered_json outside = nlohmann::ordered_json::array();
 };
+
+std::vector<evaluator::OutsideRead> checkBounds(const Spec &spec, uint64_t seed) {
+  auto inputs = evaluator::makeInputs(driver::programOf(spec), resolveExtents(spec, {}, {}), seed);
+  if (!inputs)
+    throw Failure(Usage, llvm::toString(inputs.takeError()));
+  return findOutsideReads(spec, *inputs);
+}
 
 driver::CheckReport checkOne(const LoadedSpec &loaded, const Target &target,
                              const ScheduleFile &schedule, const CheckArguments &arguments) {
@@ -103,7 +133,11 @@ driver::CheckReport checkOne(const LoadedSpec &loaded, const Target &target,
   driver::CheckRequest request;
   request.extents = resolveExtents(*loaded.spec, {}, {});
   request.seeds = {arguments.seed};
-  return orFail(driver::checkProgram(*loaded.spec, *prepared.executor, request));
+  std::unique_ptr<driver::Executor> emulated;
+  if (arguments.emulate)
+    emulated = orFail(driver::makeEmulatedExecutor(prepared.compilation));
+  return orFail(
+      driver::checkProgram(*loaded.spec, emulated ? *emulated : *prepared.executor, request));
 }
 
 ExitCode checkSpecs(CheckArguments arguments) {
@@ -119,9 +153,14 @@ ExitCode checkSpecs(CheckArguments arguments) {
     std::string target;
     try {
       LoadedSpec loaded = loadSpec(spec, arguments.set);
+      if (arguments.checkBounds)
+        table.add(spec, checkBounds(*loaded.spec, arguments.seed));
       for (const Target &one : targets) {
         target = one.name;
         try {
+          // Another line than that of the kernels themselves.
+          if (arguments.emulate)
+            target = "~" + target;
           table.add(spec, target, checkOne(loaded, one, schedule, arguments));
         } catch (const Failure &failure) {
           table.add(spec, target, failure);
@@ -149,7 +188,14 @@ Command addCheckCommand(CLI::App &tool) {
   app->add_option("--schedule", arguments->schedule, scheduleHelp);
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Also evaluate the program before and after each pass");
-  app->add_flag("--interpret", arguments->interpret, interpretHelp);
+  app->add_flag("--check-bounds", arguments->checkBounds,
+                std::string(checkBoundsHelp) + "; random tables have a few values outside");
+  CLI::Option *interpret = app->add_flag("--interpret", arguments->interpret, interpretHelp);
+  app->add_flag("--emulate", arguments->emulate,
+                "Instead of the kernels, evaluate what they compute in emulated f32, operands "
+                "rounded as scheduled (targets with a ~): what fails here fails by its arithmetic, "
+                "not by a bug")
+      ->excludes(interpret);
   app->add_flag("--json", arguments->json, "The table as JSON on stdout");
   app->footer(
       "Example: attnc check causal alibi my_variant.json --target cpu\n"

@@ -23,6 +23,13 @@ std::vector<const driver::OutputCheck *> worstOfEach(const driver::CheckReport &
   return worst;
 }
 
+/// How far the outputs are apart: not a number only where one of them is.
+double errorOf(const driver::OutputCheck &check) {
+  bool same =
+      check.expected == check.actual || (std::isnan(check.expected) && std::isnan(check.actual));
+  return same ? 0 : std::fabs(check.expected - check.actual);
+}
+
 std::string ratioText(double ratio) {
   return std::isinf(ratio) ? "mismatch" : fmt::format("{:.3f}", ratio);
 }
@@ -42,8 +49,8 @@ std::string checkRows(const std::string &name, size_t width, const std::string &
     std::string verdict = check->ok() ? styled("ok", Style::Green, colourOnStdout())
                                       : styled("FAILED", Style::Red, colourOnStdout());
     rows += fmt::format("{:<{}}  {:<8}  {:<8}  {:>10.3g}  {:>10.3g}  {:>9}  {}\n", name, width,
-                        target, check->output, std::fabs(check->expected - check->actual),
-                        check->tolerance, ratioText(check->compared.maxRatio), verdict);
+                        target, check->output, errorOf(*check), check->tolerance,
+                        ratioText(check->compared.maxRatio), verdict);
   }
   return rows;
 }

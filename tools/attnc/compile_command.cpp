@@ -2,17 +2,15 @@
 #include "compiler/driver/compile.h"
 #include "compiler/frontend/suggest.h"
 #include "tools/attnc/command.h"
+#include "tools/attnc/output_file.h"
 #include "tools/attnc/schedule_file.h"
 #include "tools/attnc/spec_options.h"
 #include "tools/attnc/target.h"
 #include "tools/attnc/terminal.h"
 #include "tools/attnc/tuned_schedules.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 
 namespace attnc::cli {
 
@@ -106,16 +104,6 @@ std::vector<Part> partsOf(const Compilation &compilation, const std::string &emi
   for (const driver::NestReport &nest : compilation.nests)
     parts.push_back({nest.kernel, nest.source});
   return parts;
-}
-
-void writeFile(const std::filesystem::path &path, const std::string &text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file)
-    throw Failure(Environment,
-                  fmt::format("'{}' cannot be written: {}", path.string(), std::strerror(errno)),
-                  "check that the folder exists and may be written");
 }
 
 /// The file of one part: FILE itself for a single one, else FILE with the part's name before the

@@ -2,6 +2,8 @@
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/command.h"
 #include "tools/attnc/explain_text.h"
+#include "tools/attnc/html_page.h"
+#include "tools/attnc/output_file.h"
 #include "tools/attnc/schedule_file.h"
 #include "tools/attnc/shape.h"
 #include "tools/attnc/spec_options.h"
@@ -18,12 +20,12 @@ namespace {
 using driver::Compilation;
 
 struct ExplainArguments {
-  std::string spec, target, schedule;
+  std::string spec, target, schedule, html;
   std::vector<std::string> set, shape;
   bool ir = false, cuda = false, json = false;
 };
 
-/// Extents for sizes in bytes; empty where the spec has no full reference shape.
+/// Extents to count bytes and operations at; empty where the spec has no full reference shape.
 std::map<std::string, int64_t> extentsFor(const Spec &spec,
                                           const std::map<std::string, int64_t> &shape) {
   if (!shape.empty())
@@ -47,9 +49,9 @@ void printCuda(const Compilation &compilation) {
     print(fmt::format("\n// ---- {}.cu ----\n{}\n", nest.kernel, nest.source));
 }
 
-void printAsJson(const Compilation &compilation, const ExplainArguments &arguments,
-                 const std::map<std::string, int64_t> &extents) {
-  nlohmann::ordered_json json = explainJson(compilation, extents);
+void printAsJson(const Explanation &explanation, const ExplainArguments &arguments) {
+  const Compilation &compilation = *explanation.compilation;
+  nlohmann::ordered_json json = explainJson(explanation);
   if (arguments.ir) {
     json["attn"] = compilation.attn;
     for (const driver::PassRecord &pass : compilation.passes)
@@ -62,6 +64,14 @@ void printAsJson(const Compilation &compilation, const ExplainArguments &argumen
     for (const driver::NestReport &nest : compilation.nests)
       json["cuda"][nest.kernel] = nest.source;
   printJson(json);
+}
+
+void printAsText(const Explanation &explanation, const ExplainArguments &arguments) {
+  print(explainText(explanation));
+  if (arguments.ir)
+    printIr(*explanation.compilation);
+  if (arguments.cuda)
+    printCuda(*explanation.compilation);
 }
 
 ExitCode explainSpec(const ExplainArguments &arguments) {
@@ -80,7 +90,8 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   driver::CompileOptions options;
   options.tuned = &tuned;
   options.target = target.name;
-  options.keepIr = arguments.ir;
+  options.extents = extentsFor(*loaded.spec, shape);
+  options.keepIr = arguments.ir || !arguments.html.empty();
   options.nvrtc = nvrtc.ok() ? nvrtc->get() : nullptr;
   options.upTo = nvrtc.ok() ? driver::Stage::Cubin : driver::Stage::Cuda;
   Compilation compilation = [&] {
@@ -90,16 +101,15 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   if (!nvrtc)
     note("registers and shared memory are not shown: " + nvrtc.error().text());
 
-  std::map<std::string, int64_t> extents = extentsFor(*loaded.spec, shape);
-  if (arguments.json) {
-    printAsJson(compilation, arguments, extents);
-    return Done;
+  Explanation explanation = explain(compilation, loaded.spec->doc, options.extents);
+  if (!arguments.html.empty()) {
+    writeFile(arguments.html, explainHtml(explanation, {loaded.fileName, loaded.text}));
+    note("wrote " + arguments.html);
   }
-  print(explainText(compilation, loaded.spec->doc, extents));
-  if (arguments.ir)
-    printIr(compilation);
-  if (arguments.cuda)
-    printCuda(compilation);
+  if (arguments.json)
+    printAsJson(explanation, arguments);
+  else if (arguments.html.empty())
+    printAsText(explanation, arguments);
   return Done;
 }
 
@@ -112,10 +122,12 @@ Command addExplainCommand(CLI::App &tool) {
   app->add_option("--target", arguments->target, targetHelp);
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,
-                "Extents for sizes in bytes; else the spec's reference shape");
+                "Extents to count bytes and operations at; else the spec's reference shape");
   app->add_option("--schedule", arguments->schedule, scheduleHelp);
   app->add_flag("--ir", arguments->ir, "Also the IR after each pass");
   app->add_flag("--cuda", arguments->cuda, "Also the generated CUDA C++");
+  app->add_option("--html", arguments->html,
+                  "Write it all, with the IR and the CUDA, as one HTML page to this file instead");
   app->add_flag("--json", arguments->json, "As JSON on stdout");
   app->footer("Example: attnc explain causal --target sm_90a --cuda");
   return {app, [arguments] { return explainSpec(*arguments); }};

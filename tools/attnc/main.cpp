@@ -59,6 +59,18 @@ void checkCommandName(int argc, char **argv, const std::vector<Command> &command
         didYouMean(argv[1], names, fmt::format("the commands are {}", fmt::join(names, ", "))));
 }
 
+/// A second assignment behind one option is a common mistake.
+std::string remedyOf(const CLI::ParseError &wrong, const std::string &command) {
+  std::string_view what = wrong.what();
+  bool assignment = wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) &&
+                    what.find('=') != std::string_view::npos;
+  return fmt::format("{}see attnc {}--help",
+                     assignment ? "an option takes one value: repeat it, --input q=q.npy --input "
+                                  "k=k.npy, or join values by commas; "
+                                : "",
+                     command);
+}
+
 ExitCode dispatch(CLI::App &tool, const std::vector<Command> &commands, int argc, char **argv) {
   checkCommandName(argc, argv, commands);
   try {
@@ -72,7 +84,7 @@ ExitCode dispatch(CLI::App &tool, const std::vector<Command> &commands, int argc
     for (const Command &one : commands)
       if (one.app->parsed())
         command = one.app->get_name() + " ";
-    throw Failure(Usage, wrong.what(), fmt::format("see attnc {}--help", command));
+    throw Failure(Usage, wrong.what(), remedyOf(wrong, command));
   }
   for (const Command &command : commands)
     if (command.app->parsed())

@@ -1,7 +1,9 @@
 // attnc run: a spec on tensors from files or at random.
 #include "compiler/driver/check.h"
+#include "compiler/driver/reference_executor.h"
 #include "compiler/frontend/suggest.h"
 #include "tools/attnc/assignments.h"
+#include "tools/attnc/bounds_text.h"
 #include "tools/attnc/check_text.h"
 #include "tools/attnc/command.h"
 #include "tools/attnc/prepare.h"
@@ -22,11 +24,16 @@ namespace {
 
 using driver::HostTensor;
 
+const std::string runTargetHelp =
+    std::string(targetHelp) +
+    "; or reference, the float64 evaluator, whose real outputs are f64 and not rounded";
+
 struct RunArguments {
   std::string spec, target, schedule;
   std::vector<std::string> set, shape, param, input, output;
   uint64_t seed = 1;
   bool check = false, time = false, verifyPasses = false, json = false, interpret = false;
+  bool checkBounds = false;
 };
 
 /// What the finite elements of a tensor look like.
@@ -111,8 +118,10 @@ void printOutput(const TensorDecl &output, const HostTensor &tensor) {
   std::string shape;
   for (auto [dim, extent] : llvm::zip_equal(output.dims, tensor.shape))
     shape += fmt::format("{}{}={}", shape.empty() ? "" : ", ", dim, extent);
-  print(fmt::format("{:<8} {}[{}]  min {:.4g}  max {:.4g}  mean {:.4g}", output.name,
-                    dtypeName(output.dtype), shape, digest.min, digest.max, digest.mean));
+  print(fmt::format("{:<8} {}[{}]  ", output.name, dtypeName(output.dtype), shape));
+  print(digest.finite ? fmt::format("min {:.4g}  max {:.4g}  mean {:.4g}", digest.min, digest.max,
+                                    digest.mean)
+                      : std::string(digest.elements ? "no finite element" : "empty"));
   if (digest.finite < digest.elements)
     print(fmt::format("  ({} of {} not finite)", digest.elements - digest.finite, digest.elements));
   print("\n");
@@ -124,6 +133,9 @@ struct Ran {
   std::map<std::string, int64_t> extents;
   driver::RunResult result;
   std::optional<driver::CheckReport> check;
+  std::optional<std::vector<evaluator::OutsideRead>> outside; ///< with --check-bounds
+
+  bool ok() const { return (!check || check->ok()) && (!outside || outside->empty()); }
 };
 
 void printRan(const Ran &ran, const Prepared &prepared, bool time) {
@@ -144,16 +156,38 @@ void printRan(const Ran &ran, const Prepared &prepared, bool time) {
 }
 
 void printRanJson(const Ran &ran, const Prepared &prepared) {
-  nlohmann::ordered_json json = {
-      {"ok", !ran.check || ran.check->ok()},     {"spec", prepared.compilation.name},
-      {"target", prepared.compilation.target},   {"shape", ran.extents},
-      {"milliseconds", ran.result.milliseconds}, {"compile_seconds", prepared.compilation.seconds},
-      {"ready_seconds", ran.readySeconds}};
+  nlohmann::ordered_json json = {{"ok", ran.ok()},
+                                 {"spec", prepared.compilation.name},
+                                 {"target", prepared.compilation.target},
+                                 {"shape", ran.extents},
+                                 {"milliseconds", ran.result.milliseconds},
+                                 {"compile_seconds", prepared.compilation.seconds},
+                                 {"ready_seconds", ran.readySeconds}};
   for (const auto &[name, tensor] : ran.result.outputs)
     json["outputs"].push_back(outputJson(name, tensor));
   if (ran.check)
     json["check"] = toJson(*ran.check);
+  if (ran.outside)
+    json["outside_reads"] = toJson(*ran.outside);
   printJson(json);
+}
+
+Target chooseRunTarget(const RunArguments &arguments) {
+  if (arguments.interpret)
+    return chooseInterpretedTarget(arguments.target);
+  if (arguments.target != driver::referenceTarget)
+    return chooseRunnableTarget(arguments.target);
+  if (arguments.check)
+    throw Failure(Usage, "--check would compare the evaluator with itself",
+                  "leave it out, or give another target");
+  return {driver::referenceTarget, nullptr};
+}
+
+Prepared prepareReference(const Spec &spec) {
+  Prepared prepared{{}, driver::makeReferenceExecutor(spec)};
+  prepared.compilation.name = spec.name;
+  prepared.compilation.target = driver::referenceTarget;
+  return prepared;
 }
 
 ExitCode runSpec(const RunArguments &arguments) {
@@ -162,8 +196,7 @@ ExitCode runSpec(const RunArguments &arguments) {
   auto shape = parseExtents("--shape", arguments.shape);
   auto params = parseNumbers("--param", arguments.param);
   ScheduleFile schedule = readSchedule(arguments.schedule);
-  Target target = arguments.interpret ? chooseInterpretedTarget(arguments.target)
-                                      : chooseRunnableTarget(arguments.target);
+  Target target = chooseRunTarget(arguments);
   noteUnused(schedule, target);
   auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
@@ -171,6 +204,8 @@ ExitCode runSpec(const RunArguments &arguments) {
 
   Prepared prepared = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
+    if (target.name == driver::referenceTarget)
+      return prepareReference(*loaded.spec);
     return prepare(*loaded.spec, target, schedule, arguments.verifyPasses);
   }();
   Ran ran;
@@ -192,6 +227,8 @@ ExitCode runSpec(const RunArguments &arguments) {
   for (const auto &[name, tensor] : given)
     inputs->tensors[name] = driver::toArray(tensor, manifest.findTensor(name)->dims);
 
+  if (arguments.checkBounds)
+    ran.outside = findOutsideReads(*loaded.spec, *inputs);
   {
     Progress progress("running " + loaded.spec->name + " on " + target.name);
     ran.result =
@@ -202,11 +239,13 @@ ExitCode runSpec(const RunArguments &arguments) {
   }
   for (const auto &[name, path] : outputFiles)
     writeTensor(name, path, ran.result.outputs.at(name));
+  if (ran.outside)
+    noteOutsideReads(*ran.outside);
   if (arguments.json)
     printRanJson(ran, prepared);
   else
     printRan(ran, prepared, arguments.time);
-  return ran.check && !ran.check->ok() ? CheckFailed : Done;
+  return ran.ok() ? Done : CheckFailed;
 }
 
 } // namespace
@@ -215,7 +254,7 @@ Command addRunCommand(CLI::App &tool) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App *app = tool.add_subcommand("run", "Compile a spec and run it");
   app->add_option("SPEC", arguments->spec, specHelp)->required();
-  app->add_option("--target", arguments->target, targetHelp);
+  app->add_option("--target", arguments->target, runTargetHelp);
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents of dynamic dims, e.g. --shape b=2,i=300; else the spec's reference shape");
@@ -227,6 +266,7 @@ Command addRunCommand(CLI::App &tool) {
   app->add_option("--seed", arguments->seed, "Seed of random inputs; 1 without it");
   app->add_option("--schedule", arguments->schedule, scheduleHelp);
   app->add_flag("--check", arguments->check, "Compare every output with the float64 evaluator");
+  app->add_flag("--check-bounds", arguments->checkBounds, checkBoundsHelp);
   app->add_flag("--time", arguments->time, "Run it several times and print the median");
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Evaluate the program before and after each pass; stop at the first difference");

@@ -3,7 +3,6 @@
 #include "tools/attnc/failure.h"
 #include "tools/attnc/terminal.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -12,7 +11,7 @@
 namespace attnc::cli {
 
 const char *const scheduleHelp =
-    "JSON file with overrides of the schedule; the target cpu has none and passes it over";
+    "JSON file with overrides of the schedule; the target cpu has none and only checks the keys";
 
 namespace {
 
@@ -28,38 +27,6 @@ std::string readAll(const std::string &path) {
   return text;
 }
 
-/// What stands at a syntax error: the character there, or the end of the line or of the file.
-std::string unexpectedAt(const Diagnostic &error, const SourceFile &source) {
-  llvm::StringRef rest = llvm::StringRef(error.expression).drop_front(error.caretOffset);
-  if (rest.empty())
-    return error.line > source.text().count('\n') ? "the file ends too early"
-                                                  : "a string ends on the line that it begins on";
-  if (static_cast<unsigned char>(rest.front()) < ' ')
-    return fmt::format("the character {:#04x} cannot stand here", rest.front());
-  // All bytes of a character beyond ASCII.
-  size_t length = 1;
-  while (length < rest.size() && (rest[length] & 0xC0) == 0x80)
-    ++length;
-  return fmt::format("{} cannot stand here", rest.take_front(length).str());
-}
-
-/// The findings of the parser, which serves specs as well, in words for a schedule file.
-Diagnostics readable(const Diagnostics &found, const SourceFile &source) {
-  Diagnostics result;
-  for (Diagnostic error : found.all()) {
-    if (llvm::StringRef(error.message).starts_with("not valid JSON")) {
-      error.message = "not JSON: " + unexpectedAt(error, source);
-      llvm::StringRef rest = llvm::StringRef(error.expression).drop_front(error.caretOffset);
-      if (rest.starts_with("'") || (!rest.empty() && llvm::isAlpha(rest.front())))
-        error.remedy = "keys and texts are in double quotes";
-    } else if (llvm::StringRef(error.message).starts_with("JSON nested")) {
-      error.remedy = "a schedule file needs two";
-    }
-    result.add(std::move(error));
-  }
-  return result;
-}
-
 } // namespace
 
 ScheduleFile readSchedule(const std::string &path) {
@@ -70,7 +37,7 @@ ScheduleFile readSchedule(const std::string &path) {
   Diagnostics diagnostics;
   std::optional<JsonValue> json = parseJson(source, diagnostics);
   if (!json)
-    throw Failure(Usage, readable(diagnostics, source));
+    throw Failure(Usage, std::move(diagnostics));
   if (json->kind != JsonValue::Object)
     throw Failure(Usage, fmt::format("schedule {}: it is {}, not an object of keys", path,
                                      kindName(json->kind).str()));
@@ -98,7 +65,11 @@ driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions op
                   fmt::format("schedule {}, with that of the spec: {}", file.path, what),
                   error.remedy);
   }
-  return orFail(std::move(compiled), SpecErrors);
+  driver::Compilation compilation = orFail(std::move(compiled), SpecErrors);
+  if (options.target == "cpu" && !spec.schedule.empty())
+    note(fmt::format("the target cpu has no schedules: the `schedule` of {} is not used",
+                     spec.name));
+  return compilation;
 }
 
 } // namespace attnc::cli

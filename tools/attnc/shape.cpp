@@ -1,10 +1,14 @@
 #include "tools/attnc/shape.h"
 #include "compiler/driver/check.h"
+#include "compiler/evaluator/evaluator.h"
+#include "compiler/evaluator/host_expression.h"
 #include "compiler/frontend/suggest.h"
+#include "dialects/Attn/SpecLocation.h"
 #include "tools/attnc/failure.h"
 
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 using namespace mlir;
 
@@ -24,11 +28,41 @@ std::map<std::string, int64_t> referenceExtents(const Spec &spec) {
   return extents;
 }
 
+/// The extents that an expression uses.
+void collectExtents(const Expr &expr, const std::map<std::string, int64_t> &all,
+                    std::map<std::string, int64_t> &used) {
+  if (auto found = all.find(expr.name); found != all.end())
+    used.insert(*found);
+  for (const Expr &operand : expr.operands)
+    collectExtents(operand, all, used);
+}
+
+/// Refuses extents that a `require` of the spec excludes, with the place of the fact. What cannot
+/// be evaluated here is left to the runtime.
+void checkRequires(attn::ProgramOp program, const std::map<std::string, int64_t> &extents) {
+  for (auto require : program.getBodyBlock()->getOps<attn::RequireOp>()) {
+    Result<Expr> fact = hostExpression(require.getCondition());
+    Result<Scalar> holds = fact ? evaluate(*fact, {extents, {}, {}}) : Result<Scalar>(int64_t(1));
+    if (!holds || isTrue(*holds))
+      continue;
+    std::map<std::string, int64_t> used;
+    collectExtents(*fact, extents, used);
+    std::string place = attn::specPlace(require.getLoc());
+    throw Failure(
+        Usage,
+        fmt::format("requirement does not hold: {} ({})", require.getText().str(), shapeText(used)),
+        place.empty() ? "" : fmt::format("it stands at {}; give other extents", place));
+  }
+}
+
 /// Collects extents and finds contradictions.
 class ExtentTable {
 public:
-  explicit ExtentTable(const Spec &spec) {
-    for (auto dim : driver::programOf(spec).getDims().getAsRange<attn::DimAttr>()) {
+  explicit ExtentTable(const Spec &spec) : program(driver::programOf(spec)) {
+    for (auto extent : program.getBodyBlock()->getOps<attn::ExtentOp>())
+      if (extent.getValue().getType().isScalar())
+        computed.insert(extent.getDim().str());
+    for (auto dim : program.getDims().getAsRange<attn::DimAttr>()) {
       names.push_back(dim.getName().str());
       if (dim.isStatic())
         statics[names.back()] = dim.getExtent();
@@ -57,7 +91,7 @@ public:
 
   std::map<std::string, int64_t> finish(const std::map<std::string, int64_t> &reference) {
     for (const std::string &dim : names) {
-      if (statics.contains(dim) || extents.contains(dim))
+      if (statics.contains(dim) || extents.contains(dim) || computed.contains(dim))
         continue;
       auto found = reference.find(dim);
       if (found == reference.end())
@@ -68,6 +102,12 @@ public:
                       fmt::format("add --shape {}=...", dim));
       extents.insert(*found);
     }
+    std::map<std::string, int64_t> all = extents;
+    if (llvm::Error error = evaluator::completeExtents(program, all))
+      throw Failure(Usage, llvm::toString(std::move(error)));
+    checkRequires(program, all);
+    for (const std::string &dim : computed)
+      extents[dim] = all.at(dim);
     return std::move(extents);
   }
 
@@ -82,13 +122,20 @@ private:
       return;
     }
     auto [entry, fresh] = extents.try_emplace(dim, extent);
-    if (!fresh && entry->second != extent)
-      throw Failure(Usage, fmt::format("{} gives dim '{}' the extent {}; elsewhere it is {}", who,
-                                       dim, extent, entry->second));
+    if (fresh)
+      givenBy[dim] = who;
+    else if (entry->second != extent)
+      throw Failure(Usage,
+                    fmt::format("{} gives dim '{}' the extent {}, {} gives it {}", who, dim, extent,
+                                givenBy[dim], entry->second),
+                    "all tensors that carry a dim agree on its extent");
   }
 
+  attn::ProgramOp program;
+  std::set<std::string> computed;
   std::vector<std::string> names;
   std::map<std::string, int64_t> statics, extents;
+  std::map<std::string, std::string> givenBy;
 };
 
 attn::InputOp findInput(const Spec &spec, const std::string &name) {
@@ -115,6 +162,32 @@ std::map<std::string, int64_t> resolveExtents(const Spec &spec,
   return table.finish(referenceExtents(spec));
 }
 
+/// The range of a param in words, "> 0 and <= 2".
+static std::string rangeText(attn::ParamOp param) {
+  std::string text;
+  if (auto lower = param.getLower())
+    text = fmt::format("{} {}", param.getLowerOpen() ? ">" : ">=", lower->convertToDouble());
+  if (auto upper = param.getUpper())
+    text += fmt::format("{}{} {}", text.empty() ? "" : " and ",
+                        param.getUpperOpen() ? "<" : "<=", upper->convertToDouble());
+  return text;
+}
+
+/// Refuses a value outside the declared range, with the place of the declaration.
+static void checkRange(attn::ParamOp param, double value) {
+  auto lower = param.getLower(), upper = param.getUpper();
+  double low = lower ? lower->convertToDouble() : 0, high = upper ? upper->convertToDouble() : 0;
+  bool inside = value == value && !(lower && (param.getLowerOpen() ? value <= low : value < low)) &&
+                !(upper && (param.getUpperOpen() ? value >= high : value > high));
+  if (inside || (!lower && !upper))
+    return;
+  std::string place = attn::specPlace(param.getLoc());
+  throw Failure(Usage,
+                fmt::format("param '{}' is {}, but must be {}", param.getName().str(), value,
+                            rangeText(param)),
+                place.empty() ? "" : fmt::format("its range is declared at {}", place));
+}
+
 void checkParams(const Spec &spec, const std::map<std::string, double> &params) {
   std::vector<std::string> names;
   for (auto param : driver::programOf(spec).getBodyBlock()->getOps<attn::ParamOp>()) {
@@ -126,7 +199,13 @@ void checkParams(const Spec &spec, const std::map<std::string, double> &params) 
                     fmt::format("add --param {}=...", name));
     bool integer = isa<IntegerType>(param.getType().getElementType());
     if (given != params.end() && integer && given->second != std::floor(given->second))
-      throw Failure(Usage, fmt::format("param '{}' is an integer, not {}", name, given->second));
+      throw Failure(Usage, fmt::format("param '{}' is an integer, not {}", name, given->second),
+                    fmt::format("for example --param {}={:.0f}", name, std::floor(given->second)));
+    if (given != params.end() && integer && std::abs(given->second) >= 0x1p63)
+      throw Failure(Usage, fmt::format("param '{}' is an integer of 64 bits, {} is beyond them",
+                                       name, given->second));
+    if (given != params.end())
+      checkRange(param, given->second);
   }
   for (const auto &[name, value] : params)
     if (!llvm::is_contained(names, name))

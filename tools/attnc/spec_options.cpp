@@ -99,6 +99,8 @@ LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> 
     throw Failure(std::move(diagnostics));
   diagnostics.render(llvm::errs(), colourOnStderr());
   loaded.spec = std::make_unique<Spec>(std::move(*spec));
+  loaded.fileName = std::move(source.fileName);
+  loaded.text = std::move(source.text);
   if (!loaded.spec->grad.empty())
     note(fmt::format("gradients are not available yet: those of {} are left out",
                      fmt::join(loaded.spec->grad, ", ")));
@@ -107,7 +109,12 @@ LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> 
 
 CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,
                            const std::string &help) {
-  return app.add_option(name, values, help)->allow_extra_args(false);
+  // One value each time: what follows it may be the spec.
+  return app.add_option(name, values, help)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name(name == "--target" ? "TARGET" : "NAME=VALUE");
 }
 
 } // namespace attnc::cli

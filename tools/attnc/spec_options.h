@@ -13,6 +13,7 @@ namespace attnc::cli {
 
 /// A checked spec with the context that it lives in.
 struct LoadedSpec {
+  std::string fileName, text; // as read
   std::unique_ptr<mlir::MLIRContext> context;
   std::unique_ptr<Spec> spec; // destroyed before its context
 };

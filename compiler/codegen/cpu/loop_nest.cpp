@@ -14,10 +14,10 @@ LoopNest::LoopNest(TileScope &scope, ArrayRef<StringAttr> dims)
 }
 
 LoopNest::~LoopNest() {
-  if (loops.empty())
-    return;
-  loops.back().op->setAttr("llvm.loop_annotation", scope.storage.parallelLoop());
-  builder.setInsertionPointAfter(loops.front().op);
+  if (!loops.empty())
+    loops.back().op->setAttr("llvm.loop_annotation", scope.storage.parallelLoop());
+  // Not merely behind the outermost loop: the result of a reduction is stored behind it too.
+  builder.restoreInsertionPoint(outside);
 }
 
 scf::ForOp LoopNest::open(StringAttr dim, ValueRange init) {

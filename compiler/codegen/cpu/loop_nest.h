@@ -33,7 +33,8 @@ struct TileScope {
 };
 
 /// Loops over some dims of a tile. Values are evaluated at the outermost loop that has all their
-/// dims, once. After the LoopNest is destroyed the builder stands behind the loops.
+/// dims, once. After the LoopNest is destroyed the builder stands where it stood before, behind
+/// everything that was emitted meanwhile.
 class LoopNest {
 public:
   explicit LoopNest(TileScope &scope, llvm::ArrayRef<mlir::StringAttr> dims = {});

@@ -108,7 +108,14 @@ void NestPlan::findPairs() {
 }
 
 // Indices, sizes, scalars and integer arithmetic on them cost less than a load.
-bool NestPlan::isCheap(Value value) const {
+bool NestPlan::isCheap(Value value) {
+  if (auto known = cheap.find(value); known != cheap.end())
+    return known->second;
+  bool result = computesCheaply(value);
+  return cheap[value] = result;
+}
+
+bool NestPlan::computesCheaply(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa<red::FoldOp>(op))
     return false;
@@ -160,18 +167,23 @@ void NestPlan::chooseBuffers() {
 
 // The dim along which `value` lies contiguously in memory, if it is not free to be laid out.
 StringAttr NestPlan::contiguousDim(Value value) const {
-  Operation *op = value.getDefiningOp();
-  if (buffers.contains(value))
-    return {};
-  if (auto read = dyn_cast<attn::ReadOp>(op)) {
-    unsigned rank = read.getSubscripts().size();
-    return rank ? read.subscriptDim(rank - 1) : StringAttr();
+  llvm::SmallDenseSet<Value> seen; // an operand that is shared is walked once
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    Value array = work.pop_back_val();
+    if (buffers.contains(array) || !seen.insert(array).second)
+      continue;
+    Operation *op = array.getDefiningOp();
+    if (auto read = dyn_cast<attn::ReadOp>(op)) {
+      unsigned rank = read.getSubscripts().size();
+      if (StringAttr dim = rank ? read.subscriptDim(rank - 1) : StringAttr())
+        return dim;
+    }
+    if (auto map = dyn_cast<attn::MapOp>(op))
+      for (Value operand : llvm::reverse(map.getOperands()))
+        if (covers(tileDims(operand), tileDims(array)))
+          work.push_back(operand);
   }
-  if (auto map = dyn_cast<attn::MapOp>(op))
-    for (Value operand : map.getOperands())
-      if (covers(tileDims(operand), tileDims(value)))
-        if (StringAttr dim = contiguousDim(operand))
-          return dim;
   return {};
 }
 

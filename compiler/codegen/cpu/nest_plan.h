@@ -61,7 +61,8 @@ private:
   llvm::Error assignPhases();
   void findPairs();
   void chooseBuffers();
-  bool isCheap(mlir::Value value) const;
+  bool isCheap(mlir::Value value);
+  bool computesCheaply(mlir::Value value);
   bool fitsItsOnlyUse(mlir::Value value) const;
   DimList iterationDims(mlir::Operation *op) const;
   void chooseOrders();
@@ -74,6 +75,7 @@ private:
 
   llvm::DenseMap<mlir::StringAttr, int64_t> tiles;
   llvm::DenseMap<mlir::Value, Phase> phases;
+  llvm::DenseMap<mlir::Value, bool> cheap;
   llvm::DenseSet<mlir::Value> states, references;
   llvm::MapVector<mlir::Value, DimList> buffers;
   llvm::SmallVector<ExponentPair> pairs;

@@ -1,4 +1,5 @@
 #include "compiler/codegen/cpu/scalar_ops.h"
+#include "dialects/Attn/Random.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -152,6 +153,60 @@ static FloorDivision emitFloorDivision(OpBuilder &b, Location loc, Value x, Valu
 }
 
 //===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+// 32-bit words of Philox, as attn::philox computes them.
+struct Words {
+  OpBuilder &b;
+  Location loc;
+
+  Value word(uint32_t v) { return intConstant(b, loc, b.getI32Type(), static_cast<int32_t>(v)); }
+  Value low(Value wide) { return arith::TruncIOp::create(b, loc, b.getI32Type(), wide); }
+  Value high(Value wide) { return low(arith::ShRUIOp::create(b, loc, wide, index64(b, loc, 32))); }
+  Value product(uint32_t factor, Value x) {
+    Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), x);
+    return arith::MulIOp::create(b, loc, wide, index64(b, loc, factor));
+  }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value mix(Value x, Value y, Value key) {
+    return arith::XOrIOp::create(b, loc, arith::XOrIOp::create(b, loc, x, y), key);
+  }
+  Value bit(Value x, int64_t mask) {
+    Value masked = arith::AndIOp::create(b, loc, x, index64(b, loc, mask));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, masked, index64(b, loc, 0));
+  }
+  Value choose(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, condition, x, y);
+  }
+};
+} // namespace
+
+// attn::uniform of a seed and four indices. Signs do not matter to words: everything wraps.
+static Value emitRandom(OpBuilder &b, Location loc, ValueRange in) {
+  using attn::Philox;
+  Words w{b, loc};
+  Value key[] = {w.low(in[0]), w.high(in[0])};
+  Value block = arith::ShRSIOp::create(b, loc, in[4], index64(b, loc, 2));
+  Value c[] = {w.low(in[1]), w.low(in[2]), w.low(in[3]), w.low(block)};
+  for (int round = 0; round < Philox::kRounds; ++round) {
+    Value p = w.product(Philox::kMultiplier0, c[0]), q = w.product(Philox::kMultiplier1, c[2]);
+    Value next[] = {w.mix(w.high(q), c[1], key[0]), w.low(q), w.mix(w.high(p), c[3], key[1]),
+                    w.low(p)};
+    llvm::copy(next, c);
+    key[0] = w.add(key[0], w.word(Philox::kStep0));
+    key[1] = w.add(key[1], w.word(Philox::kStep1));
+  }
+  Value second = w.bit(in[4], 2);
+  Value even = w.choose(second, c[2], c[0]), odd = w.choose(second, c[3], c[1]);
+  Value word = w.choose(w.bit(in[4], 1), odd, even);
+  Value top = arith::ShRUIOp::create(b, loc, word, w.word(8));
+  Value real = arith::UIToFPOp::create(b, loc, b.getF32Type(), top);
+  return arith::MulFOp::create(b, loc, real, floatConstant(b, loc, b.getF32Type(), 0x1p-24));
+}
+
+//===----------------------------------------------------------------------===//
 // Scalar ops
 //===----------------------------------------------------------------------===//
 
@@ -185,6 +240,7 @@ void emitScalarOp(OpBuilder &b, Operation &op, IRMapping &mapping) {
                        OperationState state(loc, op.getName(), in, op.getResultTypes());
                        return b.create(state)->getResult(0);
                      })
+                     .Case<attn::RandOp>([&](auto) { return emitRandom(b, loc, in); })
                      .Case<math::ExpOp>([&](auto) { return emitExp(b, loc, in[0]); })
                      .Case<math::Exp2Op>([&](auto) { return emitExp2(b, loc, in[0]); })
                      .Case<math::ErfOp>([&](auto) { return callLibrary(b, loc, "erf", in); })

@@ -7,8 +7,8 @@
 
 namespace attnc::cpu {
 
-/// Emits the scalar `op` (arith, math, attn.sub, attn.mod) with operands taken from `mapping`, and
-/// maps its result. Integer division by zero yields some value and does not trap.
+/// Emits the scalar `op` (arith, math, attn.sub, attn.mod, attn.rand) with operands taken from
+/// `mapping`, and maps its result. Integer division by zero yields some value and does not trap.
 void emitScalarOp(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping &mapping);
 
 /// x - y, and -inf where x is -inf.

@@ -11,7 +11,7 @@ namespace {
 struct Uses {
   bool copies = false, products = false, splitProducts = false;
   bool pipes = false, barriers = false, cluster = false, bulkStores = false, ticket = false;
-  bool fragments = false, exchange = false;
+  bool fragments = false, exchange = false, random = false;
   std::set<int64_t> asyncColumns; // of results of asynchronous products
 };
 
@@ -30,6 +30,7 @@ static Uses usesOf(tile::KernelOp kernel) {
     if (auto arrive = dyn_cast<tile::ArriveOp>(op))
       uses.cluster |= arrive.getPeer() != nullptr;
     uses.bulkStores |= isa<tile::StoreBoxOp, tile::AddBulkOp>(op);
+    uses.random |= isa<attn::RandOp>(op);
     uses.ticket |= isa<tile::TicketOp, tile::LastBlockOp>(op);
     uses.exchange |= isa<tile::ReadVectorOp, tile::WriteVectorOp, tile::StoreLanesOp, tile::SaveOp,
                          tile::RestoreOp, tile::ScalePackedOp, tile::StoreOperandOp>(op);
@@ -50,6 +51,7 @@ std::vector<Include> includes(tile::KernelOp kernel) {
     if (used)
       list.push_back({header.str(), ""});
   };
+  add(uses.random, "random");
   add(uses.copies, "copy");
   add(uses.splitProducts, "mma_f32");
   add(uses.products && !uses.splitProducts, "mma");

@@ -18,6 +18,8 @@ std::string typeText(Type type) {
     return "bool";
   if (type.isInteger(8))
     return "signed char";
+  if (type.isUnsignedInteger(8))
+    return "unsigned char";
   if (type.isInteger(16))
     return "short";
   if (auto integer = dyn_cast<IntegerType>(type))
@@ -86,7 +88,17 @@ static Text integerCall(StringRef function, Operation *op, ArrayRef<Text> x) {
   return call(function.str() + "<" + typeText(op->getResult(0).getType()) + ">", x);
 }
 
-static Text convert(Type type, ArrayRef<Text> x) { return call(typeText(type), x); }
+// Numbers of 16 bits are structs of the device headers, which convert to f32 and from it.
+static Text convert(Type from, Type type, ArrayRef<Text> x) {
+  auto isNarrow = [](Type t) { return t.isF16() || t.isBF16(); };
+  if (isNarrow(from)) {
+    Text single = call("toF32", x);
+    return type.isF32() ? single : call(typeText(type), single);
+  }
+  if (!isNarrow(type))
+    return call(typeText(type), x);
+  return call("fromF32<" + typeText(type) + ">", from.isF32() ? x[0] : call("f32", x));
+}
 
 // Division of numbers that are not negative is faster without a sign.
 static Text unsignedInfix(StringRef symbol, Type type, ArrayRef<Text> x) {
@@ -224,7 +236,7 @@ static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
       })
       .Case<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::ExtSIOp, arith::ExtUIOp,
             arith::TruncIOp, arith::ExtFOp, arith::TruncFOp>(
-          [&](auto) { return convert(op->getResult(0).getType(), x); })
+          [&](auto) { return convert(op->getOperand(0).getType(), op->getResult(0).getType(), x); })
       .Default([&](Operation *) -> FailureOr<Text> { return failure(); });
 }
 
@@ -275,6 +287,8 @@ FailureOr<Text> scalarText(Operation *op, ArrayRef<Text> x) {
     text = call("minus", x);
   else if (isa<attn::ModOp>(op))
     text = integerCall("floorModulus", op, x);
+  else if (isa<attn::RandOp>(op))
+    text = call("uniform", x);
   if (failed(text))
     op->emitOpError("cannot be written in CUDA C++");
   return text;

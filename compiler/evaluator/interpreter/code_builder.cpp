@@ -128,7 +128,7 @@ void CodeBuilder::op(Operation &op) {
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op))
     return constant(op, constantOp.getValue());
   if (std::optional<Instruction> scalar = scalarInstruction(&op)) {
-    unsigned *operands[] = {&scalar->a, &scalar->b, &scalar->c};
+    unsigned *operands[] = {&scalar->a, &scalar->b, &scalar->c, &scalar->d, &scalar->e};
     for (auto [slot, operand] : llvm::zip(operands, op.getOperands()))
       *slot = word(operand);
     scalar->result = word(op.getResult(0));

@@ -37,6 +37,7 @@ struct Instruction {
   Run run = nullptr;
   unsigned result = 0;
   unsigned a = 0, b = 0, c = 0; ///< operands; of a load or store a pointer, an offset, a value
+  unsigned d = 0, e = 0;        ///< further operands
   unsigned target = 0;          ///< of a jump; the number of a step
   int64_t predicate = 0;        ///< of a comparison
   mlir::Operation *op = nullptr;

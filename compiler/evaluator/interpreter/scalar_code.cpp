@@ -1,6 +1,7 @@
 // Scalar ops, with the arithmetic of the device: f32 rounds to f32, integers wrap.
 #include "compiler/evaluator/interpreter/kernel_code.h"
 #include "compiler/evaluator/predicates.h"
+#include "dialects/Attn/Random.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -44,6 +45,15 @@ template <class T, auto F> void ternary(const Instruction &in, Word *words) {
 }
 template <class From, class To> void convert(const Instruction &in, Word *words) {
   words[in.result] = put<To>(static_cast<To>(get<From>(words[in.a])));
+}
+// A number of a 16-bit type is kept as the float that it equals.
+template <class From, const llvm::fltSemantics &(*semantics)()>
+void narrow(const Instruction &in, Word *words) {
+  llvm::APFloat value(get<From>(words[in.a]));
+  bool lost = false;
+  value.convert(semantics(), llvm::APFloat::rmNearestTiesToEven, &lost);
+  value.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &lost);
+  words[in.result] = put(value.convertToFloat());
 }
 
 /// The instance for a scalar type.
@@ -112,6 +122,11 @@ void select(const Instruction &in, Word *words) {
   words[in.result] = words[in.a].i ? words[in.b] : words[in.c];
 }
 
+void randomNumber(const Instruction &in, Word *words) {
+  words[in.result] =
+      put(attn::uniform(words[in.a].i, words[in.b].i, words[in.c].i, words[in.d].i, words[in.e].i));
+}
+
 void compareIntegers(const Instruction &in, Word *words) {
   words[in.result].i =
       orders(static_cast<arith::CmpIPredicate>(in.predicate), words[in.a].i, words[in.b].i);
@@ -127,6 +142,12 @@ template <class T> void compareReals(const Instruction &in, Word *words) {
 //===----------------------------------------------------------------------===//
 
 template <class From> Run convertTo(Type to) {
+  if constexpr (std::is_floating_point_v<From>) {
+    if (to.isF16())
+      return narrow<From, llvm::APFloat::IEEEhalf>;
+    if (to.isBF16())
+      return narrow<From, llvm::APFloat::BFloat>;
+  }
   if (to.isF32())
     return convert<From, float>;
   if (to.isF64())
@@ -136,7 +157,7 @@ template <class From> Run convertTo(Type to) {
   return to.isInteger(32) ? convert<From, int32_t> : convert<From, int64_t>;
 }
 Run conversion(Type from, Type to) {
-  if (from.isF32())
+  if (from.isF32() || from.isF16() || from.isBF16())
     return convertTo<float>(to);
   if (from.isF64())
     return convertTo<double>(to);
@@ -238,6 +259,8 @@ std::optional<Instruction> scalarInstruction(Operation *op) {
     instruction.run = reals<minus>(type);
   else if (isa<attn::ModOp>(op))
     instruction.run = integers<floorModulus>(type);
+  else if (isa<attn::RandOp>(op))
+    instruction.run = randomNumber;
   else if (isa<arith::ArithDialect>(op->getDialect()))
     instruction.run = arithRun(op, type);
   else if (isa<math::MathDialect>(op->getDialect()))

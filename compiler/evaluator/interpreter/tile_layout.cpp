@@ -19,7 +19,7 @@ DType storageType(Type element) {
   case 1:
     return DType::U8;
   case 8:
-    return DType::I8;
+    return element.isUnsignedInteger() ? DType::U8 : DType::I8;
   case 32:
     return DType::I32;
   default:

@@ -53,7 +53,6 @@ Status launchOnHost(const CompiledProgram &compiled, const HostPlan &plan, void 
   if (!calls)
     return calls.error();
   for (const KernelCall &call : *calls) {
-    clearCounters(call);
     std::vector<std::uint64_t> words;
     for (const ArgValue &value : call.args)
       words.push_back(wordOf(value));

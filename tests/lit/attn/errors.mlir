@@ -183,3 +183,19 @@ attn.program @output_dims dims [i, j] {
   // expected-error@+1 {{has a result whose dims are not those of its operands}}
   attn.output "i" [i, j] %i as i64 : <[i], i64>
 }
+
+// -----
+
+attn.program @length_of_itself dims [b, j] {
+  %len = attn.index j : <[j], i64>
+  // expected-error@+1 {{is not of a dynamic dim of the program}}
+  attn.extent j %len : <[j], i64>
+}
+
+// -----
+
+attn.program @extent_of_static dims [j = 4, n] {
+  %n = attn.size n : <[], i64>
+  // expected-error@+1 {{is not of a dynamic dim of the program}}
+  attn.extent j %n : <[], i64>
+}

@@ -46,6 +46,12 @@ attn.program @ops dims [b, i, d = 16, j] attributes {doc = "all of them"} {
     %e = arith.cmpi eq, %r, %zero : i64
     attn.yield %e : i1
   }
+  %kept = attn.map (%seed = %n : !attn.array<[], i64>, %column = %j : !attn.array<[j], i64>) -> !attn.array<[j], f32> {
+    %none = arith.constant 0 : i64
+    // CHECK: attn.rand %[[SEED:.*]] at %[[NONE:.*]], %[[NONE]], %[[SEED]], %{{.*}}
+    %u = attn.rand %seed at %none, %none, %seed, %column
+    attn.yield %u : f32
+  }
   // CHECK: attn.require "size(i) % 2 == 0" %{{.*}} : <[], i1>
   attn.require "size(i) % 2 == 0" %even : <[], i1>
   // An output has a storage order and a storage type of its own.
@@ -61,4 +67,15 @@ attn.program @greek dims ["α" = 3, "size of"] {
   %i = attn.index "α" : <["α"], i64>
   // CHECK: attn.output "i" ["\CE\B1"]
   attn.output "i" ["α"] %i as i64 : <["α"], i64>
+}
+
+// An extent that follows from other sizes, and a length for each batch.
+// CHECK: attn.program @extents dims [b, n, m, j] {
+attn.program @extents dims [b, n, m, j] {
+  %n = attn.size n : <[], i64>
+  // CHECK: attn.extent m %{{.*}} : <[], i64>
+  attn.extent m %n : <[], i64>
+  %b = attn.index b : <[b], i64>
+  // CHECK: attn.extent j %{{.*}} : <[b], i64>
+  attn.extent j %b : <[b], i64>
 }

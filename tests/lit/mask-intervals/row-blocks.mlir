@@ -8,13 +8,13 @@
 // CHECK:       %[[SIZE:.*]] = attn.size j
 // CHECK:       %[[N:.*]] = red.scalar %[[SIZE]]
 // CHECK:       %[[FOUR:.*]] = arith.constant 4
+// CHECK:       %[[B0:.*]] = arith.floordivsi %[[I0]], %[[FOUR]]
 // CHECK:       %[[B1:.*]] = arith.floordivsi %[[I1]], %[[FOUR]]
+// CHECK:       %[[R0:.*]] = arith.muli %[[B0]], %[[FOUR]]
 // CHECK:       %[[R1:.*]] = arith.muli %[[B1]], %[[FOUR]]
 // CHECK:       %[[THREE:.*]] = arith.constant 3
-// CHECK:       %[[LAST:.*]] = arith.addi %[[R1]], %[[THREE]]
-// CHECK:       %[[B0:.*]] = arith.floordivsi %[[I0]], %[[FOUR]]
-// CHECK:       %[[R0:.*]] = arith.muli %[[B0]], %[[FOUR]]
 // CHECK:       %[[LEAST:.*]] = arith.addi %[[R0]], %[[THREE]]
+// CHECK:       %[[LAST:.*]] = arith.addi %[[R1]], %[[THREE]]
 // CHECK:       %[[END:.*]] = arith.addi %[[LAST]], %{{.*}}
 // CHECK:       %[[ZERO:.*]] = arith.constant 0
 // CHECK:       %[[HI:.*]] = arith.minsi %[[END]], %[[N]]

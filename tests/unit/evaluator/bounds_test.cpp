@@ -201,6 +201,20 @@ TEST(Bounds, FloorIsExactAwayFromIntegers) {
   EXPECT_EQ(truncated({2.5, 1e-3}).error, 0);
 }
 
+TEST(Bounds, RoundingTo16BitsIsExactForExactNumbersAndReachesTheNeighbour) {
+  auto asF16 = [](Real x) {
+    return rounded(x, kUnitF16, 0x1p-24,
+                   [](double v) { return double(toF16(static_cast<float>(v))); });
+  };
+  EXPECT_EQ(asF16({0.1, 0}).value, 0.0999755859375);
+  EXPECT_EQ(asF16({0.1, 0}).error, 0);
+  EXPECT_EQ(asF16({1 + 0x1p-11, 1e-6}).value, 1);
+  EXPECT_GE(asF16({1 + 0x1p-11, 1e-6}).error, 0x1p-10);
+  EXPECT_TRUE(unknown(asF16({65519, 10})));
+  EXPECT_EQ(asF16({70000, 10}).value, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(asF16({70000, 10}).error, 0);
+}
+
 /// `emulated(x)` in f32 stays within the bound of `rule` for inputs that are off by `error`.
 template <class Rule, class Emulated>
 void expectBounded(Rule rule, Emulated emulated, double lo, double hi, double error) {

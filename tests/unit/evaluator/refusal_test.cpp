@@ -120,10 +120,9 @@ attn.program @p dims [n] {
 })");
   EvalInputs inputs;
   EXPECT_EQ(program.refusal(inputs),
-            "dim 'n' has no extent: no input carries it and none is given");
-  inputs.extents["n"] = 0;
-  EXPECT_EQ(program.refusal(inputs),
-            "the caller gives dim 'n' the extent 0, which is not positive");
+            "dim 'n' has no extent: no input carries it and the caller does not give one");
+  inputs.extents["n"] = -1;
+  EXPECT_EQ(program.refusal(inputs), "the caller gives dim 'n' the extent -1, which is negative");
   inputs.extents["n"] = 5;
   EXPECT_EQ(program.run(inputs)["r"].integer[0], 10);
 }

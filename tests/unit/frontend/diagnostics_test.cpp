@@ -74,11 +74,34 @@ TEST(Diagnostics, CountsErrorsAndKeepsTheFirst) {
   warning.severity = Diagnostic::Warning;
   diagnostics.add(warning);
   EXPECT_FALSE(diagnostics.hasErrors());
-  for (unsigned i = 0; i < 2 * Diagnostics::maxKept; ++i)
-    diagnostics.add(example());
+  for (unsigned i = 0; i < 2 * Diagnostics::maxKept; ++i) {
+    Diagnostic error = example();
+    error.line = 100 + i;
+    diagnostics.add(error);
+  }
   EXPECT_EQ(diagnostics.errorCount(), 2 * Diagnostics::maxKept);
-  EXPECT_EQ(diagnostics.all().size(), Diagnostics::maxKept);
-  EXPECT_NE(rendered(diagnostics).find("101 more errors are not shown"), std::string::npos);
+  EXPECT_EQ(diagnostics.all().size(), Diagnostics::maxKept + 1); // the warning beside them
+  EXPECT_NE(rendered(diagnostics).find("100 more errors are not shown"), std::string::npos);
+}
+
+TEST(Diagnostics, OnePlaceIsToldOnce) {
+  Diagnostics diagnostics;
+  diagnostics.add(example());
+  diagnostics.add(example());
+  EXPECT_EQ(diagnostics.errorCount(), 1u);
+  EXPECT_EQ(diagnostics.all().size(), 1u);
+}
+
+TEST(Diagnostics, WhatCannotBeSeenIsShownByCodePoint) {
+  Diagnostics diagnostics;
+  Diagnostic d = example();
+  d.expression = "s\u200B = \u202Ex";
+  d.caretOffset = static_cast<unsigned>(d.expression.find('x'));
+  diagnostics.add(d);
+  EXPECT_NE(
+      rendered(diagnostics).find("  s<U+200B> = <U+202E>x\n  " + std::string(20, ' ') + "^\n"),
+      std::string::npos)
+      << rendered(diagnostics);
 }
 
 TEST(Diagnostics, InvalidUtf8CanBePrintedAsJson) {
@@ -96,6 +119,17 @@ TEST(Diagnostics, ColourOnlyWhenAsked) {
   Diagnostics diagnostics;
   diagnostics.add(example());
   EXPECT_EQ(rendered(diagnostics, false).find('\x1b'), std::string::npos);
+}
+
+TEST(Suggest, NamesThatLookTheSameAndWordsOfOtherLanguages) {
+  std::vector<std::string> names = {"s", "scale", "caf\u00E9"};
+  EXPECT_EQ(adviceOnName("\u0455", names, ""),
+            "'s' looks the same, with other characters: U+0455 here, only ASCII there");
+  EXPECT_EQ(adviceOnName("cafe\u0301", names, ""),
+            "'caf\u00E9' looks the same, with other characters: U+0301 here, U+00E9 there");
+  EXPECT_EQ(adviceOnName("einsum", names, ""), "write sum(d, a[i, d] * b[j, d])");
+  EXPECT_EQ(adviceOnName("scael", names, ""), "did you mean 'scale'?");
+  EXPECT_EQ(adviceOnType("float16", names, ""), "write f16");
 }
 
 TEST(Suggest, NearNamesOnly) {

@@ -134,12 +134,16 @@ TEST_F(Ir, ArithmeticOps) {
   EXPECT_EQ(opsOfExpression("x + i"), (Names{"arith.sitofp", "arith.addf"}));
   EXPECT_EQ(opsOfExpression("i / 2"), (Names{"arith.sitofp", "arith.divf"}));
   EXPECT_EQ(opsOfExpression("i // 2", "i64"), Names{"arith.floordivsi"});
-  EXPECT_EQ(opsOfExpression("i % 2", "i32"), Names{"attn.mod"});
+  EXPECT_EQ(opsOfExpression("i % 2", "i64"), Names{"attn.mod"});
   EXPECT_EQ(opsOfExpression("maximum(i, j)", "i64"), Names{"arith.maxsi"});
   EXPECT_EQ(opsOfExpression("minimum(x, 0)"), Names{"arith.minimumf"});
   EXPECT_EQ(opsOfExpression("where(m, x, y)"), Names{"arith.select"});
   EXPECT_EQ(opsOfExpression("not m or i < 3", "bool"),
             (Names{"arith.xori", "arith.cmpi", "arith.ori"}));
+}
+
+TEST_F(Ir, IntegersSaturateInNarrowOutputs) {
+  EXPECT_EQ(opsOfExpression("i % 2", "i32"), (Names{"arith.maxsi", "arith.minsi"}));
 }
 
 TEST_F(Ir, CompositeFunctions) {

@@ -128,6 +128,7 @@ protected:
       ASSERT_LE(d.column, text.size() + 1) << text;
       ASSERT_LE(d.caretOffset, d.expression.size()) << text;
       ASSERT_FALSE(d.message.empty()) << text;
+      ASSERT_FALSE(d.remedy.empty()) << d.message << text;
       ASSERT_FALSE(llvm::StringRef(d.message).contains("internal error")) << d.message << text;
     }
     std::string shown;

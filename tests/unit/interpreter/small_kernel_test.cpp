@@ -66,6 +66,43 @@ static std::string without(std::string text, const std::string &line) {
 }
 
 //===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+class Casts : public SmallKernel {
+protected:
+  /// Rounds f32 numbers, given as they are written in the IR, to `type` and stores them.
+  std::vector<std::string> round(const std::string &type, const std::vector<std::string> &numbers) {
+    std::string body;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      std::string n = std::to_string(i);
+      body += "%x" + n + " = arith.constant " + numbers[i] + " : f32\n";
+      body += "%h" + n + " = arith.truncf %x" + n + " : f32 to " + type + "\n";
+      body += "%y" + n + " = arith.extf %h" + n + " : " + type + " to f32\n";
+      body += "%i" + n + " = arith.constant " + n + " : i64\n";
+      body += "tile.store %y" + n + ", %o[%i" + n + "] : f32 -> !tile.ptr<f32>\n";
+    }
+    return run(body, "threads 32 smem 0");
+  }
+};
+
+TEST_F(Casts, toF16RoundToNearestEven) {
+  // 1 + 2^-11 lies in the middle of two numbers, so does 1 + 3 * 2^-11; 65520 rounds to infinity,
+  // 2^-25 to 0 and 1.5 * 2^-24 to 2^-23.
+  expected = {1.0f, 1.0f + 0x1p-9f, 65504, INFINITY, -INFINITY, 0, 0x1p-23f};
+  EXPECT_THAT(round("f16", {"1.00048828125", "1.00146484375", "65519.0", "65520.0", "-1.0e10",
+                            "0x33000000", "0x33C00000"}),
+              Each(IsEmpty()));
+}
+
+TEST_F(Casts, toBf16RoundToNearestEven) {
+  // 1 + 2^-8 lies in the middle, so does 1 + 3 * 2^-8. Subnormals are kept.
+  expected = {1.0f, 1.0f + 0x1p-6f, 65536, 0x1p-130f};
+  EXPECT_THAT(round("bf16", {"1.00390625", "1.01171875", "65520.0", "0x00080000"}),
+              Each(IsEmpty()));
+}
+
+//===----------------------------------------------------------------------===//
 // Clusters that the blocks of a launch do not fill
 //===----------------------------------------------------------------------===//
 

@@ -167,5 +167,25 @@ TEST(OverrideOfOthers, saysWhyANestCannotUseWarpgroups) {
                                     "of warpgroups take f16 and bf16");
 }
 
+TEST_F(Override, withoutSchedulesKeysAreCheckedAllTheSame) {
+  auto refused = [&](const json &keys) {
+    Status status = checkOverrides({of.nest}, keys);
+    return status ? "" : status.error().message;
+  };
+  EXPECT_EQ(refused(json()), "");
+  EXPECT_EQ(refused({{"form", "warpgroups"}, {"groups", 2}, {"slack", 4}}), "");
+  EXPECT_EQ(refused({{"row_tile", 64}, {"warps", 4}}), "");
+  EXPECT_EQ(refused({{"threads", 128}, {"full_o", {{"stages", 2}}}}), "");
+  EXPECT_THAT(refused({{"stage", 2}}), HasSubstr("unknown key 'stage'; the keys are form, "));
+  EXPECT_THAT(refused({{"full_o", {{"grups", 2}}}}),
+              HasSubstr("full_o: unknown key 'grups'; the keys are form, "));
+  EXPECT_EQ(refused({{"full_x", {{"stages", 2}}}}),
+            "schedule: there is no kernel 'full_x'; there is full_o");
+  EXPECT_EQ(refused({{"stages", "two"}}), "schedule: stages is an integer, not \"two\"");
+  EXPECT_EQ(refused({{"form", "fast"}}),
+            "schedule: form is \"warpgroups\", \"stream\" or \"generic\", not \"fast\"");
+  EXPECT_EQ(refused(json::array()), "schedule: it is an object of keys, not []");
+}
+
 } // namespace
 } // namespace attnc::schedule

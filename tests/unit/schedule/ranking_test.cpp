@@ -51,7 +51,7 @@ TEST(Ranking, drawingIsForThoseWhoAsk) {
   LibraryNest causal("causal", 128), full("full", 128);
   auto draws = [](const RankedSchedule &ranked) { return ranked.schedule.draws; };
   for (LibraryNest *of : {&causal, &full})
-    EXPECT_TRUE(llvm::none_of(rank(*of), draws) || kDrawsByDefault);
+    EXPECT_TRUE(llvm::none_of(rank(*of), draws));
   std::vector<RankedSchedule> all = rankSchedules(causal.nest, causal.plan, hopper(), true);
   EXPECT_GT(all.size(), rank(causal).size());
   const WarpgroupSchedule &best = all.front().schedule;

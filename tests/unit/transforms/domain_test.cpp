@@ -1,6 +1,7 @@
 // Domains against brute force: what a domain skips must be empty, what it calls full must be full.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tests/unit/transforms/fused_program.h"
+#include <chrono>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -189,6 +190,43 @@ TEST(Domain, IsSoundForRandomMasks) {
   EXPECT_GT(compared, 1000);
   EXPECT_GT(skipped, 5000);
   EXPECT_GT(full, 5000);
+}
+
+// Each statement uses the one before it several times: 40 of them have 2^40 paths.
+TEST(Domain, OfSharedArithmeticIsFoundInOneWalk) {
+  std::string shared = R"j("seen = j <= i", "rows = i", "y = sum(d, q[b,h,i,d] * k[b,h,j,d])")j";
+  for (int n = 0; n < 40; ++n) {
+    std::string number = std::to_string(n);
+    shared += ", \"seen = (seen and j != i - 30 - " + number + ") or (seen and j > " + number +
+              " - 40)\"";
+    shared += R"j(, "rows = rows + rows - rows", "y = y + 0.5 * y")j";
+  }
+  auto start = std::chrono::steady_clock::now();
+  FusedProgram program("[" + shared + R"j(, "s = where(seen, y, -inf) + where(rows >= j, y, -inf)",
+      "o[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])"])j",
+                       R"j({"o": "f32"})j");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  ASSERT_EQ(program.nests().size(), 1u);
+  red::NestOp nest = program.nests()[0];
+  ASSERT_TRUE(nest.getDomainBlock());
+  auto operations = nest.getDomainBlock()->getOperations().size();
+  EXPECT_LT(operations, 40 * 30u); // a few for each of the conditions, of which there are 80
+  RandomMask causal{"j <= i", [](int64_t i, int64_t j) { return j <= i; }};
+  auto [skipped, full] = compareTiles(nest, causal, 8, 4);
+  EXPECT_GT(skipped, 5);
+  EXPECT_GT(full, 5);
+}
+
+// 2^70 * i wraps around to 0.
+TEST(Domain, OfArithmeticBeyond64BitsIsUnknown) {
+  std::string body = R"j(["rows = i")j";
+  for (int n = 0; n < 70; ++n)
+    body += R"j(, "rows = rows + rows")j";
+  FusedProgram program(body + R"j(, "s = where(rows >= j, sum(d, q[b,h,i,d] * k[b,h,j,d]), -inf)",
+      "o[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])"])j",
+                       R"j({"o": "f32"})j");
+  ASSERT_EQ(program.nests().size(), 1u);
+  EXPECT_FALSE(program.nests()[0].getDomainBlock());
 }
 
 /// Masks whose classes the analysis knows exactly: loops run over no tile that is all masked at

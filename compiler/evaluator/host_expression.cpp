@@ -1,5 +1,5 @@
 // Scalars of a program that the host evaluates when shapes are bound.
-#include "compiler/driver/manifest_builder.h"
+#include "compiler/evaluator/host_expression.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace attnc::driver {
+namespace attnc {
 namespace {
 
 // The operation of a scalar op whose operands carry over one by one, or nothing.
@@ -82,7 +82,18 @@ Error unsupported(Operation *op) {
       "use sizes, lets, params and arithmetic in lets, defaults and requirements");
 }
 
-Result<Expr> ofScalar(attn::MapOp map, Value scalar);
+// An expression is a tree: what is shared is written at each use, which can be any number of times.
+constexpr unsigned kMostOperations = 1 << 16;
+
+Error tooLong(Operation *op) {
+  std::string place = attn::specPlace(op->getLoc());
+  return invalidArgument((place.empty() ? "" : place + ": ") + "more than " +
+                             std::to_string(kMostOperations) +
+                             " operations, each counted wherever its result is used",
+                         "use fewer lets that use one let more than once");
+}
+
+Result<Expr> ofArray(Value scalar, unsigned &left);
 
 Result<Expr> ofConstant(arith::ConstantOp constant) {
   if (auto literal = dyn_cast<FloatAttr>(constant.getValue()))
@@ -92,20 +103,23 @@ Result<Expr> ofConstant(arith::ConstantOp constant) {
                                                        : literal.getInt());
 }
 
-Result<Expr> ofScalar(attn::MapOp map, Value scalar) {
+Result<Expr> ofScalar(attn::MapOp map, Value scalar, unsigned &left) {
   if (auto argument = dyn_cast<BlockArgument>(scalar))
-    return hostExpression(map.getOperand(argument.getArgNumber()));
+    return ofArray(map.getOperand(argument.getArgNumber()), left);
   Operation *op = scalar.getDefiningOp();
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return ofConstant(constant);
   if (isa<arith::SIToFPOp>(op)) // integers and reals mix freely on the host
-    return ofScalar(map, op->getOperand(0));
+    return ofScalar(map, op->getOperand(0), left);
+  if (left == 0)
+    return tooLong(op);
+  --left;
   std::vector<Expr> operands;
   for (Value operand : op->getOperands()) {
-    Result<Expr> e = ofScalar(map, operand);
+    Result<Expr> e = ofScalar(map, operand, left);
     if (!e)
       return e.error();
-    operands.push_back(*e);
+    operands.push_back(std::move(*e));
   }
   if (isa<arith::XOrIOp>(op) && scalar.getType().isInteger(1))
     return Expr::apply(ExprOp::Ne, std::move(operands));
@@ -117,12 +131,10 @@ Result<Expr> ofScalar(attn::MapOp map, Value scalar) {
   return Expr::apply(*operation, std::move(operands));
 }
 
-} // namespace
-
-Result<Expr> hostExpression(Value scalar) {
+Result<Expr> ofArray(Value scalar, unsigned &left) {
   Operation *op = scalar.getDefiningOp();
   if (auto map = dyn_cast<attn::MapOp>(op))
-    return ofScalar(map, map.getYielded());
+    return ofScalar(map, map.getYielded(), left);
   if (auto param = dyn_cast<attn::ParamOp>(op))
     return Expr::param(param.getName().str());
   if (auto size = dyn_cast<attn::SizeOp>(op)) {
@@ -132,4 +144,11 @@ Result<Expr> hostExpression(Value scalar) {
   return unsupported(op);
 }
 
-} // namespace attnc::driver
+} // namespace
+
+Result<Expr> hostExpression(Value scalar) {
+  unsigned left = kMostOperations;
+  return ofArray(scalar, left);
+}
+
+} // namespace attnc

@@ -1,0 +1,52 @@
+// The device header of random numbers, compiled for the processor: the same bits as attn.rand
+// means.
+#include "dialects/Attn/Random.h"
+#include <gtest/gtest.h>
+
+// What CUDA's compiler declares.
+#define __device__
+#define __forceinline__ inline
+[[maybe_unused]] static constexpr struct {
+  unsigned x, y, z;
+} threadIdx = {}, blockIdx = {}, blockDim = {}, gridDim = {};
+static unsigned __umulhi(unsigned x, unsigned y) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
+}
+#include "attnc/random.cuh"
+
+namespace attnc {
+namespace {
+
+using Words = std::array<uint32_t, 4>;
+
+Words deviceWords(Words counter, std::array<uint32_t, 2> key) {
+  PhiloxBlock block = philox({counter[0], counter[1], counter[2], counter[3]}, key[0], key[1]);
+  return {block.x, block.y, block.z, block.w};
+}
+
+// The known answers that Random123 ships for philox4x32-10 (Salmon et al. 2011).
+TEST(DeviceRandom, knownAnswers) {
+  constexpr uint32_t ones = 0xffffffff;
+  EXPECT_EQ(deviceWords({0, 0, 0, 0}, {0, 0}),
+            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(deviceWords({ones, ones, ones, ones}, {ones, ones}),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(deviceWords({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(DeviceRandom, isUniformBitForBit) {
+  const int64_t seeds[] = {0, 1, -1, 0x299f31d0a4093822};
+  const int64_t indices[] = {0, 3, -1, 1ll << 31, (1ll << 32) + 5};
+  const int64_t columns[] = {0,        1, 2, 3, 4, 1023, -1, -6, (1ll << 32) + 1, (1ll << 34) - 1,
+                             1ll << 34};
+  for (int64_t seed : seeds)
+    for (int64_t x : indices)
+      for (int64_t z : indices)
+        for (int64_t column : columns)
+          EXPECT_EQ(uniform(seed, x, 7, z, column), attn::uniform(seed, x, 7, z, column))
+              << seed << " " << x << " " << z << " " << column;
+}
+
+} // namespace
+} // namespace attnc

@@ -1,0 +1,254 @@
+#include "tools/attnc/explain_facts.h"
+#include "tools/attnc/explain_words.h"
+#include "tools/attnc/shape.h"
+
+#include "runtime/program/bind.h"
+#include "runtime/program/disjoint.h"
+#include "llvm/ADT/STLExtras.h"
+#include <fmt/format.h>
+
+namespace attnc::cli {
+
+namespace {
+
+using driver::Compilation;
+using driver::NestReport;
+using driver::WorkTerm;
+using Kind = driver::WorkTerm::Kind;
+
+/// Gathers what depends on extents.
+class Gatherer {
+public:
+  Gatherer(const Compilation &compilation, const std::map<std::string, int64_t> &extents)
+      : compilation(compilation), manifest(compilation.program.manifest) {
+    scope.sizes = extents;
+    for (const DimDecl &dim : manifest.dims)
+      if (dim.extent)
+        if (Result<int64_t> extent = evaluateInteger(*dim.extent, scope); extent.ok())
+          scope.sizes[dim.name] = *extent;
+  }
+
+  TensorFacts tensor(const TensorDecl &decl) const {
+    bool between = llvm::any_of(manifest.intermediates, [&](const TensorDecl &intermediate) {
+      return intermediate.name == decl.name;
+    });
+    return {&decl, fmt::format("{}[{}]", dtypeName(decl.dtype), fmt::join(decl.dims, ", ")),
+            bytesOf(decl), between};
+  }
+
+  KernelFacts kernel(const NestReport &nest) const {
+    KernelFacts facts;
+    facts.nest = &nest;
+    facts.walk = walkText(nest);
+    for (const TensorDecl *read : readBy(nest)) {
+      bool streams = llvm::any_of(
+          read->dims, [&](const std::string &dim) { return llvm::is_contained(nest.stream, dim); });
+      (streams ? facts.streamed : facts.resident).push_back(tensor(*read));
+    }
+    for (const std::string &name : nest.stores)
+      if (const TensorDecl *stored = manifest.findTensor(name))
+        facts.stores.push_back(tensor(*stored));
+    facts.work = work(facts);
+    return facts;
+  }
+
+  /// What goes from one nest to another; the stand-ins of tensors that are not aligned are not.
+  std::vector<TensorFacts> materialised() const {
+    std::vector<TensorFacts> tensors;
+    for (const TensorDecl &decl : manifest.intermediates)
+      if (llvm::none_of(compilation.copies.tensors,
+                        [&](const driver::AlignedCopy &copy) { return copy.standIn == decl.name; }))
+        tensors.push_back(tensor(decl));
+    return tensors;
+  }
+
+  std::vector<TensorFacts> copies() const {
+    std::vector<TensorFacts> tensors;
+    for (const driver::AlignedCopy &copy : compilation.copies.tensors)
+      tensors.push_back(tensor(*manifest.findTensor(copy.standIn)));
+    return tensors;
+  }
+
+private:
+  std::optional<int64_t> bytesOf(const TensorDecl &decl) const {
+    for (const std::string &dim : decl.dims)
+      if (!scope.sizes.contains(dim))
+        return std::nullopt;
+    Result<TensorRef> placed = intermediateAt(nullptr, decl, scope);
+    return placed ? spanBytes(*placed) : std::nullopt;
+  }
+
+  /// The tensors that the nest's kernel reads.
+  std::vector<const TensorDecl *> readBy(const NestReport &nest) const {
+    std::vector<const TensorDecl *> tensors;
+    if (manifest.variants.empty())
+      return tensors;
+    for (const LaunchDecl &launch : manifest.variants.front().launches)
+      for (const ArgDecl &arg : launch.args) {
+        bool reads = arg.kind == ArgKind::Pointer || arg.kind == ArgKind::TensorMap;
+        const TensorDecl *decl = reads ? manifest.findTensor(arg.name) : nullptr;
+        if (launch.kernel == nest.kernel && decl && !llvm::is_contained(nest.stores, decl->name) &&
+            !llvm::is_contained(tensors, decl))
+          tensors.push_back(decl);
+      }
+    return tensors;
+  }
+
+  static std::optional<int64_t> sumOfBytes(llvm::ArrayRef<TensorFacts> tensors, int64_t sum) {
+    for (const TensorFacts &facts : tensors) {
+      if (!facts.bytes)
+        return std::nullopt;
+      sum += *facts.bytes;
+    }
+    return sum;
+  }
+
+  /// Operations of one kind that the mask leaves; all of them where that is not known.
+  std::optional<double> operations(const NestReport &nest, Kind kind) const {
+    double sum = 0;
+    for (const WorkTerm &term : nest.work.terms) {
+      if (term.kind != kind)
+        continue;
+      double product = static_cast<double>(term.count);
+      for (const std::string &dim : term.dims) {
+        auto extent = scope.sizes.find(dim);
+        if (extent == scope.sizes.end())
+          return std::nullopt;
+        product *= static_cast<double>(extent->second);
+      }
+      sum += product * (term.masked ? nest.work.visited.value_or(1) : 1);
+    }
+    return sum;
+  }
+
+  WorkFacts work(const KernelFacts &kernel) const {
+    const NestReport &nest = *kernel.nest;
+    WorkFacts facts;
+    for (const WorkTerm &term : nest.work.terms)
+      if (term.kind == Kind::Products)
+        facts.formula += fmt::format("{}{}·{}", facts.formula.empty() ? "" : " + ", term.count,
+                                     fmt::join(term.dims, "·"));
+    facts.products = operations(nest, Kind::Products);
+    facts.special = operations(nest, Kind::Special);
+    facts.other = operations(nest, Kind::Other);
+    facts.visited = nest.work.visited;
+    facts.read = sumOfBytes(kernel.streamed, 0);
+    if (facts.read)
+      facts.read = sumOfBytes(kernel.resident, *facts.read);
+    facts.written = sumOfBytes(kernel.stores, 0);
+    return facts;
+  }
+
+  const Compilation &compilation;
+  const Manifest &manifest;
+  Scope scope;
+};
+
+/// What is not known of one is not known of all.
+template <typename T> void addTo(std::optional<T> &sum, const std::optional<T> &one) {
+  sum = sum && one ? std::optional(*sum + *one) : std::nullopt;
+}
+
+WorkFacts totalOf(const std::vector<KernelFacts> &kernels) {
+  WorkFacts total;
+  total.products = total.special = total.other = 0;
+  total.read = total.written = 0;
+  for (const KernelFacts &kernel : kernels) {
+    addTo(total.products, kernel.work.products);
+    addTo(total.special, kernel.work.special);
+    addTo(total.other, kernel.work.other);
+    addTo(total.read, kernel.work.read);
+    addTo(total.written, kernel.work.written);
+  }
+  return total;
+}
+
+std::string copiesSentence(const Explanation &explanation) {
+  std::vector<std::string> before, after;
+  int64_t align = 0;
+  for (const driver::AlignedCopy &copy : explanation.compilation->copies.tensors) {
+    (copy.isOutput ? after : before).push_back(copy.kernel.name);
+    align = std::max(align, copy.align);
+  }
+  if (align == 0)
+    return "";
+  std::string text =
+      fmt::format("Unless all addresses and strides are multiples of {} bytes, ", align);
+  if (!before.empty())
+    text += fmt::format("{} {} inputs to aligned rows first", fmt::join(before, ", "),
+                        before.size() == 1 ? "copies" : "copy");
+  if (!after.empty())
+    text += fmt::format("{}{} {} results from aligned rows last", before.empty() ? "" : " and ",
+                        fmt::join(after, ", "), after.size() == 1 ? "copies" : "copy");
+  int64_t sum = 0;
+  for (const TensorFacts &copy : explanation.copies) {
+    if (!copy.bytes)
+      return text + ".";
+    sum += *copy.bytes;
+  }
+  return text + fmt::format(": {} read and written once more at {}.",
+                            bytesText(static_cast<double>(sum)), explanation.shape);
+}
+
+} // namespace
+
+std::optional<double> WorkFacts::flops() const {
+  return products && special && other ? std::optional(*products + *special + *other) : std::nullopt;
+}
+
+std::optional<double> WorkFacts::flopsPerByte() const {
+  std::optional<double> count = flops();
+  if (!count || !read || !written || *read + *written == 0)
+    return std::nullopt;
+  return *count / static_cast<double>(*read + *written);
+}
+
+Explanation explain(const Compilation &compilation, const std::string &doc,
+                    const std::map<std::string, int64_t> &extents) {
+  Gatherer gatherer(compilation, extents);
+  Explanation explanation;
+  explanation.compilation = &compilation;
+  explanation.doc = doc;
+  explanation.shape = extents.empty() ? "" : shapeText(extents);
+  for (const NestReport &nest : compilation.nests)
+    explanation.kernels.push_back(gatherer.kernel(nest));
+  for (KernelFacts &kernel : explanation.kernels)
+    kernel.facts = factsOf(kernel, compilation.program.manifest, explanation.shape);
+  explanation.total = totalOf(explanation.kernels);
+  size_t count = compilation.nests.size();
+  explanation.summary = count == 1 ? "Everything is computed by one kernel."
+                                   : fmt::format("{} kernels, in this order.", count);
+  explanation.materialised = gatherer.materialised();
+  explanation.copies = gatherer.copies();
+  explanation.copiesText = copiesSentence(explanation);
+  return explanation;
+}
+
+std::string bytesText(double bytes) {
+  const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit)
+    bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit ? 1 : 0, units[unit]);
+}
+
+std::string countText(double count) {
+  const char *const units[] = {"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  if (count >= 1e4)
+    for (; count >= 1000 && unit < 5; ++unit)
+      count /= 1000;
+  return fmt::format("{:.{}f}{}", count, unit ? 1 : 0, units[unit]);
+}
+
+std::string declarationText(const TensorFacts &facts) {
+  return facts.tensor->name + ": " + facts.type;
+}
+
+std::string sizeText(const TensorFacts &facts, const std::string &shape) {
+  return facts.type + (facts.bytes ? ", " + bytesText(static_cast<double>(*facts.bytes)) +
+                                         (shape.empty() ? "" : " at " + shape)
+                                   : "");
+}
+
+} // namespace attnc::cli

@@ -1,0 +1,18 @@
+// A kernel in words.
+#ifndef ATTNC_TOOLS_ATTNC_EXPLAIN_WORDS_H
+#define ATTNC_TOOLS_ATTNC_EXPLAIN_WORDS_H
+
+#include "tools/attnc/explain_facts.h"
+
+namespace attnc::cli {
+
+/// How the nest goes through its dims, as a sentence.
+std::string walkText(const driver::NestReport &nest);
+
+/// What is said of a kernel whose tensors and work are known.
+std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
+                          const std::string &shape);
+
+} // namespace attnc::cli
+
+#endif
