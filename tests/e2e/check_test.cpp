@@ -106,12 +106,23 @@ TEST_P(WrongKeys, oneKeyLessOrTwiceFails) {
   }
 }
 
+/// Whether the values have an axis of keys: those of paged and packed sequences have others.
+bool hasValuesOfKeys(const Spec &spec) {
+  for (auto input : driver::programOf(spec).getBodyBlock()->getOps<attn::InputOp>())
+    if (input.getName() == "v")
+      return llvm::any_of(input.getType().getDims(),
+                          [](mlir::StringAttr dim) { return dim == "j"; });
+  return false;
+}
+
 // A value that is read one row too far.
 TEST_P(WrongKeys, aMisplacedValueFails) {
   int64_t keys = GetParam();
   for (const std::string &name : specNames()) {
     LoadedSpec spec(name);
     ASSERT_TRUE(spec);
+    if (!hasValuesOfKeys(*spec) || name == "varlen") // the key may lie beyond its length
+      continue;
     auto [inputs, key] = plant(*spec, spec.extents({keys, keys}));
     std::vector<int64_t> order = allKeys(keys);
     std::swap(order[key], order[(key + 1) % keys]);
