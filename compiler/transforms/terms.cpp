@@ -257,8 +257,42 @@ std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const 
   return terms;
 }
 
+// False if finite elements may give an infinity or a NaN: a weight of 0 does not hide these.
+static bool keepsFinite(const ScalarExpr *whole) {
+  SmallVector<const ScalarExpr *> left = {whole};
+  llvm::SmallPtrSet<const ScalarExpr *, 16> seen;
+  while (!left.empty()) {
+    const ScalarExpr *e = left.pop_back_val();
+    if (!seen.insert(e).second)
+      continue;
+    switch (e->kind) {
+    case ScalarExpr::Kind::Leaf:
+      break;
+    case ScalarExpr::Kind::Constant:
+      if (!std::isfinite(e->constant))
+        return false;
+      break;
+    case ScalarExpr::Kind::Select: // whatever the condition
+      llvm::append_range(left, ArrayRef(e->args).drop_front());
+      break;
+    case ScalarExpr::Kind::Neg:
+    case ScalarExpr::Kind::Add:
+    case ScalarExpr::Kind::Sub:
+    case ScalarExpr::Kind::Mul:
+      llvm::append_range(left, e->args);
+      break;
+    case ScalarExpr::Kind::Op:
+    case ScalarExpr::Kind::Div:
+    case ScalarExpr::Kind::Exp:
+      return false;
+    }
+  }
+  return true;
+}
+
 // where(c, t, f) = [c] t + [not c] f: a condition along the stream goes into the exponent where
-// there is one (an empty weight), else into the coefficient.
+// there is one (an empty weight), else into the coefficient; and into every other factor that may
+// be infinite where the condition leaves it out.
 std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
   const ScalarExpr *condition = e->args[0];
   if (condition->state)
@@ -278,12 +312,13 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
       return side == 1 ? select(condition, x, empty) : select(condition, empty, x);
     };
     for (Term &term : *part) {
+      if (!term.exponent && term.factors.empty())
+        term.factors.push_back(constant(e->type, 1));
       if (term.exponent)
         term.exponent = guarded(term.exponent, -INFINITY);
-      else if (!term.factors.empty())
-        term.factors[0] = guarded(term.factors[0], 0);
-      else
-        term.factors.push_back(guarded(constant(e->type, 1), 0));
+      for (auto [number, factor] : llvm::enumerate(term.factors))
+        if ((number == 0 && !term.exponent) || !keepsFinite(factor))
+          factor = guarded(factor, 0);
       terms.push_back(std::move(term));
     }
   }
