@@ -1,6 +1,7 @@
 #include "compiler/driver/check.h"
-
+#include "compiler/driver/exponent_range.h"
 #include "compiler/driver/guarded_memory.h"
+#include "compiler/driver/memory_check.h"
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -78,13 +79,60 @@ int64_t countUnwritten(const HostTensor &tensor) {
   return count;
 }
 
+// A result of 0, where terms cancel, is known as well as its terms are: what is a small part of the
+// inputs' magnitude is not held against it.
+constexpr double kSmallPart = 0x1p-6;
+
+double medianMagnitude(const evaluator::Array &array) {
+  std::vector<double> finite;
+  for (double x : array.value)
+    if (std::isfinite(x))
+      finite.push_back(std::fabs(x));
+  if (finite.empty())
+    return 0;
+  auto middle = finite.begin() + finite.size() / 2;
+  std::nth_element(finite.begin(), middle, finite.end());
+  return *middle;
+}
+
+/// How large the floats among the inputs are: not the few that stand for infinity in a mask.
+double magnitudeOf(const evaluator::EvalInputs &inputs) {
+  double largest = 0;
+  for (const auto &[name, array] : inputs.tensors)
+    largest = std::max(largest, medianMagnitude(array));
+  return largest;
+}
+
+double rootMeanSquare(const evaluator::Array &array) {
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < array.size(); ++i)
+    if (std::isfinite(array.at(i))) {
+      sum += array.at(i) * array.at(i);
+      ++count;
+    }
+  return std::sqrt(sum / static_cast<double>(std::max<int64_t>(count, 1)));
+}
+
+/// Counts the elements for which the reference decides nothing.
+void countVague(const evaluator::Array &reference, double inputs, OutputCheck &check) {
+  check.magnitude = std::max(rootMeanSquare(reference), kSmallPart * inputs);
+  for (int64_t i = 0; i < reference.size(); ++i)
+    // Where the result is exact, the tolerance is the rounding of the store, however large.
+    check.vague +=
+        reference.errorAt(i) > 0 && !(evaluator::toleranceAt(reference, i) <= check.magnitude);
+}
+
 OutputCheck compareOutput(const evaluator::Array &reference, const HostTensor &whole,
-                          const Samples &samples) {
+                          const Samples &samples, double inputs) {
   OutputCheck result;
   Places places = placesOf(reference, whole, samples);
   evaluator::Array actual = gather(reference, whole, places);
   result.compared = evaluator::compare(reference, actual);
   result.unwritten = countUnwritten(whole);
+  countVague(reference, inputs, result);
+  if (result.compared.undecided == result.compared.size && result.compared.size > 0)
+    result.tolerance = std::numeric_limits<double>::infinity();
   if (int64_t worst = result.compared.worst; worst >= 0) {
     result.tolerance = evaluator::toleranceAt(reference, worst);
     result.expected = reference.at(worst);
@@ -143,16 +191,28 @@ Error fromLlvm(llvm::Error error) { return invalidArgument(llvm::toString(std::m
 
 } // namespace
 
+const char *verdictName(Verdict verdict) {
+  return verdict == Verdict::Ok ? "ok" : verdict == Verdict::Undecided ? "undecided" : "failed";
+}
+
+Verdict OutputCheck::verdict() const {
+  if (!compared.passed() || unwritten > 0)
+    return Verdict::Failed;
+  return vague > compared.size / 2 ? Verdict::Undecided : Verdict::Ok;
+}
+
 std::string OutputCheck::why() const {
   std::string text = fmt::format("{} ({} inputs, seed {}): ", output, inputs, seed);
-  if (compared.worst < 0 && !isUndecided())
+  if (verdict() != Verdict::Failed)
+    return text + fmt::format("the reference does not decide {} of {} elements: rounding may move "
+                              "them by more than the magnitude of the result, {:.3g}",
+                              vague, compared.size, magnitude);
+  if (compared.worst < 0 && !compared.passed())
     return text + "its shape is not the spec's";
-  if (compared.passed() && isUndecided())
-    return text + fmt::format("the reference decides none of {} elements: rounding alone may move "
-                              "them anywhere",
-                              compared.size);
-  text += fmt::format("[{}] is {:.9g} and should be {:.9g} +- {:.3g}; {} of {} elements fail",
-                      place, actual, expected, tolerance, compared.failures, compared.size);
+  if (compared.worst >= 0)
+    text += fmt::format("[{}] is {:.9g} and should be {:.9g} +- {:.3g}; ", place, actual, expected,
+                        tolerance);
+  text += fmt::format("{} of {} elements fail", compared.failures, compared.size);
   if (compared.mismatches)
     text += fmt::format(", {} of them NaN or infinite on one side only", compared.mismatches);
   if (unwritten)
@@ -160,8 +220,11 @@ std::string OutputCheck::why() const {
   return text;
 }
 
-bool CheckReport::ok() const {
-  return llvm::all_of(outputs, [](const OutputCheck &check) { return check.ok(); });
+Verdict CheckReport::verdict() const {
+  Verdict worst = Verdict::Ok;
+  for (const OutputCheck &check : outputs)
+    worst = std::max(worst, check.verdict());
+  return worst;
 }
 
 const OutputCheck *CheckReport::worst() const {
@@ -265,14 +328,19 @@ Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &
   llvm::Expected<evaluator::Outputs> reference = evaluator::evaluate(program, inputs, options);
   if (!reference)
     return fromLlvm(reference.takeError());
+  llvm::Expected<evaluator::Outputs> inRange = evaluateInRange(program, inputs, options);
+  if (!inRange)
+    return fromLlvm(inRange.takeError());
+  doubtOverflow(*reference, *inRange);
   CheckReport report;
+  double magnitude = magnitudeOf(inputs);
   for (const auto &[dim, indices] : options.sample)
     report.sampled[dim] = static_cast<int64_t>(indices.size());
   for (const auto &[name, expected] : *reference) {
     auto found = outputs.find(name);
     if (found == outputs.end())
       return internalError(fmt::format("the program has no output '{}'", name));
-    report.outputs.push_back(compareOutput(expected, found->second, options.sample));
+    report.outputs.push_back(compareOutput(expected, found->second, options.sample, magnitude));
     report.outputs.back().output = name;
     report.outputs.back().inputs = label;
   }
@@ -281,7 +349,7 @@ Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &
 
 Result<CheckReport> checkProgram(const Spec &spec, const Executor &executor,
                                  const CheckRequest &request) {
-  if (Status enough = checkHostMemory(executor.manifest(), request.extents); !enough)
+  if (Status enough = checkMemory(executor.manifest(), request.extents, executor.device()); !enough)
     return enough.error();
   CheckReport all;
   for (uint64_t seed : request.seeds)

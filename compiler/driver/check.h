@@ -22,6 +22,16 @@ struct CheckRequest {
   double maxElements = 1 << 28;
 };
 
+/// What a comparison says of an output.
+enum class Verdict {
+  Ok,        ///< right wherever the reference decides, which it does for at least half of it
+  Undecided, ///< nothing is wrong, and the reference decides less than half
+  Failed,
+};
+
+/// "ok", "undecided", "failed"
+const char *verdictName(Verdict verdict);
+
 /// One output under one set of inputs.
 struct OutputCheck {
   std::string output;
@@ -32,11 +42,13 @@ struct OutputCheck {
   double expected = 0, actual = 0; ///< there
   std::string place;               ///< of the worst element: "b=0, h=1, i=16, e=3"
   int64_t unwritten = 0;           ///< elements that are still the poison that was there before
+  /// Elements that anything would pass for: their tolerance exceeds `magnitude` or has no bound.
+  int64_t vague = 0;
+  double magnitude = 0; ///< of the output, or 2^-6 of that of the inputs if it is smaller
 
-  /// Right wherever the reference decides, which it does somewhere.
-  bool ok() const { return compared.passed() && unwritten == 0 && !isUndecided(); }
-  bool isUndecided() const { return compared.size > 0 && compared.undecided == compared.size; }
-  /// One line: what differs, where, and how much.
+  Verdict verdict() const;
+  bool ok() const { return verdict() == Verdict::Ok; }
+  /// One line: what differs, where, and how much; or how much is not decided, and why.
   std::string why() const;
 };
 
@@ -46,7 +58,9 @@ struct CheckReport {
   std::map<std::string, int64_t> sampled;
   double milliseconds = 0; ///< of one run of the program
 
-  bool ok() const;
+  /// The worst of the outputs; Ok if there are none.
+  Verdict verdict() const;
+  bool ok() const { return verdict() == Verdict::Ok; }
   /// The output with the largest ratio to its tolerance; null if there are none.
   const OutputCheck *worst() const;
 };

@@ -9,6 +9,7 @@
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/stream_plan.h"
+#include "compiler/transforms/split.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,12 +18,16 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include <chrono>
+#include <fmt/format.h>
 #include <future>
 
 using namespace mlir;
 
 namespace attnc::driver {
 namespace {
+
+constexpr int64_t kDefaultSplits = 8;
+constexpr int64_t kMostSplits = 128; // the states of so many parts are kept in memory
 
 using Clock = std::chrono::steady_clock;
 
@@ -85,8 +90,16 @@ private:
   //===--- target-independent passes ---------------------------------------------------------===//
 
   Status runSteps() {
+    Result<nlohmann::json> merged = mergedOverrides();
+    if (!merged)
+      return merged.error();
+    overrides = std::move(*merged);
+    if (Status status = requestSplit(overrides); !status)
+      return status;
     if (options.verifyPasses) {
-      Result<PassVerifier> created = PassVerifier::create(program, referenceExtents());
+      std::map<std::string, int64_t> extents = options.extents;
+      extents.merge(referenceExtents());
+      Result<PassVerifier> created = PassVerifier::create(program, extents, options.params);
       if (!created)
         return created.error();
       verifier = std::move(*created);
@@ -126,11 +139,8 @@ private:
 
   // There is nothing to choose here; what is misspelt is an error all the same.
   Status checkScheduleKeys() {
-    Result<nlohmann::json> keys = mergedOverrides();
-    if (!keys)
-      return keys.error();
     return schedule::checkOverrides(llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()),
-                                    *keys);
+                                    overrides);
   }
 
   Status compileForCpu() {
@@ -151,8 +161,10 @@ private:
       return {};
     cpu::CpuOptions cpuOptions;
     cpuOptions.keepLlvmIr = options.upTo == Stage::Llvm;
+    Clock::time_point start = Clock::now();
     llvm::Expected<std::unique_ptr<cpu::CpuExecutable>> executable =
         cpu::CpuExecutable::compile(*module, cpuOptions);
+    result.llvmSeconds = secondsSince(start);
     if (!executable)
       return internalError(llvm::toString(executable.takeError()), "report this with the spec");
     result.cpu = std::move(*executable);
@@ -165,6 +177,7 @@ private:
     if (!manifest)
       return manifest.error();
     result.program.manifest = std::move(*manifest);
+    result.program.manifest.memoryBudget = options.memoryBudget;
     return {};
   }
 
@@ -172,10 +185,6 @@ private:
 
   Status scheduleNests() {
     Clock::time_point start = Clock::now();
-    Result<nlohmann::json> merged = mergedOverrides();
-    if (!merged)
-      return merged.error();
-    overrides = std::move(*merged);
     if (Status status =
             schedule::chooseSchedules(program, options.target, overrides, options.tuned);
         !status)
@@ -209,17 +218,31 @@ private:
     nlohmann::json keys = spec.schedule.is_object() ? spec.schedule : nlohmann::json::object();
     if (options.schedule.is_object())
       keys.update(options.schedule);
-    if (auto fold = keys.find("fold"); fold != keys.end()) {
-      if (*fold != "auto" && *fold != "stream")
-        return invalidArgument("schedule: fold is " + fold->dump() +
-                                   "; it can be \"auto\" or \"stream\"",
-                               "leave the key out");
-      keys.erase(fold);
-    }
     return keys;
   }
 
+  // Takes the keys that say how streams are folded out of the schedule.
+  Status requestSplit(nlohmann::json &keys) {
+    nlohmann::json fold = keys.value("fold", nlohmann::json("auto"));
+    nlohmann::json splits = keys.value("splits", nlohmann::json(kDefaultSplits));
+    keys.erase("fold");
+    keys.erase("splits");
+    if (fold != "auto" && fold != "stream" && fold != "two_pass")
+      return invalidArgument("schedule: fold is " + fold.dump() +
+                                 "; it can be \"auto\", \"stream\" or \"two_pass\"",
+                             "leave the key out");
+    if (!splits.is_number_integer() || splits < 2 || splits > kMostSplits)
+      return invalidArgument(fmt::format("schedule: splits is {}; it can be a whole number from 2 "
+                                         "to {}",
+                                         splits.dump(), kMostSplits),
+                             "leave the key out");
+    if (fold == "two_pass")
+      program->setAttr(kSplitsAttr, OpBuilder(program).getI64IntegerAttr(splits.get<int64_t>()));
+    return {};
+  }
+
   Status compileForGpu() {
+    Clock::time_point start = Clock::now();
     std::vector<red::NestOp> nests;
     std::vector<KernelShape> shapes;
     for (auto [nest, report] :
@@ -230,6 +253,7 @@ private:
         return shape.error();
       shapes.push_back(*shape);
     }
+    double lowering = secondsSince(start);
     if (Status status = startCopies(shapes); !status)
       return status;
     if (reaches(Stage::Cubin))
@@ -242,7 +266,7 @@ private:
       result.tile += report.tile + "\n";
     result.red = printIr(program);
     result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
-                             options.keepIr ? result.tile : "", 0});
+                             options.keepIr ? result.tile : "", lowering});
     return finishProgram(shapes);
   }
 

@@ -33,8 +33,13 @@ struct CompileOptions {
   bool keepIr = false;       ///< keep the IR after each pass, for explain
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
   const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
-  /// Of the dynamic dims, for what reports count at a shape; nothing depends on them.
+  /// Becomes Manifest::memoryBudget; none: any number of bytes.
+  std::optional<std::int64_t> memoryBudget = {};
+  /// Of dynamic dims: what reports count at, and where passes are verified (else at the spec's
+  /// reference shape); the program does not depend on them.
   std::map<std::string, int64_t> extents = {};
+  /// Those with which passes are verified; others have their defaults, or a value of their range.
+  std::map<std::string, double> params = {};
 };
 
 /// What one pass did.
@@ -52,14 +57,15 @@ struct NestReport {
   std::string whyGeneric; ///< what the stream form lacks; empty if it was chosen
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
   std::vector<std::string> gathers;                  ///< reads at subscripts from data, in words
-  std::vector<std::string> states;                   ///< in words
-  std::vector<std::string> notes;                    ///< how the pass over the stream was derived
-  bool skipsTiles = false;                           ///< the domain bounds the stream
-  NestWork work;                   ///< operations, and the part that the mask leaves
-  std::string domain;              ///< lo, hi and full in words or C-like text; empty if none
-  std::string schedule;            ///< as printed in the IR
-  ScheduleReport scheduled;        ///< what that means
-  std::vector<std::string> stores; ///< outputs and intermediates that it writes
+  std::vector<std::string> streamed; ///< tensors read at subscripts that vary along the stream
+  std::vector<std::string> states;   ///< in words
+  std::vector<std::string> notes;    ///< how the pass over the stream was derived
+  bool skipsTiles = false;           ///< the domain bounds the stream
+  NestWork work;                     ///< operations, and the part that the mask leaves
+  std::string domain;                ///< lo, hi and full in words or C-like text; empty if none
+  std::string schedule;              ///< as printed in the IR
+  ScheduleReport scheduled;          ///< what that means
+  std::vector<std::string> stores;   ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
   std::string tile;                       ///< the kernel in the tile dialect; empty on the cpu
   std::string source;                     ///< CUDA C++; empty on the cpu
@@ -82,6 +88,7 @@ struct Compilation {
   std::shared_ptr<const cpu::CpuExecutable> cpu;
   double seconds = 0;      ///< wall-clock time of the compilation
   double nvrtcSeconds = 0; ///< of that, spent waiting for NVRTC
+  double llvmSeconds = 0;  ///< or from nests to machine code of the processor, nearly all in LLVM
 };
 
 /// Compiles a spec. The spec's module is read and not changed. Errors: InvalidArgument for what the

@@ -13,7 +13,9 @@ class CudaExecutor : public Executor {
 public:
   CudaExecutor(Manifest plan, std::shared_ptr<const CudaDevice> device,
                std::unique_ptr<LoadedProgram> program)
-      : Executor(std::move(plan)), device(std::move(device)), program(std::move(program)) {}
+      : Executor(std::move(plan)), gpu(std::move(device)), program(std::move(program)) {}
+
+  const CudaDevice *device() const override { return gpu.get(); }
 
   Result<RunResult> run(const RunRequest &request) const override;
 
@@ -23,7 +25,7 @@ private:
   Result<double> launchTimed(const LoadedProgram::Prepared &prepared, const CudaStream &stream,
                              const GuardedDeviceMemory &workspace) const;
 
-  std::shared_ptr<const CudaDevice> device;
+  std::shared_ptr<const CudaDevice> gpu;
   std::unique_ptr<LoadedProgram> program;
 };
 
@@ -35,12 +37,12 @@ Result<BindRequest> CudaExecutor::allocate(const RunRequest &request, Blocks &in
   BindRequest bound;
   bound.params = request.params;
   bound.extraSizes = extraSizes(manifest(), request);
-  bound.device = {DeviceKind::Cuda, device->properties().ordinal};
+  bound.device = {DeviceKind::Cuda, gpu->properties().ordinal};
   for (const auto &[name, tensor] : request.inputs) {
     std::vector<std::byte> staged(request.layout.blockBytes(tensor.dtype, tensor.shape),
                                   std::byte{poisonByte});
     request.layout.scatter(tensor.data.data(), tensor.dtype, tensor.shape, staged.data());
-    auto block = GuardedDeviceMemory::allocate(*device, name, staged.size());
+    auto block = GuardedDeviceMemory::allocate(*gpu, name, staged.size());
     if (!block)
       return block.error();
     if (Status copied = block->upload(staged.data()); !copied)
@@ -52,7 +54,7 @@ Result<BindRequest> CudaExecutor::allocate(const RunRequest &request, Blocks &in
     Result<std::vector<int64_t>> shape = shapeOf(output, *sizes);
     if (!shape)
       return shape.error();
-    auto block = GuardedDeviceMemory::allocate(*device, output.name,
+    auto block = GuardedDeviceMemory::allocate(*gpu, output.name,
                                                request.layout.blockBytes(output.dtype, *shape));
     if (!block)
       return block.error();
@@ -66,8 +68,8 @@ Result<BindRequest> CudaExecutor::allocate(const RunRequest &request, Blocks &in
 Result<double> CudaExecutor::launchTimed(const LoadedProgram::Prepared &prepared,
                                          const CudaStream &stream,
                                          const GuardedDeviceMemory &workspace) const {
-  Result<CudaEvent> start = device->createEvent();
-  Result<CudaEvent> stop = device->createEvent();
+  Result<CudaEvent> start = gpu->createEvent();
+  Result<CudaEvent> stop = gpu->createEvent();
   if (!start || !stop)
     return start ? stop.error() : start.error();
   if (Status done = start->record(stream.handle()); !done)
@@ -84,17 +86,17 @@ Result<double> CudaExecutor::launchTimed(const LoadedProgram::Prepared &prepared
 
 Result<std::vector<double>> CudaExecutor::launchAll(const Binding &binding,
                                                     const RunRequest &request) const {
-  Result<CudaStream> stream = device->createStream();
+  Result<CudaStream> stream = gpu->createStream();
   if (!stream)
     return stream.error();
   auto prepared = program->prepare(binding);
   if (!prepared)
     return prepared.error();
   auto workspace = GuardedDeviceMemory::allocate(
-      *device, "workspace", static_cast<size_t>(LoadedProgram::workspaceBytes(**prepared)));
+      *gpu, "workspace", static_cast<size_t>(LoadedProgram::workspaceBytes(**prepared)));
   if (!workspace)
     return workspace.error();
-  if (Status done = device->synchronize(); !done) // its fill is on the default stream
+  if (Status done = gpu->synchronize(); !done) // its fill is on the default stream
     return done.error();
   std::vector<double> times;
   for (unsigned run = 0; run < request.warmup + std::max(request.repeat, 1u); ++run) {
@@ -117,7 +119,7 @@ Result<RunResult> CudaExecutor::run(const RunRequest &request) const {
   if (!bound)
     return bound.error();
   // Uploads and fills go through the default stream, which the launches' stream does not wait for.
-  if (Status done = device->synchronize(); !done)
+  if (Status done = gpu->synchronize(); !done)
     return done.error();
   Result<Binding> binding = bind(manifest(), *bound);
   if (!binding)

@@ -54,6 +54,8 @@ public:
   virtual ~Executor() = default;
 
   const Manifest &manifest() const { return plan; }
+  /// Where the tensors lie during a run; null for host memory.
+  virtual const CudaDevice *device() const { return nullptr; }
 
   /// Errors: InvalidArgument where tensors, sizes or params do not fit the program; Environment
   /// where memory does not suffice or the GPU fails.
@@ -75,10 +77,6 @@ Result<Scope> sizesOf(const Manifest &manifest, const RunRequest &request);
 
 /// The extents in `request` of dynamic dims that no input carries.
 std::map<std::string, int64_t> extraSizes(const Manifest &manifest, const RunRequest &request);
-
-/// Whether this machine has the memory to make, run and compare the tensors of `manifest` at these
-/// extents of its dynamic dims. Error (Environment): what is needed and what there is.
-Status checkHostMemory(const Manifest &manifest, const std::map<std::string, int64_t> &extents);
 
 } // namespace attnc::driver
 

@@ -1,4 +1,5 @@
 #include "compiler/driver/manifest_builder.h"
+#include "compiler/driver/stored_values.h"
 #include "compiler/evaluator/host_expression.h"
 #include "compiler/evaluator/positive_dims.h"
 #include "compiler/schedule/packing.h"
@@ -49,6 +50,7 @@ static Result<ParamDecl> declare(attn::ParamOp param) {
   ParamDecl decl;
   decl.name = param.getName().str();
   decl.dtype = dtypeOf(param.getType().getElementType());
+  decl.place = attn::specPlace(param.getLoc());
   if (param.getDefaultValue()) {
     Result<Expr> fallback = hostExpression(param.getDefaultValue());
     if (!fallback)
@@ -101,7 +103,8 @@ static Status addFacts(attn::ProgramOp program, Manifest &manifest) {
     Result<Expr> condition = hostExpression(require.getCondition());
     if (!condition)
       return condition.error();
-    manifest.requires_.push_back({*condition, require.getText().str()});
+    manifest.requires_.push_back(
+        {*condition, require.getText().str(), attn::specPlace(require.getLoc())});
   }
   return {};
 }
@@ -147,16 +150,23 @@ static void limitRowTiles(const KernelShape &kernel, Manifest &manifest) {
 }
 
 static void addTensors(attn::ProgramOp program, Manifest &manifest) {
+  auto declareAt = [](Value value, Location place) {
+    TensorDecl decl = declare(schedule::tensorOf(value));
+    decl.place = attn::specPlace(place);
+    return decl;
+  };
   for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
-    manifest.inputs.push_back(declare(schedule::tensorOf(input)));
+    manifest.inputs.push_back(declareAt(input, input.getLoc()));
   for (auto output : program.getBodyBlock()->getOps<attn::OutputOp>())
-    manifest.outputs.push_back(declare(schedule::tensorOf(output.getValue())));
+    manifest.outputs.push_back(declareAt(output.getValue(), output.getLoc()));
   for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
-    for (Value result : nest.getResults()) {
-      schedule::Tensor tensor = schedule::tensorOf(result);
-      if (tensor.kind == schedule::Tensor::Kind::Intermediate)
-        manifest.intermediates.push_back(declare(tensor));
-    }
+    for (auto [result, computed] :
+         llvm::zip(nest.getResults(),
+                   cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues()))
+      if (schedule::tensorOf(result).kind == schedule::Tensor::Kind::Intermediate) {
+        manifest.intermediates.push_back(declareAt(result, computed.getLoc()));
+        manifest.intermediates.back().reason = whyStored(result);
+      }
 }
 
 // Rows of intermediates are laid out as aligned as the kernels need them. What is bound may have
@@ -182,6 +192,7 @@ static void addCopies(Manifest &manifest, const AlignedCopies &copies) {
   for (const AlignedCopy &copy : copies.tensors) {
     TensorDecl decl = *manifest.findTensor(copy.tensor);
     decl.name = copy.standIn;
+    decl.reason = "aligned rows for " + copy.tensor;
     decl.align = copy.align;
     manifest.intermediates.push_back(decl);
     addKernel(manifest, copy.kernel, copies.image);

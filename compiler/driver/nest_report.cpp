@@ -35,7 +35,27 @@ std::string describe(red::FoldOp state) {
   if (state.getExponent())
     product += (product.empty() ? "" : " * ") + std::string("exp(") + nameOf(state.getExponent()) +
                " - " + nameOf(state.getReference()) + ")";
+  if (state.getBase())
+    product += (product.empty() ? "" : " * ") + std::string("(") + nameOf(state.getBase()) + " - " +
+               nameOf(state.getCentre()) + ")" +
+               (state.degree() > 1 ? "^" + std::to_string(state.degree()) : "");
   return text + product;
+}
+
+/// True for a name, a number, a call, or what stands in parentheses.
+bool isOneTerm(StringRef text) {
+  size_t open = text.find('(');
+  if (text.find(' ') == StringRef::npos)
+    return true;
+  if (open == StringRef::npos || text.take_front(open).contains(' ') || text.back() != ')')
+    return false;
+  int depth = 0;
+  for (char c : text.drop_front(open).drop_back()) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth == 0)
+      return false;
+  }
+  return true;
 }
 
 /// Writes the arithmetic of a domain as an expression, of at most `left` operations: shared ones
@@ -55,6 +75,22 @@ std::string expression(Value value, unsigned &left) {
       return "size(" + size.getDim().str() + ")";
     return nameOf(scalar.getArray());
   }
+  if (auto extreme = dyn_cast<red::ExtremeOp>(op)) {
+    std::string kind = red::stringifyFoldKind(extreme.getKind()).str(), box;
+    // Of the parts of a tensor: what its elements along the tile lie between.
+    if (auto parts = extreme.getArray().getDefiningOp<red::NestOp>())
+      for (auto read : parts.getBodyBlock()->getOps<attn::ReadOp>())
+        return kind + "(" + schedule::tensorOf(read.getSource()).name + ")";
+    for (auto [first, last] : llvm::zip(extreme.getFirst(), extreme.getLast())) {
+      std::string from = expression(first, left);
+      box += (box.empty() ? "" : ", ") + from;
+      if (first != last)
+        box += " to " + expression(last, left);
+    }
+    bool single = extreme.getFirst() == extreme.getLast();
+    std::string element = schedule::tensorOf(extreme.getArray()).name + "[" + box + "]";
+    return single ? element : kind + "(" + element + ")";
+  }
   if (left == 0)
     return "...";
   --left;
@@ -66,7 +102,7 @@ std::string expression(Value value, unsigned &left) {
   auto infix = [&](const char *sign) {
     auto side = [&](unsigned i) {
       std::string text = operand(i);
-      return text.find(' ') == std::string::npos || text.back() == ')' ? text : "(" + text + ")";
+      return isOneTerm(text) ? text : "(" + text + ")";
     };
     std::string first = side(0);
     return first + " " + sign + " " + side(1);
@@ -94,24 +130,47 @@ std::string expression(Value value) {
   return expression(value, left);
 }
 
-// "kp: table[b, w] selects along n; outside, 0 is read"
+/// The name of an axis' subscript if it is computed for a ragged dim or for one with a length, and
+/// not checked: "i_row".
+std::string keptSubscript(attn::ReadOp read, unsigned axis) {
+  Value subscript = read.subscriptValue(axis);
+  return subscript ? nameOf(subscript) : "";
+}
+
+// "kp: table[b, w] selects along n; outside, 0 is read", "q: i_row selects along i_rows; beyond a
+// length, 0 is read"
 void reportGathers(red::NestOp nest, NestReport &report) {
   for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
     auto checked = read->getAttrOfType<ArrayAttr>(attn::kCheckedAttr);
     if (!checked || !read.getOtherwise())
       continue;
     schedule::Tensor tensor = schedule::tensorOf(read.getSource());
+    bool fromData = llvm::any_of(checked.getAsRange<StringAttr>(),
+                                 [](StringAttr subscript) { return !subscript.empty(); });
     std::string text;
-    for (auto [axis, subscript] : llvm::enumerate(checked.getAsRange<StringAttr>()))
-      if (!subscript.empty())
-        text += (text.empty() ? "" : ", ") + subscript.str() + " selects along " +
-                tensor.dims[axis].str();
+    for (auto [axis, subscript] : llvm::enumerate(checked.getAsRange<StringAttr>())) {
+      std::string selects = fromData ? subscript.str() : keptSubscript(read, axis);
+      if (!selects.empty())
+        text += (text.empty() ? "" : ", ") + selects + " selects along " + tensor.dims[axis].str();
+    }
     llvm::raw_string_ostream(text)
-        << "; outside, " << llvm::format("%g", read.getOtherwise()->convertToDouble())
-        << " is read";
+        << (fromData ? "; outside, " : "; beyond a length, ")
+        << llvm::format("%g", read.getOtherwise()->convertToDouble()) << " is read";
     text = tensor.name + ": " + text;
     if (!llvm::is_contained(report.gathers, text))
       report.gathers.push_back(std::move(text));
+  }
+}
+
+/// What passes by along the stream: also what is selected by a table there, or lies packed.
+void reportStreamed(red::NestOp nest, NestReport &report) {
+  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
+    bool streams = llvm::any_of(read.getType().getDims(), [&](StringAttr dim) {
+      return llvm::is_contained(nest.getStream(), dim);
+    });
+    std::string name = schedule::tensorOf(read.getSource()).name;
+    if (streams && !llvm::is_contained(report.streamed, name))
+      report.streamed.push_back(std::move(name));
   }
 }
 
@@ -127,6 +186,12 @@ void reportDomain(red::NestOp nest, NestReport &report) {
   std::string full = expression(bounds.getFull());
   if (full != "true")
     report.domain += "; no mask where " + full;
+  if (!bounds.getLive())
+    return;
+  report.skipsTiles = true;
+  unsigned left = 60; // what tells tiles apart by data can be long
+  report.domain +=
+      "; tiles of " + stream + " between them only where " + expression(bounds.getLive(), left);
 }
 
 } // namespace
@@ -139,6 +204,7 @@ NestReport reportNest(red::NestOp nest, const std::map<std::string, int64_t> &ex
   report.stream = names(nest.getStream());
   report.inner = names(nest.getInner());
   reportGathers(nest, report);
+  reportStreamed(nest, report);
   for (red::FoldOp state : nest.states())
     report.states.push_back(describe(state));
   if (auto notes = nest->getAttrOfType<ArrayAttr>(kNotesAttr))

@@ -1,10 +1,7 @@
 #include "compiler/driver/reference_executor.h"
 #include "compiler/driver/check.h"
+#include "compiler/driver/evaluator_run.h"
 #include "compiler/driver/manifest_builder.h"
-#include "compiler/driver/run_times.h"
-
-#include <chrono>
-#include <cstring>
 
 using namespace mlir;
 
@@ -45,44 +42,13 @@ Manifest signatureOf(attn::ProgramOp program) {
   return manifest;
 }
 
-/// As toHostTensor, but 64-bit integers keep all their digits.
-HostTensor exactHostTensor(const evaluator::Array &array, DType dtype) {
-  if (dtype != DType::I64)
-    return toHostTensor(array, dtype);
-  HostTensor tensor{dtype, array.shape, std::vector<std::byte>(array.integer.size() * 8)};
-  std::memcpy(tensor.data.data(), array.integer.data(), tensor.data.size());
-  return tensor;
-}
-
 class ReferenceExecutor : public Executor {
 public:
   explicit ReferenceExecutor(const Spec &spec)
       : Executor(signatureOf(programOf(spec))), program(programOf(spec)) {}
 
   Result<RunResult> run(const RunRequest &request) const override {
-    evaluator::EvalInputs inputs;
-    inputs.extents = request.extents;
-    for (const auto &[name, value] : request.params)
-      inputs.params[name] = toReal(value);
-    for (const auto &[name, tensor] : request.inputs)
-      if (const TensorDecl *decl = manifest().findTensor(name))
-        inputs.tensors[name] = toArray(tensor, decl->dims);
-
-    RunResult result;
-    std::vector<double> times;
-    for (unsigned run = 0; run < request.warmup + std::max(request.repeat, 1u); ++run) {
-      auto start = std::chrono::steady_clock::now();
-      llvm::Expected<evaluator::Outputs> outputs = evaluator::evaluate(program, inputs);
-      if (!outputs)
-        return invalidArgument(llvm::toString(outputs.takeError()));
-      std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-      if (run >= request.warmup)
-        times.push_back(time.count());
-      for (const TensorDecl &output : manifest().outputs)
-        result.outputs[output.name] = exactHostTensor(outputs->at(output.name), output.dtype);
-    }
-    result.milliseconds = median(std::move(times));
-    return result;
+    return runEvaluator(program, manifest(), evaluator::Precision::Double, request);
   }
 
 private:

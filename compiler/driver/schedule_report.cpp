@@ -3,6 +3,7 @@
 #include "compiler/schedule/nest_key.h"
 #include "compiler/schedule/operand_maps.h"
 #include "compiler/schedule/schedule_ranking.h"
+#include "runtime/program/byte_count.h"
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -16,10 +17,6 @@ using schedule::StreamPlan;
 using schedule::StreamSchedule;
 using schedule::StreamWork;
 using schedule::WarpgroupSchedule;
-
-std::string bytesText(double bytes) {
-  return bytes < 1024 ? fmt::format("{} bytes", bytes) : fmt::format("{:.1f} KiB", bytes / 1024);
-}
 
 /// 1.2 M, 15.4 k
 std::string countText(double count) {

@@ -17,15 +17,18 @@ namespace attnc::driver {
 /// - in emulated f32, with operands rounded as scheduled, against the bounds that float64 derives;
 /// - domains of nests against the elements that they leave out, one by one.
 ///
-/// Where there are no keys at all, a sum of quotients by an empty sum is 0 as written; passes may
-/// divide after the sum, so that NaN passes there, too.
+/// Where a dim has no index at all, a sum over it is 0 as written; what the spec multiplies or
+/// divides its elements by may be applied after it. If that comes from another reduction over the
+/// dim, which may be 0 or infinite then, NaN passes in the place of the 0 (docs/spec.md). A softmax
+/// is none such.
 class PassVerifier {
 public:
-  /// Evaluates `program` as the user wrote it. `extents` of its dynamic dims are those of the
-  /// spec's reference shape where it has them; smaller ones are used where the spec allows them.
-  /// Error: the program cannot be evaluated.
+  /// Evaluates `program` as the user wrote it. `extents` are of its dynamic dims; smaller ones are
+  /// used where the spec allows them, and small ones for the others. A param that is not among
+  /// `params` has its default, or a value of its range. Error: the program cannot be evaluated.
   static Result<PassVerifier> create(attn::ProgramOp program,
-                                     const std::map<std::string, int64_t> &extents);
+                                     const std::map<std::string, int64_t> &extents,
+                                     const std::map<std::string, double> &params = {});
 
   /// Error (Internal): after pass `name` an output differs, by how much and on which inputs, or a
   /// domain leaves out what counts.
@@ -42,16 +45,25 @@ private:
     /// Outputs that f32 is too coarse for as the spec is written (an exponential that overflows):
     /// a pass need not mend that.
     std::set<std::string> beyondF32;
-    bool foldsNothing = false; ///< there are no keys
+    /// Outputs in which NaN may stand for a 0, because there are no keys.
+    std::set<std::string> emptyFactors;
+    /// What the spec would give if none of its exponentials overflowed or vanished: where that is
+    /// something else, a pass may well do better than the spec as written.
+    evaluator::Outputs inRange;
   };
+  using Extents = std::map<std::string, int64_t>;
+
+  llvm::Expected<evaluator::EvalInputs> makeInputs(attn::ProgramOp program, const Extents &extents,
+                                                   evaluator::InputKind kind) const;
 
   llvm::Error add(attn::ProgramOp program, evaluator::EvalInputs inputs, std::string label);
-  llvm::Error addKinds(attn::ProgramOp program, const std::map<std::string, int64_t> &extents);
-  void addFewKeys(attn::ProgramOp program, const std::map<std::string, int64_t> &extents);
-  void addNegativeParams(attn::ProgramOp program, const std::map<std::string, int64_t> &extents);
+  llvm::Error addKinds(attn::ProgramOp program, const Extents &extents);
+  void addFewKeys(attn::ProgramOp program, const Extents &extents);
+  void addNegativeParams(attn::ProgramOp program, const Extents &extents);
   static Status compare(const Case &c, attn::ProgramOp program, const std::string &name,
                         evaluator::Precision precision);
 
+  std::map<std::string, double> params;
   std::vector<Case> all;
 };
 

@@ -5,6 +5,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
+#include <limits>
 
 namespace attnc::evaluator {
 
@@ -78,8 +79,14 @@ Comparison compareEvaluations(const Array &before, const Array &after) {
   Array reference = before;
   // The bound of an f64 output counts in float64's unit already.
   double scale = before.storeUnit == kUnitF64 ? 1 : kUnitF64 / kUnitF32;
+  // Where f32 would be exact, float64 may still underflow, or round in another order: to some units
+  // in the last place of what is summed, which the largest element stands for.
+  double largest = 0;
+  for (double value : before.value)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::fabs(value));
+  reference.storeFloor = std::max(4 * kUnitF64 * largest, std::numeric_limits<double>::min());
   reference.storeUnit = 0;
-  reference.storeFloor = 0;
   reference.storeMax = kInfinite;
   return compare(reference, after, 8 * scale);
 }

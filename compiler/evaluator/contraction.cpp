@@ -44,13 +44,14 @@ struct Axes {
 constexpr int64_t kRows = 32;
 
 /// C[m, n] = sum_k A[m, k] B[k, n] for each batch, with
-/// E[m, n] = sum_k weight(A)[m, k] |B|[k, n] + |A|[m, k] error(B)[k, n].
+/// E[m, n] = sum_k weight(A)[m, k] |B|[k, n] + |A|[m, k] error(B)[k, n],
+/// where |.| is the gross magnitude, and with what the rounding of an operand to 16 bits adds.
 class Contraction {
 public:
   Contraction(Tensor leftOperand, Tensor rightOperand, const Space &kept, const Space &reduced,
               double unit, OperandRounding rounding)
       : a(std::move(leftOperand)), b(std::move(rightOperand)), rounding(rounding),
-        growth(unit * sumGrowth(reduced.size()) + rounding.unit) {
+        growth(unit * sumGrowth(reduced.size())) {
     // The inner loop runs over the columns: let it be the longer side.
     if (exclusive(b, a, kept) < 8 && exclusive(a, b, kept) > exclusive(b, a, kept))
       std::swap(a, b);
@@ -62,6 +63,10 @@ public:
     for (auto [axis, dim] : llvm::enumerate(reduced.dims))
       depth.append(reduced.shape[axis], a.strideOf(dim), b.strideOf(dim), 0);
     inexactRight = b.error || (rounding.floor > 0 && a.isRead);
+    // Of terms that are added up apart each is rounded, and their own sums are not known.
+    isSpread = rounding.unit > 0 && !a.gross && !b.gross;
+    if (!isSpread)
+      growth += rounding.unit;
   }
 
   void run(Workplace work, Tensor &result) {
@@ -87,7 +92,8 @@ private:
     int64_t batch = -1; // of the right panel
     std::vector<double> left, leftMagnitude, leftWeight;
     std::vector<double> right, rightMagnitude, rightError;
-    std::vector<double> sum, bound;
+    std::vector<double> leftSquare, rightSquare;
+    std::vector<double> sum, bound, magnitude, square;
   };
 
   static int64_t exclusive(const Tensor &x, const Tensor &y, const Space &kept) {
@@ -106,17 +112,19 @@ private:
     p.right.resize(size);
     p.rightMagnitude.resize(size);
     p.rightError.resize(inexactRight ? size : 0);
+    p.rightSquare.resize(isSpread ? size : 0);
     bool rounded = a.isRead && !b.isRead;
     size_t at = 0;
     for (int64_t k : depthRight)
       for (int64_t n : columnRight) {
         int64_t offset = batchRight[batch] + k + n;
-        double x = b.value[offset];
-        p.right[at] = x;
-        p.rightMagnitude[at] = std::fabs(x);
+        p.right[at] = b.value[offset];
+        p.rightMagnitude[at] = b.grossAt(offset);
+        if (isSpread)
+          p.rightSquare[at] = p.right[at] * p.right[at];
         if (inexactRight)
           p.rightError[at] = (b.error ? b.error[offset] : 0) +
-                             (rounded ? std::min(std::fabs(x), rounding.floor) : 0);
+                             (rounded ? std::min(b.grossAt(offset), rounding.floor) : 0);
         ++at;
       }
   }
@@ -126,13 +134,16 @@ private:
     p.left.resize(size);
     p.leftMagnitude.resize(size);
     p.leftWeight.resize(size);
+    p.leftSquare.resize(isSpread ? size : 0);
     size_t at = 0;
     for (int64_t m = firstRow; m < firstRow + count; ++m)
       for (int64_t k : depthLeft) {
         int64_t offset = batchLeft[batch] + rowLeft[m] + k;
-        double x = a.value[offset], magnitude = std::fabs(x);
-        p.left[at] = x;
+        double magnitude = a.grossAt(offset);
+        p.left[at] = a.value[offset];
         p.leftMagnitude[at] = magnitude;
+        if (isSpread)
+          p.leftSquare[at] = magnitude * magnitude;
         p.leftWeight[at] = growth * magnitude + (a.error ? a.error[offset] : 0) +
                            (a.isRead ? 0 : std::min(magnitude, rounding.floor));
         ++at;
@@ -150,6 +161,8 @@ private:
     multiplyAdd(p.leftWeight, p.rightMagnitude, p.bound, count, depth, n);
     if (inexactRight)
       multiplyAdd(p.leftMagnitude, p.rightError, p.bound, count, depth, n);
+    if (isSpread)
+      addOperandRounding(p, count, depth, n);
     for (int64_t m = 0; m < count; ++m)
       for (int64_t j = 0; j < n; ++j) {
         int64_t at = batchOut[batch] + rowOut[firstRow + m] + columnOut[j];
@@ -157,6 +170,17 @@ private:
         result.value[at] = value;
         result.error[at] = std::isfinite(value) ? bounded(value, bound).error : 0;
       }
+  }
+
+  /// The products of a rounded operand err apart, like a random walk, but for what equal elements
+  /// have in common.
+  void addOperandRounding(Panels &p, int64_t rows, int64_t depth, int64_t n) const {
+    p.magnitude.assign(rows * n, 0);
+    p.square.assign(rows * n, 0);
+    multiplyAdd(p.leftMagnitude, p.rightMagnitude, p.magnitude, rows, depth, n);
+    multiplyAdd(p.leftSquare, p.rightSquare, p.square, rows, depth, n);
+    for (int64_t i = 0; i < rows * n; ++i)
+      p.bound[i] += rounding.unit * spreadOf(p.sum[i], p.magnitude[i], p.square[i]);
   }
 
   /// c[m, n] += x[m, k] y[k, n]; a stretch of c stays in the L1 cache while k runs.
@@ -187,7 +211,7 @@ private:
   Tensor a, b;
   OperandRounding rounding;
   double growth;
-  bool inexactRight;
+  bool inexactRight, isSpread;
   Axes batches, rows, columns, depth;
   std::vector<int64_t> batchLeft, batchRight, batchOut, rowLeft, rowOut, columnRight, columnOut,
       depthLeft, depthRight;
@@ -223,8 +247,8 @@ llvm::Error mergeTwo(Workplace work, std::vector<Tensor> &factors, const Space &
         best = size, first = i, second = j;
     }
   Space space = unionSpace(factors[first], factors[second], kept, reduced);
-  llvm::Expected<Tensor> merged = evaluateElements(
-      work, ScalarProgram::apply(productRule(unit), {factors[first], factors[second]}), space);
+  llvm::Expected<Tensor> merged =
+      evaluateElements(work, ScalarProgram::product(factors[first], factors[second], unit), space);
   if (!merged)
     return merged.takeError();
   factors.erase(factors.begin() + second);

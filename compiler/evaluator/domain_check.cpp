@@ -63,13 +63,18 @@ public:
         load(scalar);
         continue;
       }
+      if (auto extreme = dyn_cast<red::ExtremeOp>(op)) {
+        number(extreme.getResult());
+        steps.push_back({{}, extreme});
+        continue;
+      }
       llvm::Expected<Instruction> rule = scalarRule(op);
       if (!rule)
         return rule.takeError();
       for (auto [i, operand] : llvm::enumerate(op.getOperands()))
         rule->operands[i] = numbers.lookup(operand);
       rule->result = number(op.getResult(0));
-      instructions.push_back(*rule);
+      steps.push_back({*rule, {}});
     }
     return llvm::Error::success();
   }
@@ -79,11 +84,47 @@ public:
   const Register &of(Value value) { return registers[numbers.lookup(value)]; }
 
   void run(int64_t count) {
-    for (const Instruction &instruction : instructions)
-      instruction.run(instruction, registers, count);
+    for (const Step &step : steps)
+      if (red::ExtremeOp extreme = step.extreme)
+        for (int64_t i = 0; i < count; ++i)
+          registers[numbers.lookup(extreme.getResult())].set(i, Whole{extremeAt(extreme, i), 0});
+      else
+        step.instruction.run(step.instruction, registers, count);
   }
 
 private:
+  struct Step {
+    Instruction instruction;
+    red::ExtremeOp extreme; // if not null, in place of the instruction
+  };
+
+  // The extreme of the box that the registers hold for tile `at`.
+  int64_t extremeAt(red::ExtremeOp extreme, int64_t at) {
+    const Tensor &array = arrays.tensor(extreme.getArray());
+    Extents first, shape, strides;
+    for (auto [axis, dim] :
+         llvm::enumerate(cast<attn::ArrayType>(extreme.getArray().getType()).getDims())) {
+      int64_t extent = array.shape[llvm::find(array.dims, dim) - array.dims.begin()];
+      int64_t begin = std::max<int64_t>(of(extreme.getFirst()[axis]).integer[at], 0);
+      int64_t end = std::min(of(extreme.getLast()[axis]).integer[at], extent - 1);
+      first.push_back(begin);
+      shape.push_back(std::max<int64_t>(end - begin + 1, 0));
+      strides.push_back(array.strideOf(dim));
+    }
+    bool largest = extreme.getKind() == red::FoldKind::Max;
+    int64_t result =
+        largest ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+    forEachPoint(shape, [&](ArrayRef<int64_t> index) {
+      int64_t offset = 0;
+      for (auto [i, begin, stride] : llvm::zip(index, first, strides))
+        offset += (begin + i) * stride;
+      int64_t element = array.integer[offset];
+      result = largest ? std::max(result, element) : std::min(result, element);
+      return true;
+    });
+    return result;
+  }
+
   unsigned number(Value value) {
     numbers[value] = registers.size();
     registers.emplace_back();
@@ -103,7 +144,7 @@ private:
   const std::map<std::string, int64_t> &extents;
   llvm::DenseMap<Value, unsigned> numbers;
   std::vector<Register> registers;
-  std::vector<Instruction> instructions;
+  std::vector<Step> steps;
 };
 
 } // namespace
@@ -120,7 +161,7 @@ llvm::Expected<DomainCheck> DomainCheck::create(red::NestOp nest, const Space &g
     llvm::append_range(check.all.shape, part->shape);
   }
   for (auto [rows, columns] : kTiles) {
-    Tiling tiling{rows, columns, {}, {}, {}, {}};
+    Tiling tiling{rows, columns, {}, {}, {}, {}, {}};
     if (llvm::Error error = check.evaluate(nest, arrays, extents, tiling))
       return error;
     check.tilings.push_back(std::move(tiling));
@@ -153,6 +194,10 @@ llvm::Error DomainCheck::evaluate(red::NestOp nest, const ArraySource &arrays,
     }
     const Register &full = arithmetic.of(bounds.getFull());
     tiling.full.insert(tiling.full.end(), full.integer.begin(), full.integer.begin() + count);
+    if (bounds.getLive()) {
+      const Register &live = arithmetic.of(bounds.getLive());
+      tiling.live.insert(tiling.live.end(), live.integer.begin(), live.integer.begin() + count);
+    }
   }
   return llvm::Error::success();
 }
@@ -189,6 +234,8 @@ int64_t DomainCheck::tileAt(const Tiling &tiling, ArrayRef<int64_t> index) const
 
 bool DomainCheck::isOutside(const Tiling &tiling, ArrayRef<int64_t> index) const {
   int64_t tile = tileAt(tiling, index);
+  if (!tiling.live.empty() && !tiling.live[tile])
+    return true;
   for (size_t k = 0; k < tiling.lo.size(); ++k) {
     int64_t at = index[gridRank + rowRank + k];
     if (at < tiling.lo[k][tile] || at >= tiling.hi[k][tile])

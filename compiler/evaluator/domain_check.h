@@ -35,7 +35,7 @@ private:
     int64_t rows, columns;
     Extents counts;
     std::vector<std::vector<int64_t>> lo, hi; // for each stream dim
-    std::vector<bool> full;
+    std::vector<bool> full, live;             // live is empty if the domain does not say
   };
 
   llvm::Error evaluate(red::NestOp nest, const ArraySource &arrays,

@@ -40,6 +40,13 @@ struct Whole {
 /// a sequential or blocked f32 sum.
 inline double sumGrowth(double n) { return 4 + 2 * std::sqrt(n) + n / 8; }
 
+/// What the roundings of the terms of a sum come to, in units of u, from the sum, the sum of the
+/// terms' magnitudes and that of their squares: a random walk (of terms that differ) and the sum
+/// itself (of terms that are equal and round alike), at most all of them.
+inline double spreadOf(double sum, double magnitude, double squares) {
+  return std::min(magnitude, std::fabs(sum) + 2 * std::sqrt(squares));
+}
+
 inline bool unknown(Real x) { return std::isinf(x.error); }
 inline bool mayBeZero(Real x) { return x.error > 0 && !(std::fabs(x.value) > x.error); }
 
@@ -104,18 +111,20 @@ inline Real minimum(Real x, Real y) { return negate(maximum(negate(x), negate(y)
 inline Real absolute(Real x) { return {std::fabs(x.value), x.error}; }
 
 /// exp, computed as 2^(x log2 e): the product's rounding is u|x|, the constant's another u|x|, and
-/// the hardware's exp2 is off by up to 4u. A f32 result may be flushed to zero.
+/// the hardware's exp2 is off by up to 4u. A f32 result may be flushed to zero. Where the argument
+/// may be off by more than 1, as of scores beside a mask of -1e9, nothing is said of the result.
 inline Real exponential(Real x, double u) {
   double v = std::exp(x.value);
   if (unknown(x))
     return {v, kUnknown};
   if (!std::isfinite(x.value))
     return {v, 0};
-  if (u == kUnitF64)
-    return {v, v * std::expm1(x.error + u * (4 + 2 * std::fabs(x.value)))};
-  if (x.value + x.error < kExpUnderflow)
+  double off = x.error + u * (4 + 2 * std::fabs(x.value));
+  if (u != kUnitF64 && x.value + x.error < kExpUnderflow)
     return {v, v};
-  return {v, v * std::expm1(x.error + u * (4 + 2 * std::fabs(x.value))) + kFlushF32};
+  if (off > 1)
+    return {v, v == 0 ? 0 : kUnknown};
+  return {v, v * std::expm1(off) + (u == kUnitF64 ? 0 : kFlushF32)};
 }
 
 inline Real exponential2(Real x, double u) {

@@ -2,6 +2,7 @@
 #include "compiler/evaluator/binding.h"
 #include "compiler/evaluator/emulated.h"
 #include "compiler/evaluator/factors.h"
+#include "compiler/evaluator/host_expression.h"
 #include "compiler/evaluator/read.h"
 #include "dialects/Attn/SpecLocation.h"
 
@@ -38,7 +39,7 @@ bool walksElements(Operation *op) {
   if (auto reduce = dyn_cast<attn::ReduceOp>(op))
     return reduce.getKind() != attn::ReduceKind::LogSumExp;
   auto fold = dyn_cast<red::FoldOp>(op);
-  return fold && fold.getFactors().size() == 1 && !fold.getExponent();
+  return fold && fold.getFactors().size() == 1 && !fold.getExponent() && !fold.getBase();
 }
 
 llvm::Error at(Operation *op, llvm::Error error) {
@@ -55,9 +56,10 @@ llvm::Error at(Operation *op, llvm::Error error) {
 } // namespace
 
 Evaluation::Evaluation(attn::ProgramOp program, const EvalInputs &inputs,
-                       const EvalOptions &options, std::map<std::string, int64_t> extents)
+                       const EvalOptions &options, std::map<std::string, int64_t> extents,
+                       std::optional<Perturbation> perturbation)
     : program(program), inputs(inputs), options(options), extents(std::move(extents)),
-      memory(options.memoryLimit),
+      perturbation(perturbation), memory(options.memoryLimit),
       work{memory,
            options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency()),
            options.precision} {}
@@ -108,6 +110,8 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
     Result result = compute(op);
     if (!result)
       return result.takeError();
+    if (perturbation)
+      perturb(*result, *perturbation, computed++);
     if (remainingUses.lookup(op.getResult(0)) > 0)
       arrays[op.getResult(0)] = std::move(*result);
   }
@@ -128,6 +132,7 @@ llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
     Tensor stored = tensor(value);
     // What a nest stores is an array in memory, no longer the read that it may have come from.
     stored.isRead = false;
+    stored.gross = nullptr;
     stored.narrowUnit = stored.narrowFloor = 0;
     arrays[result] = std::move(stored);
     release(value);
@@ -135,7 +140,31 @@ llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
   return llvm::Error::success();
 }
 
+/// An error if the sizes and params of a requirement leave 64 bits: where programs are bound they
+/// are refused, so they are not to wrap here.
+llvm::Error Evaluation::checkArithmetic(attn::RequireOp require) {
+  Scope scope{extents, {}, {}};
+  for (auto param : program.getBodyBlock()->getOps<attn::ParamOp>())
+    if (auto passed = inputs.params.find(param.getName().str()); passed != inputs.params.end())
+      scope.params[passed->first] = isa<FloatType>(param.getType().getElementType())
+                                        ? Scalar(passed->second)
+                                        : Scalar(static_cast<int64_t>(passed->second));
+    else if (Value value = param.getDefaultValue())
+      if (attnc::Result<Expr> expr = hostExpression(value); expr.ok())
+        if (attnc::Result<Scalar> known = attnc::evaluate(*expr, scope); known.ok())
+          scope.params[param.getName().str()] = *known;
+  attnc::Result<Expr> fact = hostExpression(require.getCondition());
+  if (!fact) // not of the kind that is bound
+    return llvm::Error::success();
+  if (attnc::Result<Scalar> holds = attnc::evaluate(*fact, scope); !holds)
+    return llvm::createStringError("require '%s': %s", require.getText().str().c_str(),
+                                   holds.error().message.c_str());
+  return llvm::Error::success();
+}
+
 llvm::Error Evaluation::checkRequire(attn::RequireOp require) {
+  if (llvm::Error error = checkArithmetic(require))
+    return error;
   const Tensor &condition = tensor(require.getCondition());
   for (int64_t offset : offsetsOf(condition.shape, condition.strides))
     if (!condition.integer[offset])
@@ -314,7 +343,7 @@ Evaluation::Result Evaluation::computeFold(red::FoldOp fold) {
   llvm::Expected<Space> reduced = reducedSpace(fold, fold.getDims());
   if (!reduced)
     return reduced.takeError();
-  if (fold.getFactors().size() == 1 && !fold.getExponent())
+  if (fold.getFactors().size() == 1 && !fold.getExponent() && !fold.getBase())
     return reduceValue(fold.getFactors().front(), reduceKind(fold.getKind()), kept, *reduced);
   double unit = unitOf(fold.getType());
   std::vector<Tensor> factors;
@@ -325,12 +354,21 @@ Evaluation::Result Evaluation::computeFold(red::FoldOp fold) {
     ScalarProgram weight =
         ScalarProgram::apply(rule, {tensor(fold.getExponent()), tensor(fold.getReference())});
     SmallVector<StringAttr> dims = attn::canonicalDims(program, weight.dims());
-    if (factors.empty())
+    if (factors.empty() && !fold.getBase())
       return reduceElements(work, std::move(weight), attn::ReduceKind::Add, kept, *reduced, unit);
     Result weights = evaluateElements(work, std::move(weight), spaceOf(dims));
     if (!weights)
       return weights;
     factors.push_back(std::move(*weights));
+  }
+  if (fold.getBase()) {
+    ScalarProgram difference = ScalarProgram::apply(
+        differenceRule(unit), {tensor(fold.getBase()), tensor(fold.getCentre())});
+    SmallVector<StringAttr> dims = attn::canonicalDims(program, difference.dims());
+    Result differences = evaluateElements(work, std::move(difference), spaceOf(dims));
+    if (!differences)
+      return differences;
+    factors.insert(factors.end(), fold.degree(), *differences);
   }
   if (std::optional<size_t> narrow = narrowPartner(fold, factors))
     return sumOfRoundedProducts(work, std::move(factors), *narrow, kept, *reduced, unit);

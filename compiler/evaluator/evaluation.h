@@ -4,6 +4,7 @@
 
 #include "compiler/evaluator/contraction.h"
 #include "compiler/evaluator/domain_check.h"
+#include "compiler/evaluator/perturbation.h"
 #include "dialects/Red/Red.h"
 
 namespace attnc::evaluator {
@@ -13,7 +14,8 @@ namespace attnc::evaluator {
 class Evaluation : ArraySource {
 public:
   Evaluation(attn::ProgramOp program, const EvalInputs &inputs, const EvalOptions &options,
-             std::map<std::string, int64_t> extents);
+             std::map<std::string, int64_t> extents,
+             std::optional<Perturbation> perturbation = std::nullopt);
 
   llvm::Expected<Outputs> run();
 
@@ -28,6 +30,7 @@ private:
   llvm::Error checkDomain(mlir::Operation &op);
   llvm::Error checkState(red::FoldOp fold);
   llvm::Error checkFullTiles(attn::MapOp map);
+  llvm::Error checkArithmetic(attn::RequireOp require);
   llvm::Error checkRequire(attn::RequireOp require);
   llvm::Error storeOutput(attn::OutputOp output);
 
@@ -54,6 +57,7 @@ private:
   bool isExpanded(attn::MapOp map) const;
   const Tensor &tensor(mlir::Value value) const override;
   attn::MapOp expanded(mlir::Value value) const override;
+  const DimSet &reducedBefore(mlir::Value value) const override { return reducedDims.of(value); }
   llvm::Expected<ScalarProgram> programOf(mlir::Value array);
 
   /// The space of `dims`; the extent of a sampled dim is the number of its samples.
@@ -68,9 +72,12 @@ private:
   const EvalInputs &inputs;
   const EvalOptions &options;
   std::map<std::string, int64_t> extents;
+  std::optional<Perturbation> perturbation;
+  uint64_t computed = 0; // arrays so far
   Memory memory;
   Workplace work;
   std::optional<DomainCheck> domain; // of the nest that is being evaluated
+  mutable ReducedDims reducedDims;
   llvm::DenseMap<mlir::Value, Tensor> arrays;
   llvm::DenseMap<mlir::Value, unsigned> remainingUses;
   llvm::DenseMap<mlir::Value, unsigned> expandedDepth; // of the maps that are not stored

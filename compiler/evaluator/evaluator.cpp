@@ -1,5 +1,6 @@
 #include "compiler/evaluator/evaluator.h"
 #include "compiler/evaluator/evaluation.h"
+#include "compiler/evaluator/sharpen.h"
 
 namespace attnc::evaluator {
 
@@ -29,7 +30,11 @@ llvm::Expected<Outputs> evaluate(attn::ProgramOp program, const EvalInputs &inpu
     return extents.takeError();
   if (llvm::Error error = checkSamples(options, *extents))
     return error;
-  return Evaluation(program, inputs, options, std::move(*extents)).run();
+  llvm::Expected<Outputs> outputs = Evaluation(program, inputs, options, *extents).run();
+  if (outputs && options.precision == Precision::Double)
+    if (llvm::Error error = sharpenBounds(program, inputs, options, *extents, *outputs))
+      return error;
+  return outputs;
 }
 
 } // namespace attnc::evaluator

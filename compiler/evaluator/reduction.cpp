@@ -11,10 +11,10 @@ namespace {
 struct SumFold {
   double value = 0, error = 0, magnitude = 0;
 
-  void take(Real x) {
+  void take(Real x, double gross) {
     value += x.value;
     error += x.error;
-    magnitude += std::fabs(x.value);
+    magnitude += gross;
   }
   Real finish(int64_t count, double unit) const {
     if (!std::isfinite(value))
@@ -76,10 +76,14 @@ Whole larger(Whole x, Whole y) { return {std::max(x.value, y.value), std::max(x.
 Whole smaller(Whole x, Whole y) { return {std::min(x.value, y.value), std::max(x.error, y.error)}; }
 
 template <class Fold> constexpr bool foldsReals = requires(Fold fold) { fold.take(Real{}); };
+template <class Fold> constexpr bool foldsTerms = requires(Fold fold) { fold.take(Real{}, 0.0); };
 
-template <class Fold, class Element>
-void takeElement(Fold &fold, const Element &registers, int64_t i) {
-  if constexpr (foldsReals<Fold>)
+/// `gross` is null if gross magnitudes are those of the values.
+template <class Fold>
+void takeElement(Fold &fold, const Register &registers, const Register *gross, int64_t i) {
+  if constexpr (foldsTerms<Fold>)
+    fold.take(registers.real(i), gross ? gross->value[i] : std::fabs(registers.value[i]));
+  else if constexpr (foldsReals<Fold>)
     fold.take(registers.real(i));
   else
     fold.take(registers.whole(i));
@@ -111,8 +115,9 @@ void foldAll(Workplace work, const ScalarProgram &program, int64_t count, const 
     for (int64_t start = begin * count; start < end * count; start += kChunk) {
       int64_t n = std::min(kChunk, end * count - start);
       const Register &elements = program.run(registers, start, n);
+      const Register *gross = program.gross(registers);
       for (int64_t i = 0; i < n; ++i) {
-        takeElement(fold, elements, i);
+        takeElement(fold, elements, gross, i);
         if (++taken < count)
           continue;
         put(result, current++, fold.finish(count, unit));
@@ -179,7 +184,8 @@ struct Row {
     MaxFold top;
     for (size_t k = 0; k < offsets.size(); ++k)
       top.take(element(k));
-    maximum = top.finish(offsets.size(), unit);
+    // Whatever is subtracted cancels: its error is none of the weights' nor of the logarithm's.
+    maximum = {top.finish(offsets.size(), unit).value, 0};
     weights.resize(offsets.size());
     for (size_t k = 0; k < offsets.size(); ++k) {
       Real difference = round(subtractAbsorbing(element(k), maximum, unit));
@@ -192,7 +198,10 @@ private:
   template <class Fold> Real total(double unit) const {
     Fold fold;
     for (Real weight : weights)
-      fold.take(weight);
+      if constexpr (foldsTerms<Fold>)
+        fold.take(weight, weight.value);
+      else
+        fold.take(weight);
     return fold.finish(weights.size(), unit);
   }
 };
@@ -220,6 +229,9 @@ llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, c
   program.walk(space.dims, space.shape);
   if (work.emulates())
     program.emulate();
+  else if (program.hasGross())
+    if (llvm::Error error = addGross(*result))
+      return error;
   Storage &storage = *result->storage;
   parallelFor(space.size(), kChunk, work.threads, [&](int64_t begin, int64_t end) {
     std::vector<Register> registers = program.makeRegisters();
@@ -231,6 +243,8 @@ llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, c
       else
         std::copy_n(elements.integer.data(), n, storage.integer.data() + start);
       std::copy_n(elements.error.data(), n, storage.error.data() + start);
+      if (result->gross)
+        std::copy_n(program.gross(registers)->value.data(), n, storage.gross.data() + start);
     }
   });
   dropZeroErrors(*result);

@@ -2,6 +2,8 @@
 #include "compiler/evaluator/emulated.h"
 #include "dialects/Attn/SpecLocation.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 
 namespace attnc::evaluator {
@@ -11,6 +13,17 @@ std::string placePrefix(Location loc) {
   return place.empty() ? place : place + ": ";
 }
 
+namespace {
+
+Tensor grossAsValues(const Tensor &tensor) {
+  Tensor gross = tensor;
+  gross.value = tensor.gross;
+  gross.error = gross.gross = nullptr;
+  return gross;
+}
+
+} // namespace
+
 /// Builds a ScalarProgram in two steps: instructions with one virtual register each, then the
 /// assignment of registers, which are reused after their last use.
 class ScalarCompiler {
@@ -19,7 +32,6 @@ public:
 
   llvm::Expected<unsigned> addScalar(attn::MapOp map, Value root) {
     llvm::DenseSet<Operation *> needed = backwardSlice(root);
-    DenseMap<Value, unsigned> numbers;
     auto numberOf = [&](Value value) -> llvm::Expected<unsigned> {
       if (auto found = numbers.find(value); found != numbers.end())
         return found->second;
@@ -46,8 +58,20 @@ public:
     return numberOf(root);
   }
 
-  ScalarProgram finish(unsigned root, ElementKind kind) {
-    assignRegisters(root);
+  /// The gross magnitude of a float that addScalar has met, if that is not its magnitude. Terms are
+  /// taken apart where the passes of the compiler may do so (transforms/terms.h): at sums that both
+  /// vary along a dim and depend on a reduction over it.
+  std::optional<unsigned> grossOf(attn::MapOp map, Value scalar) {
+    if (auto argument = dyn_cast<BlockArgument>(scalar))
+      return grossOfArray(map.getOperand(argument.getArgNumber()));
+    if (auto found = gross.find(scalar); found != gross.end())
+      return found->second;
+    std::optional<unsigned> number = grossOfOp(map, *scalar.getDefiningOp());
+    return gross[scalar] = number;
+  }
+
+  ScalarProgram finish(unsigned root, std::optional<unsigned> grossRoot, ElementKind kind) {
+    assignRegisters(root, grossRoot);
     program.resultKind = kind;
     return std::move(program);
   }
@@ -81,6 +105,60 @@ private:
     return number;
   }
 
+  std::optional<unsigned> grossOfArray(Value array) {
+    if (attn::MapOp map = source.expanded(array))
+      return grossOf(map, map.getYielded());
+    if (auto found = gross.find(array); found != gross.end())
+      return found->second;
+    std::optional<unsigned> number;
+    if (const Tensor &tensor = source.tensor(array); tensor.gross) {
+      Instruction load;
+      load.leaf = program.leaves.size();
+      program.leaves.push_back(grossAsValues(tensor));
+      number = append(load, 0);
+    }
+    return gross[array] = number;
+  }
+
+  std::optional<unsigned> grossOfOp(attn::MapOp map, Operation &op) {
+    if (isa<arith::NegFOp>(op))
+      return grossOf(map, op.getOperand(0));
+    bool sum = isa<arith::AddFOp, arith::SubFOp, attn::SubOp>(op);
+    bool select = isa<arith::SelectOp>(op) && isa<FloatType>(op.getResult(0).getType());
+    if (!sum && !select && !isa<arith::MulFOp, arith::DivFOp>(op))
+      return std::nullopt;
+    Value x = op.getOperand(select ? 1 : 0), y = op.getOperand(select ? 2 : 1);
+    std::optional<unsigned> left = grossOf(map, x), right = grossOf(map, y);
+    if (isa<arith::DivFOp>(op))
+      return left ? apply(grossQuotientRule(), {*left, numbers.at(y)}) : left;
+    if (!left && !right && !(sum && mixesReduction(map, op.getResult(0))))
+      return std::nullopt;
+    unsigned of[] = {left ? *left : magnitudeOf(x), right ? *right : magnitudeOf(y)};
+    if (select)
+      return apply(llvm::cantFail(scalarRule(op)), {numbers.at(op.getOperand(0)), of[0], of[1]});
+    return apply(sum ? grossSumRule() : grossProductRule(), {of[0], of[1]});
+  }
+
+  unsigned magnitudeOf(Value scalar) { return apply(magnitudeRule(), {numbers.at(scalar)}); }
+
+  /// True if `scalar` varies along a dim and depends on a reduction over it.
+  bool mixesReduction(attn::MapOp map, Value scalar) {
+    DimSet dims, reduced;
+    llvm::DenseSet<Operation *> slice = backwardSlice(scalar);
+    for (BlockArgument argument : map.getBodyBlock()->getArguments())
+      if (llvm::any_of(argument.getUsers(), [&](Operation *op) { return slice.contains(op); })) {
+        Value array = map.getOperand(argument.getArgNumber());
+        dims.insert_range(cast<attn::ArrayType>(array.getType()).getDims());
+        reduced.insert_range(source.reducedBefore(array));
+      }
+    return llvm::any_of(dims, [&](StringAttr dim) { return reduced.contains(dim); });
+  }
+
+  unsigned apply(Instruction rule, ArrayRef<unsigned> operands) {
+    llvm::copy(operands, rule.operands);
+    return append(rule, operands.size());
+  }
+
   unsigned append(Instruction instruction, unsigned operandCount) {
     instruction.result = program.instructions.size();
     program.instructions.push_back(instruction);
@@ -88,12 +166,14 @@ private:
     return instruction.result;
   }
 
-  void assignRegisters(unsigned root) {
+  void assignRegisters(unsigned root, std::optional<unsigned> grossRoot) {
     std::vector<unsigned> lastUse(program.instructions.size(), 0);
     for (auto [i, instruction] : llvm::enumerate(program.instructions))
       for (unsigned k = 0; k < operandCounts[i]; ++k)
         lastUse[instruction.operands[k]] = i;
     lastUse[root] = program.instructions.size();
+    if (grossRoot)
+      lastUse[*grossRoot] = program.instructions.size();
     std::vector<unsigned> assigned(program.instructions.size());
     std::vector<unsigned> freed;
     for (auto [i, instruction] : llvm::enumerate(program.instructions)) {
@@ -112,11 +192,14 @@ private:
       instruction.result = assigned[i];
     }
     program.resultRegister = assigned[root];
+    if (grossRoot)
+      program.grossRegister = assigned[*grossRoot];
   }
 
   const ArraySource &source;
   ScalarProgram program;
-  DenseMap<Value, unsigned> arrays;
+  DenseMap<Value, unsigned> arrays, numbers;
+  DenseMap<Value, std::optional<unsigned>> gross; // of scalars, and of arrays that are stored
   std::vector<unsigned> operandCounts;
 };
 
@@ -126,7 +209,7 @@ llvm::Expected<ScalarProgram> ScalarProgram::compile(attn::MapOp map, Value scal
   llvm::Expected<unsigned> root = compiler.addScalar(map, scalar);
   if (!root)
     return root.takeError();
-  return compiler.finish(*root, kindOf(scalar.getType()));
+  return compiler.finish(*root, compiler.grossOf(map, scalar), kindOf(scalar.getType()));
 }
 
 ScalarProgram ScalarProgram::apply(Instruction rule, ArrayRef<Tensor> arrays) {
@@ -150,6 +233,36 @@ ScalarProgram ScalarProgram::identity(const Tensor &array) {
   program.instructions.emplace_back();
   program.registerCount = 1;
   program.resultKind = array.kind;
+  if (array.gross) {
+    Instruction load;
+    load.leaf = load.result = 1;
+    program.leaves.push_back(grossAsValues(array));
+    program.instructions.push_back(load);
+    program.registerCount = 2;
+    program.grossRegister = 1;
+  }
+  return program;
+}
+
+ScalarProgram ScalarProgram::product(const Tensor &x, const Tensor &y, double unit) {
+  ScalarProgram program = apply(productRule(unit), {x, y});
+  if (!x.gross && !y.gross)
+    return program;
+  Instruction times = grossProductRule();
+  for (unsigned k : {0u, 1u}) {
+    const Tensor &array = k ? y : x;
+    Instruction magnitude = array.gross ? Instruction() : magnitudeRule();
+    magnitude.operands[0] = k;
+    if (array.gross) {
+      magnitude.leaf = program.leaves.size();
+      program.leaves.push_back(grossAsValues(array));
+    }
+    magnitude.result = times.operands[k] = program.registerCount++;
+    program.instructions.push_back(magnitude);
+  }
+  times.result = program.registerCount++;
+  program.instructions.push_back(times);
+  program.grossRegister = times.result;
   return program;
 }
 

@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_EVALUATOR_SCALAR_PROGRAM_H
 
 #include "compiler/evaluator/error_rules.h"
+#include "compiler/evaluator/reduced_dims.h"
 #include "compiler/evaluator/tensor.h"
 
 namespace attnc::evaluator {
@@ -47,6 +48,8 @@ public:
   virtual const Tensor &tensor(mlir::Value value) const = 0;
   /// The map that computes `value` if it is to be expanded in place, or null.
   virtual attn::MapOp expanded(mlir::Value value) const = 0;
+  /// The dims that have been reduced on the way to the array of `value`.
+  virtual const DimSet &reducedBefore(mlir::Value value) const = 0;
 
 protected:
   ~ArraySource() = default;
@@ -61,6 +64,9 @@ public:
 
   /// The program of one op applied to arrays (at most 3), `rule` being its instruction.
   static ScalarProgram apply(Instruction rule, llvm::ArrayRef<Tensor> arrays);
+
+  /// The program of x * y, gross magnitudes included.
+  static ScalarProgram product(const Tensor &x, const Tensor &y, double unit);
 
   /// The program that only reads `array`.
   static ScalarProgram identity(const Tensor &array);
@@ -81,6 +87,13 @@ public:
   /// the returned register.
   const Register &run(std::vector<Register> &registers, int64_t start, int64_t count) const;
 
+  /// True if some gross magnitudes of the elements exceed their own.
+  bool hasGross() const { return grossRegister.has_value(); }
+  /// After a run, the register of the gross magnitudes (its errors mean nothing); null without.
+  const Register *gross(const std::vector<Register> &registers) const {
+    return grossRegister ? &registers[*grossRegister] : nullptr;
+  }
+
 private:
   friend class ScalarCompiler;
   void load(const Instruction &instruction, Register &into, int64_t start, int64_t count) const;
@@ -91,6 +104,7 @@ private:
   Extents walkShape;
   unsigned registerCount = 0;
   unsigned resultRegister = 0;
+  std::optional<unsigned> grossRegister;
   ElementKind resultKind = ElementKind::Real;
   bool emulated = false;
 };
@@ -99,12 +113,19 @@ private:
 /// on an op that has none.
 llvm::Expected<Instruction> scalarRule(mlir::Operation &op);
 
-/// Rules for ScalarProgram::apply: exp(x - y) with attn.sub's rule, x * y, x / y and 1 / x. Where
-/// `emulated`, the difference is rounded, too.
+/// Rules for ScalarProgram::apply: exp(x - y) and x - y with attn.sub's rule, x * y, x / y and 1 /
+/// x. Where `emulated`, the difference in the exponent is rounded, too.
 Instruction exponentOfDifferenceRule(double unit, bool emulated);
+Instruction differenceRule(double unit);
 Instruction productRule(double unit);
 Instruction quotientRule(double unit);
 Instruction reciprocalRule(double unit);
+
+/// |x|, x + y, x * y, x / |y| of gross magnitudes; errors are not computed.
+Instruction magnitudeRule();
+Instruction grossSumRule();
+Instruction grossProductRule();
+Instruction grossQuotientRule();
 
 /// "file:line:column: " if `loc` has a place in the spec, else "".
 std::string placePrefix(mlir::Location loc);

@@ -96,7 +96,12 @@ void wholeConstant(Op op, Registers &registers, int64_t count) {
 
 struct CompareReals {
   Whole operator()(Op op, Real x, Real y) const {
-    return compared(x, y, orders(static_cast<arith::CmpFPredicate>(op.integer), x.value, y.value));
+    auto predicate = static_cast<arith::CmpFPredicate>(op.integer);
+    bool holds = orders(predicate, x.value, y.value);
+    // Whether there is a NaN does not depend on roundings, as long as they are bounded.
+    if (predicate == arith::CmpFPredicate::UNO || predicate == arith::CmpFPredicate::ORD)
+      return {holds, unknown(x) || unknown(y) ? 1.0 : 0.0};
+    return compared(x, y, holds);
   }
 };
 struct CompareWholes {
@@ -267,6 +272,11 @@ Instruction exponentOfDifferenceRule(double unit, bool emulated) {
   return withUnit(real2(rule), unit);
 }
 
+Instruction differenceRule(double unit) {
+  return withUnit(real2([](Op o, Real x, Real y) { return subtractAbsorbing(x, y, o.unit); }),
+                  unit);
+}
+
 Instruction productRule(double unit) {
   return withUnit(real2([](Op o, Real x, Real y) { return multiply(x, y, o.unit); }), unit);
 }
@@ -277,6 +287,23 @@ Instruction quotientRule(double unit) {
 
 Instruction reciprocalRule(double unit) {
   return withUnit(real1([](Op o, Real x) { return divide({1, 0}, x, o.unit); }), unit);
+}
+
+Instruction magnitudeRule() {
+  return withUnit(real1([](Op, Real x) { return Real{std::fabs(x.value), 0}; }), kUnitF64);
+}
+
+Instruction grossSumRule() {
+  return withUnit(real2([](Op, Real x, Real y) { return Real{x.value + y.value, 0}; }), kUnitF64);
+}
+
+Instruction grossProductRule() {
+  return withUnit(real2([](Op, Real x, Real y) { return Real{x.value * y.value, 0}; }), kUnitF64);
+}
+
+Instruction grossQuotientRule() {
+  return withUnit(real2([](Op, Real x, Real y) { return Real{x.value / std::fabs(y.value), 0}; }),
+                  kUnitF64);
 }
 
 llvm::Expected<Instruction> scalarRule(Operation &op) {

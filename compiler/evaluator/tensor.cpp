@@ -59,7 +59,7 @@ llvm::Expected<Tensor> makeTensor(Memory &memory, ArrayRef<StringAttr> dims,
   tensor.shape.assign(shape.begin(), shape.end());
   tensor.strides = rowMajor(shape);
   tensor.kind = kind;
-  tensor.storage.reset(new Storage{memory, 16 * count, {}, {}, std::vector<double>(count)});
+  tensor.storage.reset(new Storage{memory, 16 * count, {}, {}, std::vector<double>(count), {}});
   if (kind == ElementKind::Real)
     tensor.storage->value.resize(count);
   else
@@ -68,6 +68,17 @@ llvm::Expected<Tensor> makeTensor(Memory &memory, ArrayRef<StringAttr> dims,
   tensor.integer = tensor.storage->integer.data();
   tensor.error = tensor.storage->error.data();
   return tensor;
+}
+
+llvm::Error addGross(Tensor &tensor) {
+  Storage &storage = *tensor.storage;
+  uint64_t bytes = 8 * storage.value.size();
+  if (llvm::Error error = storage.memory.take(bytes))
+    return error;
+  storage.bytes += bytes;
+  storage.gross.resize(storage.value.size());
+  tensor.gross = storage.gross.data();
+  return llvm::Error::success();
 }
 
 void dropZeroErrors(Tensor &tensor) {

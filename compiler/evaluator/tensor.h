@@ -5,6 +5,7 @@
 #include "compiler/evaluator/evaluator.h"
 
 #include <atomic>
+#include <cmath>
 #include <memory>
 
 namespace attnc::evaluator {
@@ -32,6 +33,7 @@ struct Storage {
   std::vector<double> value;
   std::vector<int64_t> integer;
   std::vector<double> error;
+  std::vector<double> gross; // empty if it is the magnitude of the value
   ~Storage() { memory.release(bytes); }
 };
 
@@ -43,7 +45,10 @@ struct Tensor {
   ElementKind kind = ElementKind::Real;
   const double *value = nullptr;
   const int64_t *integer = nullptr;
-  const double *error = nullptr;    // null if exact
+  const double *error = nullptr; // null if exact
+  /// What the terms that a fused program adds up apart come to in magnitude; null if that is the
+  /// magnitude of the value (docs/notes/error-analysis.md).
+  const double *gross = nullptr;
   std::shared_ptr<Storage> storage; // null if the elements are the caller's
   /// Unit roundoff and smallest subnormal of the 16-bit input that this is a read of, else 0.
   double narrowUnit = 0;
@@ -55,6 +60,7 @@ struct Tensor {
   /// The stride along `dim`, 0 if the tensor has not got it.
   int64_t strideOf(mlir::StringAttr dim) const;
   bool hasDim(mlir::StringAttr dim) const { return llvm::is_contained(dims, dim); }
+  double grossAt(int64_t offset) const { return gross ? gross[offset] : std::fabs(value[offset]); }
 };
 
 int64_t product(llvm::ArrayRef<int64_t> extents);
@@ -66,6 +72,9 @@ Extents rowMajor(llvm::ArrayRef<int64_t> shape);
 /// read for the first time.
 llvm::Expected<Tensor> makeTensor(Memory &memory, llvm::ArrayRef<mlir::StringAttr> dims,
                                   llvm::ArrayRef<int64_t> shape, ElementKind kind);
+
+/// Room in a fresh tensor of floats for gross magnitudes.
+llvm::Error addGross(Tensor &tensor);
 
 /// Forgets the errors of a fresh tensor if all are zero.
 void dropZeroErrors(Tensor &tensor);

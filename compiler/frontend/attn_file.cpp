@@ -7,7 +7,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -35,7 +37,54 @@ static attnc::Diagnostic convert(mlir::Diagnostic &from, const SourceFile &file)
   return d;
 }
 
-/// Reports what a verifier of one op cannot see; false if there was something.
+using Report = llvm::function_ref<void(Operation *, std::string, std::string)>;
+
+/// Whether an op divides by the integer 0, for which targets have no common result.
+static bool dividesByZero(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+             arith::CeilDivUIOp, arith::RemSIOp, arith::RemUIOp, attn::ModOp>(op) &&
+         matchPattern(op->getOperand(1), m_Zero());
+}
+
+/// Reports what a verifier of one op cannot see.
+static void checkOps(attn::ProgramOp program, Report report) {
+  program.walk([&](Operation *op) {
+    if (!isa<attn::AttnDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()))
+      report(op, "'" + op->getName().getStringRef().str() + "' is no op of the attn dialect",
+             "the passes make the other dialects from it");
+    else if (dividesByZero(op))
+      report(op, "division by zero", "a constant divisor is another number than 0");
+  });
+}
+
+/// Reports names that a caller could not tell apart, and limits that are no numbers.
+static void checkInterface(attn::ProgramOp program, Report report) {
+  llvm::StringSet<> tensors, params;
+  auto take = [&](Operation *op, StringRef name, llvm::StringSet<> &names) {
+    if (name.empty())
+      report(op, "the name is empty", "the caller passes it by this name");
+    else if (!names.insert(name).second)
+      report(op, "the name '" + name.str() + "' is declared twice", "choose another name");
+  };
+  for (Operation &op : *program.getBodyBlock()) {
+    if (auto input = dyn_cast<attn::InputOp>(op))
+      take(&op, input.getName(), tensors);
+    else if (auto output = dyn_cast<attn::OutputOp>(op))
+      take(&op, output.getName(), tensors);
+    auto param = dyn_cast<attn::ParamOp>(op);
+    if (!param)
+      continue;
+    take(&op, param.getName(), params);
+    for (std::optional<APFloat> limit : {param.getLower(), param.getUpper()})
+      if (limit && !limit->isFinite())
+        report(&op, "a limit of the param '" + param.getName().str() + "' is not finite",
+               "leave out a side that has no limit");
+  }
+  if (program.getBodyBlock()->getOps<attn::OutputOp>().empty())
+    report(program, "the program has no attn.output", "name what the caller is to receive");
+}
+
+/// False if there was something to report.
 static bool checkProgram(attn::ProgramOp program, const SourceFile &file,
                          Diagnostics &diagnostics) {
   auto report = [&](Operation *op, std::string message, std::string remedy) {
@@ -44,11 +93,9 @@ static bool checkProgram(attn::ProgramOp program, const SourceFile &file,
     diagnostics.add(std::move(d));
   };
   unsigned before = diagnostics.errorCount();
-  program.walk([&](Operation *op) {
-    if (!isa<attn::AttnDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()))
-      report(op, "'" + op->getName().getStringRef().str() + "' is no op of the attn dialect",
-             "the passes make the other dialects from it");
-  });
+  checkOps(program, report);
+  if (diagnostics.errorCount() == before)
+    checkInterface(program, report);
   if (diagnostics.errorCount() == before)
     for (UnprovenRead &unproven : unprovenReads(program))
       report(unproven.read, std::move(unproven.message), std::move(unproven.remedy));

@@ -67,33 +67,110 @@ void IntervalAnalysis::assume(const Scalar *condition) {
     return;
   }
   auto a = interval(left).exact, b = interval(right).exact;
-  if (!a || !b)
-    return;
-  auto atMost = [&](const Polynomial &x, const Polynomial &y, int64_t gap) {
-    auto difference = Polynomial::subtract(y, x);
-    if (auto room = difference ? Polynomial::subtract(*difference, Polynomial(gap)) : std::nullopt)
-      facts.assumeNotNegative(*room);
-  };
   switch (condition->op) {
   case ScalarOp::Eq:
-    facts.assumeEqual(*a, *b);
+    if (a && b) {
+      facts.assumeEqual(*a, *b);
+    } else {
+      assumeAtMost(left, right, 0);
+      assumeAtMost(right, left, 0);
+    }
     break;
   case ScalarOp::Le:
-    atMost(*a, *b, 0);
+    assumeAtMost(left, right, 0);
     break;
   case ScalarOp::Lt:
-    atMost(*a, *b, 1);
+    assumeAtMost(left, right, 1);
     break;
   case ScalarOp::Ge:
-    atMost(*b, *a, 0);
+    assumeAtMost(right, left, 0);
     break;
   case ScalarOp::Gt:
-    atMost(*b, *a, 1);
+    assumeAtMost(right, left, 1);
     break;
   default:
     break;
   }
   forget();
+}
+
+/// left + gap <= right
+void IntervalAnalysis::assumeAtMost(const Scalar *left, const Scalar *right, int64_t gap) {
+  auto a = interval(left).exact, b = interval(right).exact;
+  if (auto bound = b ? Polynomial::subtract(*b, Polynomial(gap)) : std::nullopt)
+    assume(left, Side::AtMost, *bound);
+  auto bound = a ? Polynomial::add(*a, Polynomial(gap)) : std::nullopt;
+  // What is exact on both sides has been assumed above, unless it says more about the right one.
+  if (bound && (!b || reduced(right, Side::AtLeast, *bound)))
+    assume(right, Side::AtLeast, *bound);
+}
+
+void IntervalAnalysis::assume(const Scalar *scalar, Side side, const Polynomial &bound,
+                              unsigned depth) {
+  if (auto exact = interval(scalar).exact)
+    if (auto room = side == Side::AtMost ? Polynomial::subtract(bound, *exact)
+                                         : Polynomial::subtract(*exact, bound))
+      facts.assumeNotNegative(*room);
+  if (depth >= maxChoices)
+    return;
+  const Scalar *s = resolved(scalar);
+  bool both = s->kind == Scalar::Operation &&
+              s->op == (side == Side::AtMost ? ScalarOp::Max : ScalarOp::Min);
+  if (both)
+    for (const Scalar *arg : s->args)
+      assume(arg, side, bound, depth + 1);
+  else if (auto next = reduced(s, side, bound))
+    assume(next->term, next->side, next->bound, depth + 1);
+}
+
+std::optional<Polynomial> IntervalAnalysis::dividendAtMost(const Scalar *scalar,
+                                                           const Polynomial &bound) {
+  auto next = Polynomial::add(bound, Polynomial(1));
+  auto end = next ? dividendAtLeast(scalar, *next) : std::nullopt;
+  return end ? Polynomial::subtract(*end, Polynomial(1)) : std::nullopt;
+}
+
+std::optional<Polynomial> IntervalAnalysis::dividendAtLeast(const Scalar *scalar,
+                                                            const Polynomial &bound) {
+  const Scalar *s = resolved(scalar);
+  if (s->kind != Scalar::Operation || s->type != ScalarType::Int || s->op != ScalarOp::FloorDiv)
+    return std::nullopt;
+  auto divisor = interval(s->args[1]).exact;
+  if (!divisor || !facts.provesAtMost(Polynomial(1), *divisor))
+    return std::nullopt;
+  return Polynomial::multiply(bound, *divisor);
+}
+
+std::optional<IntervalAnalysis::Reduced> IntervalAnalysis::reduced(const Scalar *scalar, Side side,
+                                                                   const Polynomial &bound) {
+  const Scalar *s = resolved(scalar);
+  if (s->kind != Scalar::Operation || s->type != ScalarType::Int)
+    return std::nullopt;
+  Side other = side == Side::AtMost ? Side::AtLeast : Side::AtMost;
+  auto with = [](const Scalar *term, Side side,
+                 std::optional<Polynomial> bound) -> std::optional<Reduced> {
+    return bound ? std::optional(Reduced{term, side, *bound}) : std::nullopt;
+  };
+  switch (s->op) {
+  case ScalarOp::FloorDiv:
+    return with(s->args[0], side,
+                side == Side::AtMost ? dividendAtMost(s, bound) : dividendAtLeast(s, bound));
+  case ScalarOp::Neg:
+    return with(s->args[0], other, Polynomial::multiply(bound, Polynomial(-1)));
+  case ScalarOp::Add:
+    for (unsigned i : {0u, 1u})
+      if (auto exact = interval(s->args[1 - i]).exact)
+        return with(s->args[i], side, Polynomial::subtract(bound, *exact));
+    return std::nullopt;
+  case ScalarOp::Sub:
+    if (auto exact = interval(s->args[1]).exact)
+      return with(s->args[0], side, Polynomial::add(bound, *exact));
+    if (auto exact = interval(s->args[0]).exact)
+      return with(s->args[1], other, Polynomial::subtract(*exact, bound));
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
 }
 
 Interval IntervalAnalysis::interval(const Scalar *scalar) {
@@ -189,7 +266,6 @@ bool IntervalAnalysis::provesAtMost(const Interval &value, const Polynomial &bou
                       [&](const Polynomial &high) { return facts.provesAtMost(high, bound); });
 }
 
-/// The expression that an array was computed from, if it is known.
 const Scalar *IntervalAnalysis::resolved(const Scalar *scalar) const {
   while (scalar->kind == Scalar::Array)
     if (const Scalar *source = sources.lookup(scalar->array))
@@ -199,29 +275,41 @@ const Scalar *IntervalAnalysis::resolved(const Scalar *scalar) const {
   return scalar;
 }
 
-bool IntervalAnalysis::provesAtLeast(const Scalar *scalar, const Polynomial &bound,
-                                     unsigned depth) {
-  if (provesAtLeast(interval(scalar), bound))
-    return true;
-  const Scalar *s = resolved(scalar);
-  if (s->kind != Scalar::Operation || s->type != ScalarType::Int || depth >= maxChoices)
-    return false;
-  auto side = [&](unsigned i) { return provesAtLeast(s->args[i], bound, depth + 1); };
-  return (s->op == ScalarOp::Min && side(0) && side(1)) ||
-         (s->op == ScalarOp::Max && (side(0) || side(1))) ||
-         (s->op == ScalarOp::Where && side(1) && side(2));
+bool IntervalAnalysis::proves(const Scalar *scalar, Side side, const Polynomial &bound,
+                              unsigned depth) {
+  Interval known = interval(scalar);
+  return (side == Side::AtMost ? provesAtMost(known, bound) : provesAtLeast(known, bound)) ||
+         provesByParts(scalar, side, bound, depth);
 }
 
-bool IntervalAnalysis::provesAtMost(const Scalar *scalar, const Polynomial &bound, unsigned depth) {
-  if (provesAtMost(interval(scalar), bound))
-    return true;
+/// A proof from what the value is computed from.
+bool IntervalAnalysis::provesByParts(const Scalar *scalar, Side side, const Polynomial &bound,
+                                     unsigned depth) {
   const Scalar *s = resolved(scalar);
   if (s->kind != Scalar::Operation || s->type != ScalarType::Int || depth >= maxChoices)
     return false;
-  auto side = [&](unsigned i) { return provesAtMost(s->args[i], bound, depth + 1); };
-  return (s->op == ScalarOp::Max && side(0) && side(1)) ||
-         (s->op == ScalarOp::Min && (side(0) || side(1))) ||
-         (s->op == ScalarOp::Where && side(1) && side(2));
+  auto proven = [&](unsigned i) { return proves(s->args[i], side, bound, depth + 1); };
+  switch (s->op) {
+  case ScalarOp::Min:
+  case ScalarOp::Max:
+    return (s->op == ScalarOp::Max) == (side == Side::AtMost) ? proven(0) && proven(1)
+                                                              : proven(0) || proven(1);
+  case ScalarOp::Where:
+    return proven(1) && proven(2);
+  case ScalarOp::Abs: {
+    auto negated = Polynomial::multiply(bound, Polynomial(-1));
+    return side == Side::AtMost && negated && proven(0) &&
+           proves(s->args[0], Side::AtLeast, *negated, depth + 1);
+  }
+  default:
+    auto next = reduced(s, side, bound);
+    if (!next)
+      return false;
+    // The interval of a sum with what is exact has said as much as that of its term would.
+    return s->op == ScalarOp::FloorDiv
+               ? proves(next->term, next->side, next->bound, depth + 1)
+               : provesByParts(next->term, next->side, next->bound, depth + 1);
+  }
 }
 
 Interval IntervalAnalysis::add(const Interval &a, const Interval &b) {

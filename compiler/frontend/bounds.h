@@ -52,14 +52,37 @@ public:
   void assumeSize(const Polynomial &size, const Scalar *value);
   Interval interval(const Scalar *scalar);
 
-  /// Of a minimum, a maximum or a choice, each side may be proven in its own way.
-  bool provesAtLeast(const Scalar *scalar, const Polynomial &bound, unsigned depth = 0);
-  bool provesAtMost(const Scalar *scalar, const Polynomial &bound, unsigned depth = 0);
+  /// Of a minimum, a maximum or a choice, each side may be proven in its own way. A bound of a
+  /// quotient is one of what is divided.
+  bool provesAtLeast(const Scalar *scalar, const Polynomial &bound) {
+    return proves(scalar, Side::AtLeast, bound, 0);
+  }
+  bool provesAtMost(const Scalar *scalar, const Polynomial &bound) {
+    return proves(scalar, Side::AtMost, bound, 0);
+  }
+
+  /// The expression that an array was computed from, if it is known.
+  const Scalar *resolved(const Scalar *scalar) const;
+  /// What `a` has to be at most (at least) for `scalar`, which is a // b, to be so: b * bound + b -
+  /// 1 (b * bound). Nothing if `scalar` is no such quotient, or b is not known to be positive.
+  std::optional<Polynomial> dividendAtMost(const Scalar *scalar, const Polynomial &bound);
+  std::optional<Polynomial> dividendAtLeast(const Scalar *scalar, const Polynomial &bound);
 
 private:
+  enum class Side { AtMost, AtLeast };
+  /// `term` is on the same side of `bound`, or on the other, where a sum or a quotient is.
+  struct Reduced {
+    const Scalar *term;
+    Side side;
+    Polynomial bound;
+  };
+  std::optional<Reduced> reduced(const Scalar *scalar, Side side, const Polynomial &bound);
+  void assume(const Scalar *scalar, Side side, const Polynomial &bound, unsigned depth = 0);
+  void assumeAtMost(const Scalar *left, const Scalar *right, int64_t gap);
+  bool proves(const Scalar *scalar, Side side, const Polynomial &bound, unsigned depth);
+  bool provesByParts(const Scalar *scalar, Side side, const Polynomial &bound, unsigned depth);
   bool provesAtLeast(const Interval &value, const Polynomial &bound);
   bool provesAtMost(const Interval &value, const Polynomial &bound);
-  const Scalar *resolved(const Scalar *scalar) const;
   Interval compute(const Scalar *scalar);
   Interval ofOperation(const Scalar *scalar);
   Interval add(const Interval &a, const Interval &b);

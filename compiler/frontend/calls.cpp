@@ -1,4 +1,4 @@
-// Functions and reductions.
+// Functions of scalars; sizes.
 #include "compiler/frontend/program_builder.h"
 #include "compiler/frontend/suggest.h"
 #include <numbers>
@@ -42,70 +42,9 @@ constexpr Function functions[] = {
     {"cast", 2, Form::Cast},
 };
 
-enum class Reduction { Sum, Prod, Max, Min, All, Any, Mean, LogSumExp, Softmax };
-
-struct ReductionRow {
-  StringRef name;
-  Reduction kind;
-};
-
-constexpr ReductionRow reductions[] = {
-    {"sum", Reduction::Sum},         {"prod", Reduction::Prod},
-    {"max", Reduction::Max},         {"min", Reduction::Min},
-    {"all", Reduction::All},         {"any", Reduction::Any},
-    {"mean", Reduction::Mean},       {"logsumexp", Reduction::LogSumExp},
-    {"softmax", Reduction::Softmax},
-};
-
-const ReductionRow *reductionNamed(StringRef name) {
-  auto *row = llvm::find_if(reductions, [&](const auto &r) { return r.name == name; });
-  return row == std::end(reductions) ? nullptr : row;
-}
-
 const Function *functionNamed(StringRef name) {
   auto *row = llvm::find_if(functions, [&](const auto &f) { return f.name == name; });
   return row == std::end(functions) ? nullptr : row;
-}
-
-attn::ReduceKind reduceKind(Reduction r) {
-  switch (r) {
-  case Reduction::Sum:
-    return attn::ReduceKind::Add;
-  case Reduction::Prod:
-    return attn::ReduceKind::Mul;
-  case Reduction::Max:
-    return attn::ReduceKind::Max;
-  case Reduction::Min:
-    return attn::ReduceKind::Min;
-  case Reduction::All:
-    return attn::ReduceKind::And;
-  case Reduction::Any:
-    return attn::ReduceKind::Or;
-  case Reduction::Mean:
-    return attn::ReduceKind::Mean;
-  case Reduction::LogSumExp:
-  case Reduction::Softmax:
-    return attn::ReduceKind::LogSumExp;
-  }
-  return attn::ReduceKind::Add;
-}
-
-/// What an element holds that counts for nothing.
-double identityOf(Reduction r) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  switch (r) {
-  case Reduction::Prod:
-  case Reduction::All:
-    return 1;
-  case Reduction::Max:
-  case Reduction::LogSumExp:
-  case Reduction::Softmax:
-    return -infinity;
-  case Reduction::Min:
-    return infinity;
-  default:
-    return 0;
-  }
 }
 
 } // namespace
@@ -115,8 +54,7 @@ ArrayRef<StringRef> functionNames() {
     std::vector<StringRef> all = {"size", "rand"};
     for (const Function &f : functions)
       all.push_back(f.name);
-    for (const ReductionRow &r : reductions)
-      all.push_back(r.name);
+    llvm::append_range(all, reductionNames());
     return all;
   }();
   return names;
@@ -129,7 +67,7 @@ const Scalar *ProgramBuilder::evaluateCall(const NameScope &scope, const SyntaxE
     return sizeOf(scope, expr);
   if (expr.name == "rand")
     return randomNumber(scope, expr);
-  if (reductionNamed(expr.name))
+  if (llvm::is_contained(reductionNames(), expr.name))
     return reduce(scope, expr);
   if (functionNamed(expr.name))
     return callScalar(scope, expr);
@@ -154,7 +92,10 @@ const Scalar *ProgramBuilder::sizeOf(const NameScope &scope, const SyntaxExpr &e
   if (StringAttr dim = dimNamed(arg.name)) {
     if (scope.names == NameScope::Sizes && lookup(arg.name)->lengthText)
       return wrong(scope, expr.place, "size(" + arg.name + ") is known only in the body",
-                   "it comes from a tensor; here, use what its `max` is computed from");
+                   "it comes from a tensor; here, " +
+                       (lookup(arg.name)->rows
+                            ? "size(" + lookup(arg.name)->rows.str() + ") is that of all sequences"
+                            : "use what its `max` is computed from"));
     return sizeOfDim(dim, locate(scope, expr.place));
   }
   return unknownName(scope, arg.name, arg.place, /*wantsDim=*/true);
@@ -323,161 +264,6 @@ const Scalar *ProgramBuilder::callScalar(const NameScope &scope, const SyntaxExp
       if (arg->type != ScalarType::Bool)
         arg = scalars.toFloat(arg->loc, arg, type);
   return compose(scalars, locate(scope, expr.place), f, type, args);
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-std::optional<SmallVector<StringAttr>> ProgramBuilder::reducedDims(const NameScope &scope,
-                                                                   const SyntaxExpr &list) {
-  SmallVector<const SyntaxExpr *> names;
-  if (list.kind == SyntaxExpr::Tuple)
-    for (const ExprPtr &element : list.args)
-      names.push_back(element.get());
-  else
-    names.push_back(&list);
-  SmallVector<StringAttr> dims;
-  for (const SyntaxExpr *name : names) {
-    if (name->kind != SyntaxExpr::Name) {
-      report(scope, name->place, "a reduction takes a dim, or a tuple of dims, first",
-             "for example sum(j, x) or sum((j, t), x); of two values, maximum(a, b)");
-      return std::nullopt;
-    }
-    StringAttr dim = dimNamed(name->name);
-    Symbol *other = dim ? nullptr : lookup(name->name);
-    if (other && other->kind != Symbol::Wrong) {
-      report(scope, name->place, "'" + name->name + "' is not a dim",
-             "a reduction takes a dim first: sum(j, x); of two values, maximum(a, b)");
-      return std::nullopt;
-    }
-    if (!dim) {
-      unknownName(scope, name->name, name->place, /*wantsDim=*/true);
-      return std::nullopt;
-    }
-    if (llvm::is_contained(dims, dim)) {
-      report(scope, name->place, "the dim '" + name->name + "' is reduced twice", "name it once");
-      return std::nullopt;
-    }
-    dims.push_back(dim);
-  }
-  return dims;
-}
-
-const Scalar *ProgramBuilder::reduce(const NameScope &scope, const SyntaxExpr &expr) {
-  if (scope.names == NameScope::Sizes)
-    return wrong(scope, expr.place, "reductions belong into the body",
-                 "here only sizes, lets and scalar functions can be used");
-  if (expr.args.size() != 2)
-    return wrong(scope, expr.place,
-                 expr.name + " takes a dim (or a tuple of dims) and a value, here " +
-                     (expr.args.size() == 1
-                          ? "is 1 argument"
-                          : "are " + std::to_string(expr.args.size()) + " arguments"),
-                 "for example " + expr.name + "(j, x)");
-  auto dims = reducedDims(scope, *expr.args[0]);
-  const Scalar *operand = evaluate(scope, *expr.args[1]);
-  if (!dims || operand->isPoison())
-    return scalars.poison(builder.getUnknownLoc());
-  Reduction kind = reductionNamed(expr.name)->kind;
-  bool logical = kind == Reduction::All || kind == Reduction::Any;
-  if (logical != (operand->type == ScalarType::Bool))
-    return wrong(scope, expr.args[1]->place,
-                 expr.name +
-                     (logical ? " takes a condition, this is " : " takes numbers, this is ") +
-                     typeName(operand->type).str(),
-                 logical ? "compare it: x != 0" : "count with sum(j, where(condition, 1, 0))");
-  bool real = kind == Reduction::Mean || kind == Reduction::LogSumExp || kind == Reduction::Softmax;
-  if (real && !isFloat(operand->type))
-    operand = scalars.toFloat(operand->loc, operand, ScalarType::F32);
-
-  operand = keepWithinLengths(operand, *dims, identityOf(kind), locate(scope, expr.args[1]->place));
-  SmallVector<Value> arrays = arraysOf(operand);
-  SmallVector<StringAttr> free = attn::unionDims(program, arrays);
-  SmallVector<StringAttr> present, missing;
-  for (StringAttr dim : *dims)
-    (llvm::is_contained(free, dim) ? present : missing).push_back(dim);
-  if (kind == Reduction::Softmax && !missing.empty())
-    return wrong(scope, expr.args[0]->place,
-                 "the operand of softmax has no dim '" + missing[0].str() + "'",
-                 "softmax keeps its dims: it needs an operand over them");
-  const Scalar *result = operand;
-  if (!present.empty())
-    result = reduceArray(scope, expr, operand, present);
-  for (StringAttr dim : missing) {
-    Diagnostic d = scope.text.at(
-        expr.args[0]->place,
-        "the operand of " + expr.name + " does not have the dim '" + dim.str() + "'",
-        kind == Reduction::Sum
-            ? "the sum multiplies by size(" + dim.str() + "): write that if it is meant"
-            : "every element along it is the same: leave the reduction out");
-    d.severity = Diagnostic::Warning;
-    report(std::move(d));
-    result = reduceMissing(scope, expr, result, dim);
-  }
-  return result;
-}
-
-const Scalar *ProgramBuilder::reduceArray(const NameScope &scope, const SyntaxExpr &expr,
-                                          const Scalar *operand, ArrayRef<StringAttr> dims) {
-  Location loc = locate(scope, expr.place);
-  Value array = materialise(locate(scope, expr.args[1]->place), operand);
-  auto type = cast<attn::ArrayType>(array.getType());
-  SmallVector<Attribute> attributes(dims.begin(), dims.end());
-  ArrayAttr over = builder.getArrayAttr(attributes);
-  Reduction kind = reductionNamed(expr.name)->kind;
-  if (kind == Reduction::Softmax) {
-    Value weights = attn::SoftmaxOp::create(builder, loc, type, over, array);
-    for (StringAttr dim : dims)
-      if (lengthOf(dim))
-        vanishing.insert({weights, dim});
-    return scalars.array(loc, weights);
-  }
-  SmallVector<StringAttr> kept;
-  for (StringAttr dim : type.getDims())
-    if (!llvm::is_contained(dims, dim))
-      kept.push_back(dim);
-  auto result = attn::ArrayType::get(&context, kept, type.getElementType());
-  bool countsLengths = kind == Reduction::Mean &&
-                       llvm::any_of(dims, [&](StringAttr dim) { return lengthOf(dim) != nullptr; });
-  Value reduced = attn::ReduceOp::create(
-      builder, loc, result, countsLengths ? attn::ReduceKind::Add : reduceKind(kind), over, array);
-  if (!countsLengths)
-    return scalars.array(loc, reduced);
-  const Scalar *count = scalars.integer(loc, 1);
-  for (StringAttr dim : dims)
-    count = scalars.operation(loc, ScalarOp::Mul, ScalarType::Int, {count, sizeOfDim(dim, loc)});
-  return scalars.operation(
-      loc, ScalarOp::Div, operand->type,
-      {scalars.array(loc, reduced), scalars.toFloat(loc, count, operand->type)});
-}
-
-/// A reduction over a dim that the operand does not have: size(dim) equal elements.
-const Scalar *ProgramBuilder::reduceMissing(const NameScope &scope, const SyntaxExpr &expr,
-                                            const Scalar *value, StringAttr dim) {
-  Location loc = locate(scope, expr.place);
-  const Scalar *size = sizeOfDim(dim, loc);
-  auto sized = [&](ScalarOp op, ScalarType type, const Scalar *count) {
-    return scalars.operation(loc, op, type, {value, scalars.toFloat(loc, count, type)});
-  };
-  switch (reductionNamed(expr.name)->kind) {
-  case Reduction::Sum:
-    if (value->type == ScalarType::Int)
-      return scalars.operation(loc, ScalarOp::Mul, value->type, {value, size});
-    return sized(ScalarOp::Mul, value->type, size);
-  case Reduction::Prod: {
-    ScalarType type = std::max(value->type, ScalarType::F32);
-    value = scalars.toFloat(loc, value, type);
-    return sized(ScalarOp::Pow, type, size);
-  }
-  case Reduction::LogSumExp: {
-    const Scalar *count = scalars.toFloat(loc, size, value->type);
-    return sized(ScalarOp::Add, value->type,
-                 scalars.operation(loc, ScalarOp::Log, value->type, {count}));
-  }
-  default:
-    return value;
-  }
 }
 
 } // namespace attnc

@@ -158,10 +158,24 @@ CharacterFinding describeUnexpected(StringRef text, size_t at) {
     message += ", " + codePoint(code);
   if (text.substr(at).starts_with("..."))
     return {"unexpected '...'", "a read names an index for each dim: k[b, h, j, d]"};
+  if (text.substr(at).starts_with(".inf"))
+    return {message, "write `inf`"};
+  if (text.substr(at).starts_with(".pi"))
+    return {message, "write `pi`"};
   if (code == '.')
     return {message, "there are no members: a size is size(d), a function exp(x)"};
   if (char plain = plainForm(code))
     return {message, std::string("write the plain form of this character, `") + plain + "`"};
+  StringRef before = text.take_front(at).rtrim();
+  if (code == '\'' && before.ends_with("einsum("))
+    return {message, "write a contraction as sum(d, a[i, d] * b[j, d])"};
+  if (code == '\'' && before.ends_with("float("))
+    return {message, "write `inf` or `-inf`"};
+  StringRef word = text.take_until([](char c) { return c == ' '; });
+  if (code == ':' && (before.contains("lambda") || word == "def" || word == "for" ||
+                      word == "while" || word == "if" || word == "with"))
+    return {message, "a statement is `name = expression`; what repeats is {\"repeat\": 3, "
+                     "\"carry\": [...], \"body\": [...]}"};
   const auto *advice = llvm::find_if(advices, [=](const Advice &a) { return a.code == code; });
   if (advice != std::end(advices))
     return {message, advice->remedy.str()};

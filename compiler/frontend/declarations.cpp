@@ -9,7 +9,7 @@ namespace attnc {
 
 static constexpr size_t maxDims = 64;
 static constexpr size_t maxRank = 16;
-static constexpr int64_t maxExtent = INT32_MAX;
+static constexpr int64_t maxExtent = int64_t(1) << 30; // as the runtime
 
 static const std::vector<std::string> storageNames = {"f16", "bf16", "f32", "f64", "i8",
                                                       "i32", "i64",  "u8",  "bool"};
@@ -226,6 +226,7 @@ void ProgramBuilder::declareDims() {
       if (!isReplaced || member.value.kind == JsonValue::Object)
         readExtent(member.key, member.value);
     }
+  shareRows();
   for (auto &[name, symbol] : symbols)
     if (symbol.kind == Symbol::Dim && types.contains(name.getValue()))
       report(file.at(symbol.offset, "'" + name.str() + "' is both a dim and a type",
@@ -317,7 +318,7 @@ void ProgramBuilder::createInputs() {
       valid &= name != StringAttr();
       symbol->axes.push_back(name);
     }
-    valid = valid && checkStaticSize(symbol->axes, text.at(0, ""));
+    valid = valid && checkPackedAxes(text, syntax) && checkStaticSize(symbol->axes, text.at(0, ""));
     if (!valid) {
       symbol->kind = Symbol::Wrong;
       continue;

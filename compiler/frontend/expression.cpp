@@ -181,9 +181,10 @@ private:
     if (token.is("=") && (next().is("<") || next().is(">")))
       return "write `" + next().text.str() + "=`";
     if (token.is("="))
-      return close == ")"
+      return close != ")" ? "compare with `==`"
+             : llvm::is_contained({"dim", "axis", "keepdim", "keepdims"}, previous().text)
                  ? "arguments have no names, and a reduction takes its dims first: sum(d, x)"
-                 : "compare with `==`";
+                 : "compare with `==`; arguments have no names";
     if (token.isWord("else"))
       return "`else` follows the subscripts of a read: `k[b, i + 1] else 0`";
     if (token.isWord("if"))
@@ -290,7 +291,11 @@ private:
       e->depth = std::max(e->depth, arg->depth + 1);
     if (e->depth <= maxExpressionDepth)
       return e;
-    diagnostics.add(tooDeep(e->place));
+    bool isChain = e->kind == SyntaxExpr::Binary && e->args[0]->depth + 1 == e->depth;
+    Diagnostic finding = tooDeep(e->place);
+    if (isChain)
+      finding.message = "more than " + std::to_string(maxExpressionDepth) + " operations in a row";
+    diagnostics.add(std::move(finding));
     return nullptr;
   }
 

@@ -80,6 +80,8 @@ JsonMistake describeJsonMistake(StringRef text, size_t place, StringRef reason, 
   if (auto mistake = brokenString(text, place, reason))
     return *mistake;
   StringRef rest = text.substr(place);
+  if (size_t zero = text.find('\0'); zero != StringRef::npos && zero <= place + 1)
+    return {zero, "the file holds a zero byte", "delete it: a spec is text in UTF-8"};
   if (rest.trim().empty()) {
     if (text.trim().empty())
       return {0, "the file is empty", "write an object of keys: { \"key\": \"value\" }"};

@@ -14,36 +14,49 @@ void ProgramBuilder::resolveLengths() {
   for (const auto &[name, symbol] : symbols)
     if (symbol.kind == Symbol::Dim && symbol.lengthText)
       bounded.push_back(name);
-  for (StringAttr dim : bounded) {
-    lengthOf(dim);
-    if (symbols.find(dim)->second.rows)
-      startOf(dim);
-  }
+  for (StringAttr dim : bounded)
+    if (checkSequences(dim))
+      lengthOf(dim);
+    else
+      forgetLength(dim);
 }
 
-/// The length of a dim within its extent: an integer over other dims. Null if the dim has none or
-/// its declaration was wrong.
+/// The length of a dim within its extent: an integer over other dims. Null if the dim has none; one
+/// whose declaration was wrong has none either, which `forgetLength` sees to.
 const Scalar *ProgramBuilder::lengthOf(StringAttr dim) {
   auto found = symbols.find(dim);
   if (found == symbols.end() || found->second.kind != Symbol::Dim || !found->second.lengthText)
     return nullptr;
   if (found->second.length)
-    return found->second.length->isPoison() ? nullptr : found->second.length;
+    return found->second.length;
   const JsonValue &definition = *found->second.lengthText;
   std::string step = "size(" + dim.str() + ")";
-  const Scalar *length = nullptr;
-  if (llvm::is_contained(lengthsInProgress, step))
+  if (llvm::is_contained(lengthsInProgress, step)) {
     report(file.at(definition.offset, "the length of '" + dim.str() + "' depends on itself",
                    "compute it from integer inputs and from sizes of other dims"));
-  else {
-    lengthsInProgress.push_back(step);
-    length = evaluateLength(definition, dim);
-    lengthsInProgress.pop_back();
+    forgetLength(dim);
+    return nullptr;
   }
+  lengthsInProgress.push_back(step);
+  const Scalar *length = evaluateLength(definition, dim);
+  bool isRagged = symbols.find(dim)->second.startText;
+  const Scalar *start = length && isRagged ? evaluateStart(dim) : nullptr;
+  lengthsInProgress.pop_back();
   Symbol &symbol = symbols.find(dim)->second;
-  if (!symbol.length)
-    symbol.length = length ? length : scalars.poison(builder.getUnknownLoc());
-  return symbol.length->isPoison() ? nullptr : symbol.length;
+  if (!length || (isRagged && !start)) {
+    forgetLength(dim);
+    return nullptr;
+  }
+  symbol.start = start;
+  return symbol.length = length;
+}
+
+/// Makes a dim whose length was wrong, as has been reported, one without a length.
+void ProgramBuilder::forgetLength(StringAttr dim) {
+  Symbol &symbol = symbols.find(dim)->second;
+  symbol.lengthText = symbol.startText = nullptr;
+  symbol.length = symbol.start = nullptr;
+  symbol.rows = symbol.over = {};
 }
 
 const Scalar *ProgramBuilder::evaluateLength(const JsonValue &definition, StringAttr dim) {
@@ -65,13 +78,18 @@ const Scalar *ProgramBuilder::evaluateLength(const JsonValue &definition, String
                   "a length is the same for all indices of its dim");
   Location loc = attn::renamed(locate(scope, expr->place), (dim.getValue() + "_given").str());
   Value given = materialise(loc, value);
-  if (!cast<attn::ArrayType>(given.getType()).isScalar())
-    attn::ExtentOp::create(builder, loc, dim, given);
+  if (!cast<attn::ArrayType>(given.getType()).isScalar()) {
+    auto extent = attn::ExtentOp::create(builder, loc, dim, given);
+    if (StringAttr rows = symbols.find(dim)->second.rows)
+      extent->setAttr(attn::kRowsAttr, rows);
+  }
   // What is outside 0 ... extent counts as the nearer end, so that nothing foreign is read.
   const Scalar *bound = boundOfDim(dim, loc);
   const Scalar *clamped = scalars.operation(loc, ScalarOp::Max, ScalarType::Int,
                                             {scalars.array(loc, given), scalars.integer(loc, 0)});
   clamped = scalars.operation(loc, ScalarOp::Min, ScalarType::Int, {clamped, bound});
+  if (clamped->isPoison()) // the extent was wrong
+    return nullptr;
   loc = attn::renamed(loc, (dim.getValue() + "_length").str());
   Value array = emitMap(builder, program, loc, clamped);
   Interval interval;
@@ -81,7 +99,7 @@ const Scalar *ProgramBuilder::evaluateLength(const JsonValue &definition, String
   return scalars.array(loc, array);
 }
 
-/// index < length
+/// index < length, of a dim that has a length.
 const Scalar *ProgramBuilder::withinLength(StringAttr dim, Location loc) {
   const Scalar *index = scalars.array(loc, indexOf(dim, loc));
   return scalars.operation(loc, ScalarOp::Lt, ScalarType::Bool, {index, lengthOf(dim)});
@@ -118,7 +136,7 @@ bool ProgramBuilder::keepWithinLengths(Location loc, Value source, Subscripts &s
     return false;
   Subscripts plain = subscripts;
   for (StringAttr axis : cast<attn::ArrayType>(source.getType()).getDims()) {
-    if (StringAttr dim = indexDim(axis); dim != axis && lengthOf(dim) && startOf(dim))
+    if (StringAttr dim = indexDim(axis); dim != axis && lengthOf(dim))
       subscripts[axis] = packedSubscript(loc, dim, subscripts[axis]);
     const Scalar *length = lengthOf(axis);
     if (!length)
@@ -215,38 +233,40 @@ const Scalar *ProgramBuilder::vanishBeyond(const Scalar *value, StringAttr dim, 
   return replaceBeyond(value, dim, 0, loc);
 }
 
-/// The value where the index is within the length, and a constant beyond: 0, 1 or an infinity, for
-/// which integers have their least and greatest number.
+/// The value where the index is within the length, and a constant beyond: 0, 1 or an infinity.
 const Scalar *ProgramBuilder::replaceBeyond(const Scalar *value, StringAttr dim, double other,
                                             Location loc) {
-  const Scalar *constant = nullptr;
-  if (isFloat(value->type))
-    constant = scalars.real(loc, other, value->type);
-  else if (value->type == ScalarType::Bool)
-    constant = scalars.condition(loc, other != 0);
-  else
-    constant = scalars.integer(loc, std::isfinite(other) ? static_cast<int64_t>(other)
-                                    : other < 0          ? INT64_MIN
-                                                         : INT64_MAX);
-  return scalars.operation(loc, ScalarOp::Where, value->type,
-                           {withinLength(dim, loc), value, constant});
+  return scalars.operation(
+      loc, ScalarOp::Where, value->type,
+      {withinLength(dim, loc), value, extremeOrNumber(other, value->type, loc)});
+}
+
+/// A constant of any type. For infinities, integers have their least and greatest number.
+const Scalar *ProgramBuilder::extremeOrNumber(double value, ScalarType type, Location loc) {
+  if (isFloat(type))
+    return scalars.real(loc, value, type);
+  if (type == ScalarType::Bool)
+    return scalars.condition(loc, value != 0);
+  return scalars.integer(loc, std::isfinite(value) ? static_cast<int64_t>(value)
+                              : value < 0          ? INT64_MIN
+                                                   : INT64_MAX);
 }
 
 /// The operand of a reduction over `dims`, with its identity wherever an index is beyond a length.
-/// What has been replaced once is the same array for every reduction.
+/// What has been replaced once is the same array for every reduction. `kept` are the dims for which
+/// it has been done; a length that is compared with brings its own dims along.
 const Scalar *ProgramBuilder::keepWithinLengths(const Scalar *operand, ArrayRef<StringAttr> dims,
-                                                double identity, Location loc) {
-  SmallVector<StringAttr> free = attn::unionDims(program, arraysOf(operand));
-  for (StringAttr dim : free) {
-    const Scalar *length = lengthOf(dim);
-    if (!length)
-      continue;
-    ArrayRef<StringAttr> lengthDims = cast<attn::ArrayType>(length->array.getType()).getDims();
-    bool reduced = llvm::is_contained(dims, dim) || llvm::any_of(dims, [&](StringAttr d) {
-                     return llvm::is_contained(lengthDims, d);
-                   });
-    if (!reduced)
-      continue;
+                                                double identity,
+                                                llvm::SmallDenseSet<StringAttr> &kept,
+                                                Location loc) {
+  auto next = [&]() -> StringAttr {
+    for (StringAttr dim : attn::unionDims(program, arraysOf(operand)))
+      if (lengthOf(dim) && (llvm::is_contained(dims, dim) || lengthDiffersAlong(dim, dims)) &&
+          kept.insert(dim).second)
+        return dim;
+    return {};
+  };
+  while (StringAttr dim = next()) {
     if (identity == 0 && operand->type != ScalarType::Bool) {
       operand = vanishBeyond(operand, dim, loc);
       continue;

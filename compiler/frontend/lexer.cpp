@@ -138,8 +138,24 @@ private:
     if (nameLength(text, end))
       return fail("'" + text.slice(at, end + nameLength(text, end)).str() +
                       "' is neither a number nor a name",
-                  "write a product with `*`; names begin with a letter");
+                  insteadOfNumber(digitsText, text.substr(end, nameLength(text, end))));
     return real ? realNumber(digitsText) : integer(digitsText);
+  }
+
+  /// What is right where letters stand right behind the digits of a number.
+  static std::string insteadOfNumber(StringRef digits, StringRef letters) {
+    std::string number = digits.take_front(40).str();
+    if (digits == "0" && letters.size() > 1 && StringRef("xXbBoO").contains(letters[0]))
+      return "numbers are decimal";
+    if (letters[0] == '_' &&
+        llvm::all_of(letters, [](char c) { return c == '_' || llvm::isDigit(c); }))
+      return "digits stand together: 1000";
+    if (letters == "e" || letters == "E")
+      return "an exponent has digits, " + number + "e3; a product is written with `*`: " + number +
+             " * e";
+    if (letters == "f" || letters == "L")
+      return "numbers have no suffix: write " + number;
+    return "write a product with `*`; names begin with a letter";
   }
 
   bool integer(StringRef digitsText) {

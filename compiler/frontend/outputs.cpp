@@ -31,7 +31,7 @@ void ProgramBuilder::createOutput(const JsonMember &output) {
   Symbol *symbol = lookup(output.key);
   if (!symbol || symbol->kind == Symbol::Input || symbol->kind == Symbol::Param ||
       symbol->kind == Symbol::Let || symbol->kind == Symbol::Dim) {
-    if (bodyIncomplete)
+    if (bodyIncomplete || refusedNames.contains(output.key))
       return;
     if (symbol) {
       report(file.at(output.keyOffset, "the output '" + output.key + "' is no result of the body",
@@ -68,9 +68,7 @@ void ProgramBuilder::createOutput(const JsonMember &output) {
   if (!value)
     return;
   SmallVector<StringAttr> axes = symbol->axes;
-  value = packOutput(value, axes, file.at(output.keyOffset, ""));
-  if (!value)
-    return;
+  value = packOutput(value, axes);
   SmallVector<Attribute> dims(axes.begin(), axes.end());
   ArrayAttr order = builder.getArrayAttr(dims);
   Value array = materialise(loc, value);

@@ -132,8 +132,17 @@ void ProgramBuilder::declareParams() {
 }
 
 void ProgramBuilder::declareParam(const JsonMember &param) {
-  if (!declare(param.key, Symbol::Wrong, param.keyOffset) ||
-      !expectKind(param.value, JsonValue::String, "a param",
+  if (!declare(param.key, Symbol::Wrong, param.keyOffset))
+    return;
+  bool isNumber = param.value.kind == JsonValue::Integer || param.value.kind == JsonValue::Float;
+  if (isNumber) {
+    report(file.at(param.value.offset, "a param has a type, here is only a number",
+                   "write its type and its default: \"" + param.key + "\": \"" +
+                       (param.value.kind == JsonValue::Integer ? "i64" : "f32") + " = " +
+                       param.value.toJson().dump() + "\""));
+    return;
+  }
+  if (!expectKind(param.value, JsonValue::String, "a param",
                   "\"scale\": \"f32 > 0 = 1/sqrt(size(d))\""))
     return;
   SourceText text(file, param.value);
@@ -144,7 +153,9 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
     return;
   if (!element.isF32() && !element.isSignlessInteger(64)) {
     report(scope, syntax->type.place, "a param is f32 or i64",
-           "the body computes in these: write f32 for a real number");
+           element.isSignlessInteger(1)
+               ? "write `i64 >= 0 <= 1`, and compare: " + param.key + " == 1"
+               : "the body computes in these: write f32 for a real number");
     return;
   }
   ScalarType type = scalarTypeOf(element);

@@ -44,6 +44,8 @@ struct Symbol {
   const Scalar *value = nullptr;
 };
 
+enum class Reduction;
+
 /// The names that one iteration of a repeat assigns, with what they stood for before.
 using IterationNames = llvm::MapVector<mlir::StringAttr, std::optional<Symbol>>;
 
@@ -51,6 +53,10 @@ using IterationNames = llvm::MapVector<mlir::StringAttr, std::optional<Symbol>>;
 struct NameScope {
   const SourceText &text;
   enum Names { Sizes, Body } names;
+
+  llvm::StringRef quote(const SyntaxExpr &expr) const {
+    return llvm::StringRef(text.text()).slice(expr.begin, expr.end);
+  }
 };
 
 /// Builds the program of one spec. Every statement is checked even after errors: what is wrong is
@@ -96,6 +102,7 @@ private:
   // lengths.cpp: lengths that come from a tensor.
   void resolveLengths();
   const Scalar *lengthOf(mlir::StringAttr dim);
+  void forgetLength(mlir::StringAttr dim);
   const Scalar *evaluateLength(const JsonValue &definition, mlir::StringAttr dim);
   const Scalar *withinLength(mlir::StringAttr dim, mlir::Location loc);
   bool isWithinLength(const Scalar *condition, mlir::StringAttr dim);
@@ -105,8 +112,10 @@ private:
   const Scalar *vanishBeyond(const Scalar *value, mlir::StringAttr dim, mlir::Location loc);
   const Scalar *replaceBeyond(const Scalar *value, mlir::StringAttr dim, double other,
                               mlir::Location loc);
+  const Scalar *extremeOrNumber(double value, ScalarType type, mlir::Location loc);
   const Scalar *keepWithinLengths(const Scalar *operand, llvm::ArrayRef<mlir::StringAttr> dims,
-                                  double identity, mlir::Location loc);
+                                  double identity, llvm::SmallDenseSet<mlir::StringAttr> &kept,
+                                  mlir::Location loc);
   const Scalar *storedWithinLengths(const Scalar *value, llvm::ArrayRef<mlir::StringAttr> axes,
                                     const Diagnostic &place);
   void noteVanishing(mlir::Value array, const Scalar *value);
@@ -129,6 +138,7 @@ private:
               mlir::Operation *before);
   mlir::Operation *lastOperation();
   bool isFresh(mlir::Value array, mlir::Operation *before);
+  std::string useOfLabel(mlir::StringAttr dim);
   bool checkLabel(const SourceText &text, const Statement &statement,
                   llvm::ArrayRef<mlir::StringAttr> dims);
   const Scalar *evaluate(const NameScope &scope, const SyntaxExpr &expr);
@@ -142,7 +152,7 @@ private:
   const Scalar *unknownName(const NameScope &scope, llvm::StringRef name, size_t place,
                             bool wantsDim = false);
 
-  // calls.cpp: functions and reductions.
+  // calls.cpp: functions and sizes.
   const Scalar *evaluateCall(const NameScope &scope, const SyntaxExpr &expr);
   const Scalar *sizeOf(const NameScope &scope, const SyntaxExpr &expr);
   const Scalar *callScalar(const NameScope &scope, const SyntaxExpr &expr);
@@ -150,11 +160,21 @@ private:
                                               ScalarType &type);
   const Scalar *saturated(mlir::Location loc, const Scalar *whole, mlir::Type storage);
   const Scalar *castTo(const NameScope &scope, const SyntaxExpr &expr);
+
+  // reductions.cpp
   const Scalar *reduce(const NameScope &scope, const SyntaxExpr &expr);
-  const Scalar *reduceArray(const NameScope &scope, const SyntaxExpr &expr, const Scalar *operand,
+  std::pair<llvm::SmallVector<mlir::StringAttr>, llvm::SmallVector<mlir::StringAttr>>
+  dividedByUse(const Scalar *operand, llvm::ArrayRef<mlir::StringAttr> dims);
+  void warnAboutMissing(const NameScope &scope, const SyntaxExpr &expr, mlir::StringAttr dim);
+  const Scalar *reduceDependents(Reduction kind, const Scalar *operand,
+                                 llvm::SmallVectorImpl<mlir::StringAttr> &dims,
+                                 llvm::SmallDenseSet<mlir::StringAttr> &kept, mlir::Location loc);
+  bool lengthDiffersAlong(mlir::StringAttr dim, llvm::ArrayRef<mlir::StringAttr> dims);
+  const Scalar *numberOf(llvm::SmallVector<mlir::StringAttr> dims, mlir::Location loc);
+  const Scalar *reduceArray(Reduction kind, mlir::Location loc, mlir::Value array,
                             llvm::ArrayRef<mlir::StringAttr> dims);
-  const Scalar *reduceMissing(const NameScope &scope, const SyntaxExpr &expr, const Scalar *value,
-                              mlir::StringAttr dim);
+  const Scalar *reduceMissing(Reduction kind, const Scalar *value, mlir::StringAttr dim,
+                              mlir::Location loc);
   std::optional<llvm::SmallVector<mlir::StringAttr>> reducedDims(const NameScope &scope,
                                                                  const SyntaxExpr &list);
 
@@ -190,17 +210,39 @@ private:
   // ragged.cpp: sequences that are packed without padding.
   const JsonValue *synthesise(std::string text, size_t offset);
   void readRagged(llvm::StringRef dim, const JsonValue &value);
+  void shareRows();
+  bool checkSequences(mlir::StringAttr dim);
+  bool checkPackedAxes(const SourceText &text, const ArrayTypeSyntax &syntax);
   llvm::SmallVector<mlir::StringAttr> storedDims(llvm::ArrayRef<mlir::StringAttr> axes);
   mlir::StringAttr indexDim(mlir::StringAttr axis);
+  const Scalar *evaluateStart(mlir::StringAttr dim);
   const Scalar *startOf(mlir::StringAttr dim);
   Subscript packedSubscript(mlir::Location loc, mlir::StringAttr dim, const Subscript &subscript);
-  const Scalar *packOutput(const Scalar *value, llvm::SmallVector<mlir::StringAttr> &axes,
-                           const Diagnostic &place);
+  mlir::Value sequenceOfRow(mlir::StringAttr dim, mlir::Location loc);
+  const Scalar *readQuietly(mlir::Location loc, mlir::Value source, const Subscripts &subscripts);
+  const Scalar *packOutput(const Scalar *value, llvm::SmallVector<mlir::StringAttr> &axes);
+  mlir::Value commonSequence(mlir::Location loc, mlir::Value one, mlir::Value other);
 
   bool checkSubscript(const NameScope &scope, const SyntaxExpr &read, const SyntaxExpr &arg,
                       mlir::StringAttr axis, const Scalar *&value, Subscript &subscript);
+
+  // subscript_findings.cpp: what is said about a subscript that is not proven to stay inside.
+  /// What could stand in `require`, and how proofs take it over.
+  struct PossibleFact {
+    std::string text;
+    std::function<void(SizeFacts &)> assume;
+  };
   bool refuseSubscript(const NameScope &scope, const SyntaxExpr &read, const SyntaxExpr &subscript,
                        mlir::StringAttr axis, const Scalar *value, bool above, bool below);
+  std::string greatestOf(const Scalar *value);
+  std::optional<std::string> factThatHelps(const NameScope &scope, const SyntaxExpr &subscript,
+                                           const Scalar *value, const Polynomial &size, bool above,
+                                           bool below);
+  void collectDivisions(const Scalar *value, unsigned depth, std::vector<PossibleFact> &found);
+  std::optional<PossibleFact> boundsAsFact(const Scalar *value, const Polynomial &size, bool above,
+                                           bool below);
+  std::optional<std::string> spelledInSizes(const Polynomial &size);
+
   std::optional<double> otherwiseValue(const NameScope &scope, const SyntaxExpr &read,
                                        ScalarType type);
   bool checkRead(const NameScope &scope, const SyntaxExpr &expr, const Symbol &symbol);
@@ -290,6 +332,8 @@ private:
   /// The statement at hand has been built before, in an earlier iteration.
   bool repeats = false;
   uint64_t repeatedStatements = 0;
+  /// Names whose assignment was refused: what they stand for afterwards is not what was meant.
+  llvm::StringSet<> refusedNames;
   /// Names that were results only inside a repeat.
   llvm::StringSet<> repeatLocals;
 
@@ -308,6 +352,9 @@ private:
 /// The names of the functions of expressions, reductions included.
 llvm::ArrayRef<llvm::StringRef> functionNames();
 bool isFunctionName(llvm::StringRef name);
+llvm::ArrayRef<llvm::StringRef> reductionNames();
+/// What an operator of the syntax computes.
+ScalarOp scalarOp(Operator op);
 
 } // namespace attnc
 

@@ -2,6 +2,7 @@
 // the length cu[b + 1] - cu[b]; an input or output that carries it has an axis of its own for the
 // rows of all sequences, i_rows, in which index i of sequence b is row cu[b] + i.
 #include "compiler/frontend/program_builder.h"
+#include "compiler/frontend/suggest.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Attn/Subscripts.h"
 
@@ -19,11 +20,12 @@ const JsonValue *ProgramBuilder::synthesise(std::string text, size_t offset) {
   return &synthesised.back();
 }
 
+static constexpr const char *example =
+    "write {\"ragged\": \"cu\", \"over\": \"b\"} with an input \"cu\": \"i32[n]\" and the dim "
+    "\"b\": \"size(n) - 1\"";
+
 /// {"ragged": an input of offsets, "over": a dim, "max": what readExtent takes}
 void ProgramBuilder::readRagged(StringRef dim, const JsonValue &value) {
-  constexpr const char *example =
-      "write {\"ragged\": \"cu\", \"over\": \"b\"} with an input \"cu\": \"i32[n]\" and the dim "
-      "\"b\": \"size(n) - 1\"";
   for (const JsonMember &member : value.members)
     if (member.key != "ragged" && member.key != "over" && member.key != "max") {
       report(
@@ -60,6 +62,92 @@ void ProgramBuilder::readRagged(StringRef dim, const JsonValue &value) {
     symbol->computed = synthesise("size(" + rows + ")", value.offset);
 }
 
+/// The rows of a ragged dim that no input carries are those of one that has the same sequences: x
+/// read at i and at j, for attention of packed rows to themselves.
+void ProgramBuilder::shareRows() {
+  llvm::StringSet<> carried;
+  for (const auto &[name, type] : inputTypes)
+    for (const PlacedName &dim : type.dims)
+      carried.insert(dim.name);
+  for (auto &[dim, symbol] : symbols) {
+    if (!symbol.rows || carried.contains(dim.getValue()))
+      continue;
+    for (const auto &[other, its] : symbols)
+      if (its.rows && carried.contains(other.getValue()) && its.over == symbol.over &&
+          its.startText->text == symbol.startText->text) {
+        lookup(symbol.rows.getValue())->computed =
+            synthesise("size(" + its.rows.str() + ")", symbol.offset);
+        break;
+      }
+  }
+}
+
+/// Whether what a ragged dim names is an input of offsets and a dim. True of other dims.
+bool ProgramBuilder::checkSequences(StringAttr dim) {
+  const JsonValue *dims = root.find("dims");
+  const JsonValue *declared = dims ? dims->find(dim.getValue()) : nullptr;
+  const JsonValue *offsets = declared ? declared->find("ragged") : nullptr;
+  if (!offsets)
+    return true;
+  const JsonValue *over = declared->find("over");
+  for (const JsonValue *name : {offsets, over}) {
+    Symbol *symbol = lookup(name->text);
+    if (symbol && symbol->kind == Symbol::Wrong)
+      return false;
+    bool isDim = symbol && symbol->kind == Symbol::Dim;
+    bool isOffsets =
+        symbol && symbol->kind == Symbol::Input && symbol->axes.size() == 1 &&
+        scalarTypeOf(cast<attn::ArrayType>(symbol->array.getType()).getElementType()) ==
+            ScalarType::Int;
+    if (name == over ? isDim : isOffsets)
+      continue;
+    Symbol::Kind wanted = name == over ? Symbol::Dim : Symbol::Input;
+    std::string quoted = "'" + name->text + "'";
+    report(file.at(name->offset,
+                   name == over && symbol ? quoted + ", which is to count the sequences of '" +
+                                                dim.str() + "', is not a dim"
+                   : name == over ? "the dim " + quoted + ", which counts the sequences of '" +
+                                        dim.str() + "', is not declared"
+                                  : quoted + " is no input of offsets: integers along one dim",
+                   symbol ? example : didYouMean(name->text, namesOf(wanted), example)));
+    return false;
+  }
+  StringAttr axis = lookup(offsets->text)->axes.front();
+  auto needed = Polynomial::add(sizePolynomial(dimNamed(over->text)), Polynomial(1));
+  if (extentsIncomplete || (needed && facts.provesAtMost(*needed, sizePolynomial(axis))))
+    return true;
+  report(
+      file.at(over->offset,
+              "'" + offsets->text + "' may have fewer than size(" + over->text +
+                  ") + 1 offsets: it holds where each sequence begins, and where the last one ends",
+              axis.getValue() == over->text
+                  ? "write \"" + offsets->text + "\": \"i32[n]\" and the dim \"" + over->text +
+                        "\": \"size(n) - 1\""
+                  : "write \"" + over->text + "\": \"size(" + axis.str() + ") - 1\" in `dims`"));
+  return false;
+}
+
+/// Refuses an input that carries a ragged dim and the one that counts its sequences: its rows are
+/// those of all sequences.
+bool ProgramBuilder::checkPackedAxes(const SourceText &text, const ArrayTypeSyntax &syntax) {
+  for (const PlacedName &name : syntax.dims) {
+    Symbol *dim = lookup(name.name);
+    if (!dim || dim->kind != Symbol::Dim || !dim->over)
+      continue;
+    for (const PlacedName &other : syntax.dims)
+      if (other.name == dim->over.getValue()) {
+        report(text.at(other.place,
+                       "'" + name.name + "' holds the rows of all '" + other.name +
+                           "', and this input carries both",
+                       "leave '" + other.name + "' out where sequences are packed; for padded " +
+                           "ones, declare \"" + name.name + "\": {\"extent\": \"len[" + other.name +
+                           "]\"}"));
+        return false;
+      }
+  }
+  return true;
+}
+
 /// The dims of a tensor as it is stored.
 SmallVector<StringAttr> ProgramBuilder::storedDims(ArrayRef<StringAttr> axes) {
   SmallVector<StringAttr> dims;
@@ -79,15 +167,18 @@ StringAttr ProgramBuilder::indexDim(StringAttr axis) {
 }
 
 /// The row of index 0, for each sequence. Null if it was wrong.
-const Scalar *ProgramBuilder::startOf(StringAttr dim) {
-  if (const Scalar *known = symbols.find(dim)->second.start)
-    return known->isPoison() ? nullptr : known;
+const Scalar *ProgramBuilder::evaluateStart(StringAttr dim) {
   SourceText text(file, *symbols.find(dim)->second.startText);
   NameScope scope{text, NameScope::Body};
   ExprPtr expr = parseExpression(text, diagnostics);
-  const Scalar *start = expr ? evaluate(scope, *expr) : scalars.poison(builder.getUnknownLoc());
-  symbols.find(dim)->second.start = start;
-  return start->isPoison() ? nullptr : start;
+  const Scalar *start = expr ? evaluate(scope, *expr) : nullptr;
+  return start && !start->isPoison() ? start : nullptr;
+}
+
+/// The row of index 0 of a ragged dim, for each sequence.
+const Scalar *ProgramBuilder::startOf(StringAttr dim) {
+  (void)lengthOf(dim);
+  return symbols.find(dim)->second.start;
 }
 
 /// The subscript of a packed axis: the sequence's first row and the index, or -1 where that is not
@@ -112,66 +203,79 @@ ProgramBuilder::Subscript ProgramBuilder::packedSubscript(Location loc, StringAt
   return packed;
 }
 
-/// An output that carries a ragged dim, row by row: every row finds its sequence. Where sequences
-/// overlap, the last one counts; a row of no sequence is 0. Changes `axes` to those stored.
-const Scalar *ProgramBuilder::packOutput(const Scalar *value, SmallVector<StringAttr> &axes,
-                                         const Diagnostic &place) {
-  SmallVector<StringAttr> ragged = llvm::filter_to_vector(
-      axes, [&](StringAttr axis) { return bool(symbols.find(axis)->second.rows); });
-  if (ragged.empty())
-    return value;
-  StringAttr dim = ragged.front();
+/// For each row of a ragged dim its sequence, the last one where sequences overlap; -1 for a row of
+/// none.
+Value ProgramBuilder::sequenceOfRow(StringAttr dim, Location loc) {
   const Symbol symbol = symbols.find(dim)->second;
-  if (ragged.size() > 1) {
-    Diagnostic d = place;
-    d.message = "the output carries two ragged dims, '" + dim.str() + "' and '" + ragged[1].str() +
-                "'; rows of one can be packed";
-    d.remedy = "reduce over one of them";
-    report(std::move(d));
-    return nullptr;
-  }
-  Location loc = value->loc;
-  Value padded = materialise(loc, value);
-  auto integer = [&](ScalarOp op, const Scalar *a, const Scalar *b) {
-    return scalars.operation(loc, op, ScalarType::Int, {a, b});
-  };
-  // Where row t lies in sequence b, b; else -1. The greatest b is the row's sequence.
   const Scalar *row = scalars.array(loc, indexOf(symbol.rows, loc));
-  const Scalar *local = integer(ScalarOp::Sub, row, startOf(dim));
-  const Scalar *none = scalars.integer(loc, -1);
+  const Scalar *local = scalars.operation(loc, ScalarOp::Sub, ScalarType::Int, {row, startOf(dim)});
+  // Where the row lies in sequence b, b; else -1. The greatest is the row's sequence.
   const Scalar *inside = scalars.operation(
       loc, ScalarOp::And, ScalarType::Bool,
       {scalars.operation(loc, ScalarOp::Ge, ScalarType::Bool, {local, scalars.integer(loc, 0)}),
        scalars.operation(loc, ScalarOp::Lt, ScalarType::Bool, {local, lengthOf(dim)})});
-  const Scalar *candidate =
-      scalars.operation(loc, ScalarOp::Where, ScalarType::Int,
-                        {inside, scalars.array(loc, indexOf(symbol.over, loc)), none});
+  const Scalar *candidate = scalars.operation(
+      loc, ScalarOp::Where, ScalarType::Int,
+      {inside, scalars.array(loc, indexOf(symbol.over, loc)), scalars.integer(loc, -1)});
   Location named = attn::renamed(loc, (symbol.over.getValue() + "_of_row").str());
-  Value sequence = attn::ReduceOp::create(
-      builder, named, arrayType({symbol.rows}, ScalarType::Int), attn::ReduceKind::Max,
-      builder.getArrayAttr({symbol.over}), materialise(loc, candidate));
+  return attn::ReduceOp::create(builder, named, arrayType({symbol.rows}, ScalarType::Int),
+                                attn::ReduceKind::Max, builder.getArrayAttr({symbol.over}),
+                                materialise(loc, candidate));
+}
+
+/// A read of rows that may belong to no sequence, which is no finding of a check of subscripts.
+const Scalar *ProgramBuilder::readQuietly(Location loc, Value source,
+                                          const Subscripts &subscripts) {
+  const Scalar *read = readAt(loc, source, subscripts, 0.0);
+  size_t rank = cast<attn::ArrayType>(source.getType()).getDims().size();
+  read->array.getDefiningOp()->setAttr(
+      attn::kCheckedAttr,
+      builder.getArrayAttr(SmallVector<Attribute>(rank, builder.getStringAttr(""))));
+  return read;
+}
+
+/// An output that carries ragged dims, row by row: every row finds its sequence, and what is stored
+/// for rows of several dims is 0 where they are not of one sequence. Changes `axes` to those
+/// stored.
+const Scalar *ProgramBuilder::packOutput(const Scalar *value, SmallVector<StringAttr> &axes) {
+  SmallVector<StringAttr> ragged = llvm::filter_to_vector(
+      axes, [&](StringAttr axis) { return bool(symbols.find(axis)->second.rows); });
+  if (ragged.empty())
+    return value;
+  Location loc = value->loc;
+  Value padded = materialise(loc, value);
   Subscripts subscripts;
-  subscripts[symbol.over].value = sequence;
-  // A row of no sequence is no finding of a check of subscripts.
-  auto readQuietly = [&](Value source) {
-    const Scalar *read = readAt(loc, source, subscripts, 0.0);
-    size_t rank = cast<attn::ArrayType>(source.getType()).getDims().size();
-    read->array.getDefiningOp()->setAttr(
-        attn::kCheckedAttr,
-        builder.getArrayAttr(SmallVector<Attribute>(rank, builder.getStringAttr(""))));
-    return read;
-  };
-  const Scalar *start = readQuietly(materialise(loc, startOf(dim)));
   for (StringAttr axis : axes)
-    if (axis != symbol.over)
-      subscripts[axis].dim = axis;
-  Location index = attn::renamed(loc, (dim.getValue() + "_of_row").str());
-  subscripts[dim] = Subscript();
-  subscripts[dim].value = materialise(index, integer(ScalarOp::Sub, row, start));
-  const Scalar *packed = readQuietly(padded);
-  llvm::erase(axes, symbol.over);
+    subscripts[axis].dim = axis;
+  for (StringAttr dim : ragged) {
+    const Symbol symbol = symbols.find(dim)->second;
+    Subscripts own;
+    own[symbol.over].value = sequenceOfRow(dim, loc);
+    const Scalar *start = readQuietly(loc, materialise(loc, startOf(dim)), own);
+    const Scalar *row = scalars.array(loc, indexOf(symbol.rows, loc));
+    Location index = attn::renamed(loc, (dim.getValue() + "_of_row").str());
+    subscripts[dim] = Subscript();
+    subscripts[dim].value =
+        materialise(index, scalars.operation(loc, ScalarOp::Sub, ScalarType::Int, {row, start}));
+    Subscript &sequence = subscripts[symbol.over];
+    sequence.value = sequence.dim ? own[symbol.over].value
+                                  : commonSequence(loc, sequence.value, own[symbol.over].value);
+    sequence.dim = {};
+  }
+  const Scalar *packed = readQuietly(loc, padded, subscripts);
+  for (StringAttr dim : ragged)
+    llvm::erase(axes, symbols.find(dim)->second.over);
   axes = storedDims(axes);
   return packed;
+}
+
+/// The sequence of two rows where it is the same, else -1.
+Value ProgramBuilder::commonSequence(Location loc, Value one, Value other) {
+  const Scalar *a = scalars.array(loc, one), *b = scalars.array(loc, other);
+  return materialise(
+      loc, scalars.operation(loc, ScalarOp::Where, ScalarType::Int,
+                             {scalars.operation(loc, ScalarOp::Eq, ScalarType::Bool, {a, b}), a,
+                              scalars.integer(loc, -1)}));
 }
 
 } // namespace attnc

@@ -99,7 +99,8 @@ const Scalar *ProgramBuilder::evaluateRead(const NameScope &scope, const SyntaxE
   const Symbol symbol = found ? *found : function;
   if (found)
     found->used = true;
-  if (symbol.kind == Symbol::Wrong || !checkRead(scope, expr, symbol))
+  if (symbol.kind == Symbol::Wrong || refusedNames.contains(expr.name) ||
+      !checkRead(scope, expr, symbol))
     return scalars.poison(builder.getUnknownLoc());
 
   bool valid = true, inside = true, whole = true, checked = false;
@@ -199,10 +200,6 @@ std::optional<double> ProgramBuilder::otherwiseValue(const NameScope &scope, con
   return std::nullopt;
 }
 
-static StringRef textOf(const NameScope &scope, const SyntaxExpr &expr) {
-  return StringRef(scope.text.text()).slice(expr.begin, expr.end);
-}
-
 /// Finds out whether one subscript is proven to stay within its axis, is checked when the program
 /// runs, or is covered by the `else`. Returns false if it was an error.
 bool ProgramBuilder::checkSubscript(const NameScope &scope, const SyntaxExpr &read,
@@ -224,57 +221,8 @@ bool ProgramBuilder::checkSubscript(const NameScope &scope, const SyntaxExpr &re
   if (mayWrap)
     value = subscriptArithmetic.checked(value);
   if (fromData)
-    subscript.checked = builder.getStringAttr(textOf(scope, arg));
+    subscript.checked = builder.getStringAttr(scope.quote(arg));
   return true;
-}
-
-/// Reports a subscript that is not proven to stay inside: what is missing `above` 0 or `below` the
-/// extent, and what would help.
-bool ProgramBuilder::refuseSubscript(const NameScope &scope, const SyntaxExpr &read,
-                                     const SyntaxExpr &subscript, StringAttr axis,
-                                     const Scalar *value, bool above, bool below) {
-  if (extentsIncomplete)
-    return false;
-  Interval interval = intervals.interval(value);
-  Polynomial size = sizePolynomial(axis);
-  std::string text = "`" + textOf(scope, subscript).str() + "`";
-  std::string message = "cannot show that the subscript " + text + " stays inside '" + axis.str() +
-                        "' of " + read.name + ":";
-  std::string fact;
-  bool curable = (above || !interval.lower.empty()) && (below || !interval.upper.empty());
-  // A fact helps only if some larger size makes it hold.
-  auto require = [&](const Polynomial &low, const Polynomial &high) {
-    auto room = Polynomial::subtract(facts.normalise(high), facts.normalise(low));
-    curable &= room && llvm::any_of(room->all(), [](const auto &term) {
-                 return !term.first.empty() && term.second > 0;
-               });
-    fact += (fact.empty() ? "" : "\" and \"") + facts.print(low) + " <= " + facts.print(high);
-  };
-  if (!above) {
-    message += " it may be below 0";
-    if (!interval.lower.empty()) {
-      message += " (its least value is " + facts.print(interval.lower[0]) + ")";
-      require(Polynomial(0), interval.lower[0]);
-    }
-  }
-  if (!below) {
-    message += std::string(above ? "" : " and") + " it may reach size(" + axis.str() + ")";
-    if (size.constant())
-      message += " = " + std::to_string(*size.constant());
-    if (!interval.upper.empty()) {
-      message += " (its greatest value is " + facts.print(interval.upper[0]) + ")";
-      if (auto end = Polynomial::add(interval.upper[0], Polynomial(1)))
-        require(*end, size);
-    }
-  }
-  std::string remedy = "add `else 0` after the subscripts";
-  constexpr size_t longest = 60; // of a read that is worth repeating
-  if (StringRef whole = textOf(scope, read); whole.size() <= longest)
-    remedy += ": `" + whole.str() + " else 0`";
-  if (curable && !fact.empty())
-    remedy += ", or to `require`: \"" + fact + "\"";
-  report(scope, subscript.begin, std::move(message), std::move(remedy));
-  return false;
 }
 
 } // namespace attnc

@@ -13,6 +13,7 @@ static constexpr unsigned maxEvaluationDepth = 2 * maxExpressionDepth;
 
 void ProgramBuilder::buildBody() {
   const JsonValue *body = section("body", JsonValue::Array);
+  bodyIncomplete = !body;
   if (!body)
     return;
   bodyIncomplete = body->elements.empty();
@@ -34,6 +35,7 @@ void ProgramBuilder::buildStatement(const JsonValue &value) {
   if (value.text.size() > maxStatementBytes) {
     report(text.at(0, "a statement of " + std::to_string(value.text.size()) + " bytes",
                    "divide it; a statement has at most " + std::to_string(maxStatementBytes)));
+    bodyIncomplete = true;
     return;
   }
   auto statement = parseStatement(text, diagnostics);
@@ -84,12 +86,32 @@ bool ProgramBuilder::checkLabel(const SourceText &text, const Statement &stateme
                ")";
   for (StringAttr dim : label)
     if (remedy.empty() && !llvm::is_contained(dims, dim))
-      remedy = "the value does not depend on '" + dim.str() + "': take it out of the label";
+      remedy = useOfLabel(dim);
   report(
       text.at(statement.target.place,
               "the label " + spell(label) + " does not name the dims of the value, " + spell(dims),
               std::move(remedy)));
   return false;
+}
+
+/// What is right where a label names a dim that the value has not got.
+std::string ProgramBuilder::useOfLabel(StringAttr dim) {
+  std::string remedy = "the value does not depend on '" + dim.str() + "': take it out of the label";
+  SmallVector<StringRef> carriers;
+  bool others = false;
+  for (const auto &[name, symbol] : symbols) {
+    if (symbol.kind != Symbol::Input || symbol.axes.size() < 2)
+      continue;
+    if (llvm::is_contained(symbol.axes, dim))
+      carriers.push_back(name);
+    else
+      others = true;
+  }
+  // Queries and keys over one dim: what sums over the keys sums over the queries too.
+  if (carriers.size() > 1 && !others)
+    remedy += "; if " + carriers[0].str() + " and " + carriers[1].str() +
+              " have an index each, give the second one a dim of its own in `inputs`";
+  return remedy;
 }
 
 Operation *ProgramBuilder::lastOperation() {
@@ -122,6 +144,7 @@ void ProgramBuilder::assign(const SourceText &text, const Statement &statement, 
                    "'" + name + "' cannot be assigned: it is declared in line " +
                        std::to_string(file.position(old->offset).line),
                    "only results of the body may be assigned again; choose another name"));
+    refusedNames.insert(name);
     return;
   }
   if (!value->isPoison() && !value->isConstant()) {
@@ -214,6 +237,11 @@ const Scalar *ProgramBuilder::unknownName(const NameScope &scope, StringRef name
   // One mistake is one error, however often the name occurs.
   if (!reportedNames.insert(name).second)
     return scalars.poison(builder.getUnknownLoc());
+  const JsonValue *params = root.find("params");
+  if (scope.names == NameScope::Sizes && params && params->find(name))
+    return wrong(scope, place, "the param '" + name.str() + "' has no value here",
+                 "extents, lets and facts are made of sizes, lets and numbers: a number that is "
+                 "known when the spec is compiled belongs into `let`");
   std::vector<std::string> known = namesOf(
       [&](Symbol::Kind kind) { return wantsDim ? kind == Symbol::Dim : kind != Symbol::Wrong; });
   if (!wantsDim)
@@ -225,7 +253,9 @@ const Scalar *ProgramBuilder::unknownName(const NameScope &scope, StringRef name
       adviceOnName(name, known,
                    wantsDim ? "a dim occurs in an input, or its extent stands in `dims`"
                             : "declare it in `inputs`, `params` or `let`, assign it before, "
-                              "or, if it is a dim, give its extent in `dims`"));
+                              "or, if it is a dim, give its extent in `dims`",
+                   wantsDim ? std::vector<std::string>()
+                            : namesOf([](Symbol::Kind kind) { return kind != Symbol::Wrong; })));
 }
 
 const Scalar *ProgramBuilder::evaluateName(const NameScope &scope, const SyntaxExpr &expr) {
@@ -241,7 +271,7 @@ const Scalar *ProgramBuilder::evaluateName(const NameScope &scope, const SyntaxE
   if (!symbol)
     return unknownName(scope, expr.name, expr.place);
   symbol->used = true;
-  if (symbol->kind == Symbol::Wrong)
+  if (symbol->kind == Symbol::Wrong || refusedNames.contains(expr.name))
     return scalars.poison(loc);
   bool hasIndices = symbol->kind == Symbol::Dim || symbol->kind == Symbol::Input ||
                     symbol->kind == Symbol::Result;
@@ -263,7 +293,7 @@ const Scalar *ProgramBuilder::evaluateName(const NameScope &scope, const SyntaxE
   }
 }
 
-static ScalarOp scalarOp(Operator op) {
+ScalarOp scalarOp(Operator op) {
   switch (op) {
   case Operator::Add:
     return ScalarOp::Add;

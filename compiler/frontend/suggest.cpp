@@ -38,9 +38,15 @@ struct Foreign {
 };
 
 constexpr StringRef contraction = "write sum(d, a[i, d] * b[j, d])";
-constexpr StringRef condition = "a condition is a comparison: j <= i";
+constexpr StringRef condition =
+    "a condition is a comparison, j <= i, or a value that holds one: write `m` or `not m`";
 constexpr StringRef logarithm = "the natural logarithm is log(x), that to base 2 log2(x)";
 constexpr StringRef mask = "write a mask as where(j <= i, s, -inf)";
+constexpr StringRef infinity = "write `inf`";
+constexpr StringRef noAngles =
+    "there are no functions of angles: pass their values as an input, a table over positions";
+constexpr StringRef noOrder = "nothing is sorted here: compare with max(j, s), or with a rank from "
+                              "sum(t, where(s[t] > s[j], 1, 0))";
 constexpr StringRef noLayout = "arrays have no layout here: subscripts name the dims";
 
 constexpr Foreign foreign[] = {
@@ -60,7 +66,29 @@ constexpr Foreign foreign[] = {
     {"None", "there is no empty value"},
     {"nan", "there is no word for NaN"},
     {"NaN", "there is no word for NaN"},
-    {"infinity", "write `inf`"},
+    {"infinity", infinity},
+    {"Infinity", infinity},
+    {"Inf", infinity},
+    {"INF", infinity},
+    {"PI", "write `pi`"},
+    {"Pi", "write `pi`"},
+    {"sin", noAngles},
+    {"cos", noAngles},
+    {"tan", noAngles},
+    {"topk", noOrder},
+    {"sort", noOrder},
+    {"argsort", noOrder},
+    {"argmax", "write min(j, where(s == max(j, s), j, size(j)))"},
+    {"argmin", "write min(j, where(s == min(j, s), j, size(j)))"},
+    {"var", "write mean(j, (x - mean(j, x)) ** 2)"},
+    {"std", "write sqrt(mean(j, (x - mean(j, x)) ** 2))"},
+    {"norm", "write sqrt(sum(d, x ** 2))"},
+    {"isnan", "write x != x"},
+    {"isinf", "write abs(x) == inf"},
+    {"isfinite", "write abs(x) < inf"},
+    {"elu", "write where(x > 0, x, exp(x) - 1)"},
+    {"softplus", "write maximum(x, 0) + log(1 + exp(-abs(x)))"},
+    {"logaddexp", "write m + log(exp(x - m) + exp(y - m)) with m = maximum(x, y)"},
     {"np", "functions have no prefix: exp(x)"},
     {"torch", "functions have no prefix: exp(x)"},
     {"math", "functions have no prefix: exp(x)"},
@@ -76,7 +104,7 @@ constexpr Foreign foreign[] = {
     {"float", "write cast(x, f32)"},
     {"round", "write floor(x + 0.5)"},
     {"ceil", "write -floor(-x); of integers, (a + b - 1) // b"},
-    {"sign", "write where(x < 0, -1, 1)"},
+    {"sign", "write where(x > 0, 1, where(x < 0, -1, 0))"},
     {"tril", mask},
     {"triu", mask},
     {"masked_fill", mask},
@@ -104,7 +132,7 @@ constexpr Foreign foreignTypes[] = {
 } // namespace
 
 std::string adviceOnName(StringRef name, llvm::ArrayRef<std::string> candidates,
-                         StringRef otherwise) {
+                         StringRef otherwise, llvm::ArrayRef<std::string> factors) {
   std::string looks = lookAlike(name);
   for (const std::string &candidate : candidates)
     if (candidate != name && lookAlike(candidate) == looks)
@@ -114,6 +142,12 @@ std::string adviceOnName(StringRef name, llvm::ArrayRef<std::string> candidates,
   const auto *word = llvm::find_if(foreign, [=](const Foreign &f) { return f.word == name; });
   if (word != std::end(foreign))
     return word->remedy.str();
+  // Two names in one word are more often a product than a slip of a longer name.
+  for (size_t length = 1; length < name.size(); ++length) {
+    StringRef left = name.take_front(length), right = name.drop_front(length);
+    if (left != right && llvm::is_contained(factors, left) && llvm::is_contained(factors, right))
+      return ("a product is written with `*`: " + left + " * " + right).str();
+  }
   return didYouMean(name, candidates, otherwise);
 }
 

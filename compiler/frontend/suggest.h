@@ -17,9 +17,10 @@ std::string didYouMean(llvm::StringRef name, llvm::ArrayRef<std::string> candida
                        llvm::StringRef otherwise = "");
 
 /// What is right where `name` is not known: a candidate that looks the same but is written with
-/// other characters, the word for what NumPy and others call so, a near name, or `otherwise`.
+/// other characters, the word for what NumPy and others call so, a product of two of the
+/// `factors`, a near name, or `otherwise`.
 std::string adviceOnName(llvm::StringRef name, llvm::ArrayRef<std::string> candidates,
-                         llvm::StringRef otherwise);
+                         llvm::StringRef otherwise, llvm::ArrayRef<std::string> factors = {});
 
 /// The same for the name of a type.
 std::string adviceOnType(llvm::StringRef name, llvm::ArrayRef<std::string> candidates,

@@ -46,25 +46,6 @@ static std::optional<bool> decided(IndexForms &forms, ScalarOp op, const IndexFo
   }
 }
 
-static std::optional<ScalarOp> comparisonOf(Operator op) {
-  switch (op) {
-  case Operator::Lt:
-    return ScalarOp::Lt;
-  case Operator::Le:
-    return ScalarOp::Le;
-  case Operator::Gt:
-    return ScalarOp::Gt;
-  case Operator::Ge:
-    return ScalarOp::Ge;
-  case Operator::Eq:
-    return ScalarOp::Eq;
-  case Operator::Ne:
-    return ScalarOp::Ne;
-  default:
-    return std::nullopt;
-  }
-}
-
 /// True if a number that `--set` may replace occurs: what it decides is decided on purpose.
 bool ProgramBuilder::dependsOnSetting(const SyntaxExpr &expr) {
   if (expr.kind == SyntaxExpr::Name && integerLet(expr.name))
@@ -89,19 +70,19 @@ static std::string rangesOf(const SyntaxExpr &expr, llvm::StringSet<> &named,
 
 void ProgramBuilder::warnAboutComparison(const NameScope &scope, const SyntaxExpr &expr,
                                          const Scalar *left, const Scalar *right) {
-  std::optional<ScalarOp> op = comparisonOf(expr.op);
-  if (!op || scope.names != NameScope::Body || left->type != ScalarType::Int ||
+  ScalarOp op = scalarOp(expr.op);
+  if (scope.names != NameScope::Body || left->type != ScalarType::Int ||
       right->type != ScalarType::Int || ++comparisons > maxComparisons)
     return;
   IndexForms forms(intervals, facts);
   std::optional<IndexForm> form = forms.difference(left, right);
   if (!form || !form->hasIndex)
     return;
-  if (*op != ScalarOp::Eq && *op != ScalarOp::Ne)
+  if (op != ScalarOp::Eq && op != ScalarOp::Ne)
     warnAboutAlignment(scope, expr, *form);
   if (!overrides.values.empty() || dependsOnSetting(expr))
     return;
-  std::optional<bool> always = decided(forms, *op, *form);
+  std::optional<bool> always = decided(forms, op, *form);
   if (!always)
     return;
   llvm::StringSet<> named;

@@ -31,9 +31,12 @@ private:
   Value operandBase(const OperandTile &operand);
   Value operandEnd(const OperandTile &operand, StringAttr along);
   void copyOperand(const OperandTile &operand, Value base, Value first, Value end, Value into);
-  void startCopies(Value index);
+  Value nextLive(Value before);
+  SmallVector<Value> startFirstCopies();
+  void startCopies(Value index, Value slot);
   void loopOverStream();
-  void step(Value index);
+  void loopOverLive(ArrayRef<Value> first);
+  void step(Value index, Value slot);
   Value multiply(const Contraction &contraction);
   void followMaximum(unsigned number);
   void foldWeights();
@@ -62,13 +65,13 @@ void WarpLowering::build() {
       copyOperand(contraction.resident, operandBase(contraction.resident), row0,
                   operandEnd(contraction.resident, plan.row), resident[read]);
   }
-  for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage) {
-    Value index = b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage));
-    startCopies(index);
-  }
+  SmallVector<Value> first = startFirstCopies();
   hoistUniform();
   createStates(/*keepTops=*/true);
-  loopOverStream();
+  if (skipsTiles())
+    loopOverLive(first);
+  else
+    loopOverStream();
   locateBlock(); // again: kept across the loop it would take registers
   completeStates();
   storeResults([&](Value array, Value result, bool last) { storeFragment(array, result, last); });
@@ -171,9 +174,51 @@ void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value fir
                        b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
 }
 
+// The first tile after `before` that matters, or one beyond the last.
+Value WarpLowering::nextLive(Value before) {
+  Location loc = nest.getLoc();
+  auto nameAll = [&](ValueRange carried) {
+    carried[0].setLoc(named("live"));
+    carried[1].setLoc(named("skips"));
+  };
+  auto skips = [&](OpBuilder &, Location, ValueRange carried) {
+    nameAll(carried);
+    scf::ConditionOp::create(b, loc, carried[1], carried);
+  };
+  auto pass = [&](OpBuilder &, Location, ValueRange carried) {
+    nameAll(carried);
+    Value tile = arith::AddIOp::create(b, loc, carried[0], constant(1));
+    Value left = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, tile, endTile);
+    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+    Value dead = arith::XOrIOp::create(b, loc, isLive(tile), yes);
+    Value skip = arith::AndIOp::create(b, loc, left, dead);
+    scf::YieldOp::create(b, loc, ValueRange{tile, skip});
+  };
+  Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  SmallVector<Type> types = {b.getI32Type(), b.getI1Type()};
+  return scf::WhileOp::create(b, named("live"), types, ValueRange{before, yes}, skips, pass)
+      .getResult(0);
+}
+
+// The tiles whose copies run before the loop.
+SmallVector<Value> WarpLowering::startFirstCopies() {
+  SmallVector<Value> first;
+  for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage) {
+    if (skipsTiles()) {
+      Value before = b.createOrFold<arith::SubIOp>(nest.getLoc(), firstTile, constant(1));
+      first.push_back(nextLive(stage == 0 ? before : first.back()));
+      startCopies(first.back(), constant(stage));
+      continue;
+    }
+    first.push_back(b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage)));
+    startCopies(first.back(), first.back());
+  }
+  return first;
+}
+
 // Starts the copies of tile `index` of every streamed operand, if the stream has it, and closes the
-// group in any case, so that groups count tiles.
-void WarpLowering::startCopies(Value index) {
+// group in any case, so that groups count tiles. `slot` numbers the tiles that are copied.
+void WarpLowering::startCopies(Value index, Value slot) {
   Location loc = nest.getLoc();
   Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, endTile);
   auto guarded = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
@@ -183,8 +228,8 @@ void WarpLowering::startCopies(Value index) {
     Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "_next"), index,
                                         constant(schedule.streamTile));
     for (auto [operand, base, end, ring] : llvm::zip(plan.streamed, bases, ends, rings)) {
-      Value stage = tile::StageOp::create(b, loc, cast<tile::RingType>(ring.getType()).getTile(),
-                                          ring, index);
+      Value stage =
+          tile::StageOp::create(b, loc, cast<tile::RingType>(ring.getType()).getTile(), ring, slot);
       copyOperand(operand, base, first, end, stage);
     }
   }
@@ -200,21 +245,54 @@ void WarpLowering::loopOverStream() {
   tileIndex = loop.getInductionVar();
   tile::WaitOp::create(b, loc, b.getI64IntegerAttr(schedule.stages - 2));
   tile::BarrierOp::create(b, loc);
-  startCopies(arith::AddIOp::create(b, named("next"), tileIndex, constant(schedule.stages - 1)));
-  step(tileIndex);
+  Value next = arith::AddIOp::create(b, named("next"), tileIndex, constant(schedule.stages - 1));
+  startCopies(next, next);
+  step(tileIndex, tileIndex);
+}
+
+// The same over those tiles that matter. The numbers of the tiles that are on their way go along.
+void WarpLowering::loopOverLive(ArrayRef<Value> first) {
+  Location loc = nest.getLoc();
+  SmallVector<Value> init(first);
+  init.push_back(constant(0));
+  auto nameAll = [&](ValueRange carried) {
+    for (Value tile : carried.drop_back())
+      tile.setLoc(named("t"));
+    carried.back().setLoc(named("slot"));
+  };
+  auto isLeft = [&](OpBuilder &, Location, ValueRange carried) {
+    nameAll(carried);
+    Value left = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, carried[0], endTile);
+    scf::ConditionOp::create(b, loc, left, carried);
+  };
+  auto tile = [&](OpBuilder &, Location, ValueRange carried) {
+    nameAll(carried);
+    tile::WaitOp::create(b, loc, b.getI64IntegerAttr(schedule.stages - 2));
+    tile::BarrierOp::create(b, loc);
+    Value slot = carried.back(), newest = carried[carried.size() - 2];
+    Value next = nextLive(newest);
+    startCopies(next, arith::AddIOp::create(b, named("next"), slot, constant(schedule.stages - 1)));
+    step(carried[0], slot);
+    SmallVector<Value> after(carried.drop_front().drop_back());
+    after.push_back(next);
+    after.push_back(arith::AddIOp::create(b, loc, slot, constant(1)));
+    scf::YieldOp::create(b, loc, after);
+  };
+  SmallVector<Type> types(init.size(), b.getI32Type());
+  scf::WhileOp::create(b, loc, types, init, isLeft, tile);
 }
 
 //===----------------------------------------------------------------------===//
 // One tile
 //===----------------------------------------------------------------------===//
 
-void WarpLowering::step(Value index) {
+void WarpLowering::step(Value index, Value slot) {
   beginTile(index);
   stageTiles.clear();
   for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
     std::string name = sourceName(operand.read) + "_tile";
     auto type = cast<tile::RingType>(ring.getType()).getTile();
-    stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, index));
+    stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, slot));
   }
   for (const Contraction &contraction : plan.contractions)
     contractionFragments[red::FoldOp(contraction.fold)] = multiply(contraction);

@@ -117,6 +117,16 @@ private:
     os << "}\n";
   }
 
+  // A fold that is no moment has its segments without those of moments: keys are stored, and those
+  // of programs without moments stay what they were.
+  static Attribute plainSegments(Operation &op, NamedAttribute attribute) {
+    auto fold = dyn_cast<red::FoldOp>(op);
+    if (!fold || fold.getBase() || attribute.getName() != fold.getOperandSegmentSizesAttrName())
+      return attribute.getValue();
+    auto sizes = cast<DenseI32ArrayAttr>(attribute.getValue()).asArrayRef();
+    return DenseI32ArrayAttr::get(op.getContext(), sizes.take_front(3));
+  }
+
   void writeOp(Operation &op) {
     for (Value result : op.getResults())
       os << number(result) << ' ';
@@ -125,8 +135,11 @@ private:
       os << number(operand) << ' ';
     os << ')';
     for (NamedAttribute attribute : op.getAttrDictionary()) {
+      if (auto bounds = dyn_cast<red::BoundsOp>(op); // its operands say as much
+          bounds && attribute.getName() == bounds.getOperandSegmentSizesAttrName())
+        continue;
       os << ' ' << attribute.getName().getValue() << '=';
-      writeAttribute(attribute.getValue());
+      writeAttribute(plainSegments(op, attribute));
     }
     for (Value result : op.getResults()) {
       os << ' ';

@@ -1,4 +1,5 @@
 #include "compiler/schedule/point_evaluator.h"
+#include "compiler/schedule/domain_slice.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -134,9 +135,16 @@ Value PointEvaluator::computeCaptured(Value array) {
   SmallVector<Value> subscripts;
   for (StringAttr dim : tensorOf(array).dims)
     subscripts.push_back(indices.lookup(dim));
-  Value at = memory.offset(builder, array.getLoc(), array, subscripts);
-  return tile::LoadOp::create(builder, array.getLoc(), arrayType(array).getElementType(),
-                              memory.pointer(array), at);
+  return load(array.getLoc(), array, subscripts, arrayType(array).getElementType(),
+              readableAt(arrayType(array)), 0);
+}
+
+// What has to hold for an array of this type to be read, or null.
+Value PointEvaluator::readableAt(attn::ArrayType type) const {
+  for (auto [dim, condition] : readable)
+    if (type.hasDim(dim))
+      return condition;
+  return {};
 }
 
 Value PointEvaluator::computeRead(attn::ReadOp read) {
@@ -156,16 +164,24 @@ Value PointEvaluator::computeRead(attn::ReadOp read) {
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
   }
   Type type = read.getType().getElementType();
-  auto load = [&](OpBuilder &b, Location at) -> Value {
+  if (Value readable = readableAt(read.getType()))
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, readable).getResult() : readable;
+  return load(loc, source, subscripts, type, inside,
+              read.getOtherwise() ? read.getOtherwise()->convertToDouble() : 0);
+}
+
+// The element at the subscripts if `inside` (null: always), else `otherwise`.
+Value PointEvaluator::load(Location loc, Value source, ArrayRef<Value> subscripts, Type type,
+                           Value inside, double otherwise) {
+  auto element = [&](OpBuilder &b, Location at) -> Value {
     return tile::LoadOp::create(b, at, type, memory.pointer(source),
                                 memory.offset(b, at, source, subscripts));
   };
   if (!inside)
-    return load(builder, loc);
-  double otherwise = read.getOtherwise()->convertToDouble();
+    return element(builder, loc);
   auto guarded = scf::IfOp::create(
       builder, loc, inside,
-      [&](OpBuilder &b, Location at) { scf::YieldOp::create(b, at, load(b, at)); },
+      [&](OpBuilder &b, Location at) { scf::YieldOp::create(b, at, element(b, at)); },
       [&](OpBuilder &b, Location at) {
         TypedAttr value = isa<FloatType>(type) ? TypedAttr(b.getFloatAttr(type, otherwise))
                                                : TypedAttr(b.getIntegerAttr(type, otherwise));
@@ -196,12 +212,15 @@ SmallVector<red::FoldOp> PointEvaluator::foldsTogether(State wanted) {
   SmallVector<State> states = nest.states();
   if (!llvm::is_contained(states, wanted))
     return {wanted};
-  SmallVector<State> together;
+  SmallVector<State> together, all;
   for (State state : states)
-    if (state.getDims() == wanted.getDims() && isBound(state.getType()) &&
-        !remembered(state.getResult()))
-      together.push_back(state);
-  return together;
+    if (state.getDims() == wanted.getDims() && isBound(state.getType())) {
+      all.push_back(state);
+      if (!remembered(state.getResult()))
+        together.push_back(state);
+    }
+  // Moments are about what the states make on the way, also those that are known in the end.
+  return centresOf(together).empty() ? together : all;
 }
 
 void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying) {
@@ -224,47 +243,115 @@ void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying) {
   }
 }
 
-PointEvaluator::Domain PointEvaluator::domain(ValueRange args) {
-  Block *block = nest.getDomainBlock();
+SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
   IRMapping mapping;
-  mapping.map(block->getArguments(), args);
-  for (Operation &op : block->without_terminator())
+  mapping.map(nest.getDomainBlock()->getArguments(), args);
+  for (Operation *op : domainSlice(nest, wanted))
     if (auto scalar = dyn_cast<red::ScalarOp>(op))
       mapping.map(scalar.getResult(), evaluate(scalar.getArray()));
+    else if (auto extreme = dyn_cast<red::ExtremeOp>(op))
+      mapping.map(extreme.getResult(), computeExtreme(extreme, mapping));
     else if (!isa<attn::SizeOp>(op))
-      builder.clone(op, mapping);
-  auto bounds = cast<red::BoundsOp>(block->getTerminator());
-  Domain result;
-  for (auto [lo, hi] : llvm::zip(bounds.getLo(), bounds.getHi())) {
-    result.lo.push_back(mapping.lookupOrDefault(lo));
-    result.hi.push_back(mapping.lookupOrDefault(hi));
+      builder.clone(*op, mapping);
+  SmallVector<Value> values;
+  for (Value value : wanted)
+    values.push_back(mapping.lookupOrDefault(value));
+  return values;
+}
+
+// Loops over the box within the array's extents, one for each axis but those of grid dims.
+Value PointEvaluator::computeExtreme(red::ExtremeOp extreme, IRMapping &mapping) {
+  Location loc = extreme.getLoc();
+  Value array = extreme.getArray();
+  Tensor tensor = tensorOf(array);
+  auto type = arrayType(array);
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Value> subscripts;
+  SmallVector<scf::ForOp> loops;
+  Value running = foldIdentity(builder, loc, extreme.getKind(), builder.getI64Type());
+  for (StringAttr dim : tensor.dims) {
+    unsigned axis = llvm::find(type.getDims(), dim) - type.getDims().begin();
+    Value first = mapping.lookupOrDefault(extreme.getFirst()[axis]);
+    Value last = mapping.lookupOrDefault(extreme.getLast()[axis]);
+    if (first == last && first == indices.lookup(dim)) {
+      subscripts.push_back(first);
+      continue;
+    }
+    Value zero = constantOf(builder, loc, 0), one = constantOf(builder, loc, 1);
+    Value end = builder.createOrFold<arith::AddIOp>(loc, last, one);
+    Value lo = builder.createOrFold<arith::MaxSIOp>(loc, first, zero);
+    Value hi = builder.createOrFold<arith::MinSIOp>(loc, end, memory.extent(builder, loc, dim));
+    auto loop = scf::ForOp::create(builder, loc, lo, hi, one, running);
+    loop.getInductionVar().setLoc(attn::renamed(loc, dim.getValue()));
+    loop.getRegionIterArg(0).setLoc(attn::renamed(loc, "extreme"));
+    builder.setInsertionPointToStart(loop.getBody());
+    subscripts.push_back(loop.getInductionVar());
+    running = loop.getRegionIterArg(0);
+    loops.push_back(loop);
   }
-  result.full = mapping.lookupOrDefault(bounds.getFull());
-  return result;
+  Value at = memory.offset(builder, loc, array, subscripts);
+  Value element =
+      tile::LoadOp::create(builder, loc, builder.getI64Type(), memory.pointer(array), at);
+  running = foldCombine(builder, loc, extreme.getKind(), running, element);
+  for (scf::ForOp loop : llvm::reverse(loops)) {
+    scf::YieldOp::create(builder, loc, running);
+    builder.setInsertionPointAfter(loop);
+    running = loop.getResult(0);
+  }
+  return running;
+}
+
+SmallVector<Value> PointEvaluator::domainArguments(bool withStream) {
+  SmallVector<Value> args;
+  for (StringAttr cell : nest.getGrid().getAsRange<StringAttr>())
+    args.push_back(indices.lookup(cell));
+  for (StringAttr row : nest.getRow().getAsRange<StringAttr>())
+    args.append(2, indices.lookup(row));
+  if (withStream)
+    for (StringAttr stream : nest.getStream().getAsRange<StringAttr>())
+      args.append(2, indices.lookup(stream));
+  bool known = llvm::all_of(args, [](Value v) { return bool(v); });
+  return known ? args : SmallVector<Value>();
 }
 
 // The domain bounds a stream dim for the row at hand; elsewhere the extent does.
 std::pair<Value, Value> PointEvaluator::loopBounds(StringAttr dim, Location loc) {
   Value zero = constantOf(builder, loc, 0);
   Value extent = memory.extent(builder, loc, dim);
-  Block *domain = nest.getDomainBlock();
   auto stream = llvm::find(nest.getStream(), dim);
-  SmallVector<Value> args;
-  for (StringAttr cell : nest.getGrid().getAsRange<StringAttr>())
-    args.push_back(indices.lookup(cell));
-  for (StringAttr row : nest.getRow().getAsRange<StringAttr>())
-    args.append(2, indices.lookup(row));
-  bool known = llvm::all_of(args, [](Value v) { return bool(v); });
-  if (!domain || stream == nest.getStream().end() || !known)
+  SmallVector<Value> args = domainArguments(/*withStream=*/false);
+  if (!nest.getDomainBlock() || stream == nest.getStream().end() ||
+      args.size() + 2 * nest.getStream().size() != nest.getDomainBlock()->getNumArguments())
     return {zero, extent};
   args.append(2 * nest.getStream().size(), zero);
-  Domain bounds = this->domain(args);
   unsigned at = stream - nest.getStream().begin();
-  Value lo = bounds.lo[at], hi = bounds.hi[at];
+  SmallVector<Value> ends = domain(args, {bounds().getLo()[at], bounds().getHi()[at]});
+  Value lo = ends[0], hi = ends[1];
   auto named = [&](StringRef end) { return attn::renamed(loc, (dim.getValue() + end).str()); };
   lo = builder.createOrFold<arith::MaxSIOp>(named("_begin"), lo, zero);
   hi = builder.createOrFold<arith::MinSIOp>(named("_end"), hi, extent);
   return {lo, hi};
+}
+
+// The states after one more element; as they are, where the domain says that it does not matter.
+SmallVector<Value> PointEvaluator::stepIfLive(MutableArrayRef<State> states, ValueRange running) {
+  Value live = liveCondition(nest);
+  SmallVector<Value> args = live ? domainArguments(/*withStream=*/true) : SmallVector<Value>();
+  bool isStream = llvm::is_contained(nest.states(), states.front());
+  if (args.empty() || !isStream)
+    return step(states, running);
+  Location loc = states.front().getLoc();
+  Value matters = domain(args, live).front();
+  auto branch = scf::IfOp::create(builder, loc, running.getTypes(), matters, true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, running);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scopes.emplace_back();
+  SmallVector<Value> next = step(states, running);
+  scopes.pop_back();
+  scf::YieldOp::create(builder, loc, next);
+  return llvm::to_vector(ValueRange(branch.getResults()));
 }
 
 void PointEvaluator::computeFolds(State wanted) {
@@ -272,17 +359,19 @@ void PointEvaluator::computeFolds(State wanted) {
   SmallVector<StringAttr> dims = attn::dimNames(wanted.getDims());
   SmallVector<Value> init;
   for (State state : states) {
-    for (Value operand : state.getFactors())
+    for (Value operand : state.termOperands())
       hoist(operand, dims);
-    if (Value exponent = state.getExponent())
-      hoist(exponent, dims);
     if (Value reference = state.getReference())
       if (!llvm::is_contained(states, reference.getDefiningOp<red::FoldOp>()))
         evaluate(reference);
     init.push_back(
         foldIdentity(builder, state.getLoc(), state.getKind(), state.getType().getElementType()));
   }
+  for (Value centre : centresOf(states))
+    init.push_back(foldIdentity(builder, centre.getLoc(), red::FoldKind::Add,
+                                arrayType(centre).getElementType()));
   SmallVector<Value> results = loops(dims, states, init);
+  settle(states, results);
   for (auto [state, result] : llvm::zip(states, results))
     scopes.back().elements[state.getResult()] = result;
 }
@@ -290,7 +379,7 @@ void PointEvaluator::computeFolds(State wanted) {
 SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, MutableArrayRef<State> states,
                                          ValueRange init) {
   if (dims.empty())
-    return step(states, init);
+    return stepIfLive(states, init);
   Location loc = states.front().getLoc();
   auto [lo, hi] = loopBounds(dims.front(), loc);
   Value one = constantOf(builder, loc, 1);
@@ -329,6 +418,12 @@ SmallVector<Value> PointEvaluator::step(MutableArrayRef<State> states, ValueRang
   }
   // Several sums share the exponent's weight and the rescaling factor.
   DenseMap<Value, std::pair<Value, Value>> shared;
+  llvm::SetVector<Value> centres = centresOf(states);
+  DenseMap<Value, std::pair<Value, Value>> moved; // centre: where it is now, by how much it moved
+  Elements reached, lower;                        // states with and without the new element
+  for (auto [i, state] : llvm::enumerate(states))
+    if (next[i])
+      reached[state.getResult()] = next[i];
   for (auto [i, state] : llvm::enumerate(states)) {
     if (state.getKind() != red::FoldKind::Add)
       continue;
@@ -352,21 +447,36 @@ SmallVector<Value> PointEvaluator::step(MutableArrayRef<State> states, ValueRang
       }
       std::tie(weight, rescale) = entry;
     }
-    next[i] = addTerm(state, running[i], weight, rescale);
+    Value before = running[i], difference;
+    if (rescale)
+      before = arith::MulFOp::create(builder, state.getLoc(), before, rescale);
+    lower[state.getResult()] = before;
+    if (Value centre = state.getCentre()) {
+      auto &[now, shift] = moved[centre];
+      if (!now) {
+        Value old = running[states.size() + (llvm::find(centres, centre) - centres.begin())];
+        now = movedCentre(centre, old, reached);
+        shift = arith::SubFOp::create(builder, centre.getLoc(), old, now);
+      }
+      before = shifted(state, before, shift, lower);
+      difference = arith::SubFOp::create(builder, state.getLoc(), evaluate(state.getBase()), now);
+    }
+    next[i] = reached[state.getResult()] = addTerm(state, before, weight, difference);
   }
+  for (Value centre : centres)
+    next.push_back(moved[centre].first);
   return next;
 }
 
-// running * rescale + product of factors * weight; the last product and the sum are one fma.
-Value PointEvaluator::addTerm(State state, Value running, Value weight, Value rescale) {
+// running + product of factors * weight * difference^k; the last product and the sum are one fma.
+Value PointEvaluator::addTerm(State state, Value running, Value weight, Value difference) {
   Location loc = state.getLoc();
-  if (rescale)
-    running = arith::MulFOp::create(builder, loc, running, rescale);
   SmallVector<Value> factors;
   for (Value factor : state.getFactors())
     factors.push_back(evaluate(factor));
   if (weight)
     factors.push_back(weight);
+  factors.append(state.degree(), difference);
   bool real = isa<FloatType>(running.getType());
   Value product = factors.front();
   ArrayRef<Value> rest = ArrayRef<Value>(factors).drop_front();

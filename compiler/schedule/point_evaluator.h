@@ -24,16 +24,19 @@ public:
   /// From here on maps take the sides of their selects that hold in a full tile (red.full).
   void assumeFull() { full = true; }
 
+  /// From here on reads at indices that depend on `dim` read nothing, 0, unless `condition` (i1).
+  void readOnlyIf(mlir::StringAttr dim, mlir::Value condition) { readable[dim] = condition; }
+
   /// Computes now the parts of `array` that do not depend on the `varying` dims, to be found by
   /// later evaluations in this scope or in copies of this evaluator.
   void hoist(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> varying);
 
-  /// What the nest's domain says, given its block arguments.
-  struct Domain {
-    llvm::SmallVector<mlir::Value> lo, hi;
-    mlir::Value full;
-  };
-  Domain domain(mlir::ValueRange args);
+  /// What the nest's domain says, given its block arguments: `wanted` are operands of its bounds.
+  llvm::SmallVector<mlir::Value> domain(mlir::ValueRange args, mlir::ValueRange wanted);
+  /// The bounds of the nest, which must have a domain.
+  red::BoundsOp bounds() {
+    return mlir::cast<red::BoundsOp>(nest.getDomainBlock()->getTerminator());
+  }
 
   /// The element of `array` at the bound indices of its dims, in its compute type.
   mlir::Value evaluate(mlir::Value array);
@@ -45,15 +48,30 @@ private:
   mlir::Value computeRead(attn::ReadOp read);
   mlir::Value computeMap(attn::MapOp map);
   mlir::Value computeCaptured(mlir::Value array);
+  mlir::Value load(mlir::Location loc, mlir::Value source, llvm::ArrayRef<mlir::Value> subscripts,
+                   mlir::Type type, mlir::Value inside, double otherwise);
+  mlir::Value readableAt(attn::ArrayType type) const;
+  mlir::Value computeExtreme(red::ExtremeOp extreme, mlir::IRMapping &mapping);
   void computeFolds(State wanted);
 
   llvm::SmallVector<State> foldsTogether(State wanted);
+  /// The domain's arguments at the bound point, the tile of one element; empty if it is not bound.
+  llvm::SmallVector<mlir::Value> domainArguments(bool withStream);
   std::pair<mlir::Value, mlir::Value> loopBounds(mlir::StringAttr dim, mlir::Location loc);
+  llvm::SmallVector<mlir::Value> stepIfLive(llvm::MutableArrayRef<State> states,
+                                            mlir::ValueRange running);
   llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::StringAttr> dims,
                                        llvm::MutableArrayRef<State> states, mlir::ValueRange init);
   llvm::SmallVector<mlir::Value> step(llvm::MutableArrayRef<State> states,
                                       mlir::ValueRange running);
-  mlir::Value addTerm(State state, mlir::Value running, mlir::Value weight, mlir::Value rescale);
+  mlir::Value addTerm(State state, mlir::Value running, mlir::Value weight, mlir::Value difference);
+  // Moments: their centres follow the states among the values that loops carry.
+  using Elements = llvm::DenseMap<mlir::Value, mlir::Value>;
+  static llvm::SetVector<mlir::Value> centresOf(llvm::ArrayRef<State> states);
+  mlir::Value fromStates(mlir::Value array, Elements &elements);
+  mlir::Value movedCentre(mlir::Value centre, mlir::Value old, Elements &elements);
+  mlir::Value shifted(State moment, mlir::Value value, mlir::Value shift, Elements &lower);
+  void settle(llvm::MutableArrayRef<State> states, llvm::MutableArrayRef<mlir::Value> results);
   bool isBound(attn::ArrayType type) const;
   mlir::Value *remembered(mlir::Value array);
 
@@ -61,6 +79,7 @@ private:
   const KernelMemory &memory;
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> indices;
+  llvm::SmallDenseMap<mlir::StringAttr, mlir::Value> readable;
   /// The elements that are known in a scope. Within it, `rebound` has another index than around it,
   /// so elements from further out that depend on that dim are others.
   struct Scope {

@@ -13,10 +13,21 @@ static attn::OutputOp outputOf(Value value) {
   return value.hasOneUse() ? dyn_cast<attn::OutputOp>(*value.user_begin()) : attn::OutputOp();
 }
 
-// Intermediates are numbered where their names in the spec are not unique.
+static StringRef baseName(Value yielded) {
+  StringRef base = attn::specName(yielded.getLoc());
+  return base.empty() ? "value" : base;
+}
+
+// Intermediates are numbered where their names in the spec are not unique. A name is its base, with
+// or without a number: those of which neither begins with the other's base cannot be the same, and
+// are passed over, since a program may have thousands.
 static std::string intermediateName(Value value) {
   auto nest = value.getDefiningOp<red::NestOp>();
   attn::ProgramOp program = attn::programOf(nest);
+  auto yieldOf = [](red::NestOp nest) {
+    return cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  };
+  StringRef wanted = baseName(yieldOf(nest).getValues()[cast<OpResult>(value).getResultNumber()]);
   llvm::StringSet<> taken;
   for (Operation &op : *program.getBodyBlock())
     if (auto input = dyn_cast<attn::InputOp>(op))
@@ -24,17 +35,15 @@ static std::string intermediateName(Value value) {
     else if (auto output = dyn_cast<attn::OutputOp>(op))
       taken.insert(output.getName());
   for (auto other : program.getBodyBlock()->getOps<red::NestOp>()) {
-    for (auto [result, yielded] :
-         llvm::zip(other.getResults(),
-                   cast<red::YieldOp>(other.getBodyBlock()->getTerminator()).getValues())) {
+    for (auto [result, yielded] : llvm::zip(other.getResults(), yieldOf(other).getValues())) {
+      StringRef base = baseName(yielded);
+      if (!base.starts_with(wanted) && !wanted.starts_with(base))
+        continue;
       if (outputOf(result))
         continue;
-      std::string base = attn::specName(yielded.getLoc()).str();
-      if (base.empty())
-        base = "value";
-      std::string name = base;
+      std::string name = base.str();
       for (unsigned i = 2; !taken.insert(name).second; ++i)
-        name = base + "_" + std::to_string(i);
+        name = (base + "_" + Twine(i)).str();
       if (result == value)
         return name;
     }

@@ -1,3 +1,4 @@
+#include "compiler/schedule/reference_degree.h"
 #include "compiler/schedule/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,14 +25,6 @@ static Value orZero(OpBuilder &b, Location loc, Value x) {
 
 static constexpr double kLargestShift = 0x1p20;
 
-// True if something other than an exponent reads the maximum: then it has to be exact.
-bool StreamLowering::isResult(red::FoldOp maximum) {
-  return llvm::any_of(maximum.getResult().getUses(), [](OpOperand &use) {
-    auto fold = dyn_cast<red::FoldOp>(use.getOwner());
-    return !fold || fold.getReference() != use.get();
-  });
-}
-
 // The negation of the comparison holds for NaN, which then reaches the results.
 Value StreamLowering::exceedsReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();
@@ -55,9 +48,8 @@ Value StreamLowering::exceedsReference(unsigned number) {
   return any.getResult();
 }
 
-// True if one weight alone needs the scores of the reference: their exponents are then taken in
-// place, from a shift.
-bool StreamLowering::takesShift(unsigned number) {
+// True if one weight alone needs the scores of the reference: it takes their place.
+bool StreamLowering::ownsScores(unsigned number) {
   Value array = plan.references[number].fold.getFactors().front();
   bool alsoFolded = llvm::any_of(plan.states, [&](StreamState &s) {
     return s.weight == -1 && s.fold.getFactors().front() == array;
@@ -65,6 +57,11 @@ bool StreamLowering::takesShift(unsigned number) {
   auto users = llvm::count_if(
       plan.weights, [&](const Weight &w) { return w.reference == static_cast<int>(number); });
   return users == 1 && !alsoFolded;
+}
+
+// True if exponents are taken from a shift, whose rounding all weights of a row share.
+bool StreamLowering::takesShift(unsigned number) {
+  return ownsScores(number) && !dependsOnRounding(nest, plan.references[number].fold);
 }
 
 // i1: some row of the warp has a reference that is large.
@@ -179,7 +176,7 @@ Value StreamLowering::weightFragment(const Weight &weight) {
     Value m = reference[weight.reference];
     ins.push_back({score, {}});
     shifted = takesShift(weight.reference);
-    if (shifted)
+    if (ownsScores(weight.reference))
       into = score;
     ins.push_back({shifted ? shiftFor(weight.reference, loc) : m, {}});
   }

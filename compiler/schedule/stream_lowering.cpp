@@ -1,4 +1,5 @@
 #include "compiler/schedule/stream_lowering.h"
+#include "compiler/schedule/domain_slice.h"
 #include "compiler/schedule/narrow_indices.h"
 #include "compiler/schedule/share_arithmetic.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -99,12 +100,9 @@ void StreamLowering::bindCells(Value cell) {
   }
 }
 
-std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) {
+// The domain's arguments before those of the stream.
+SmallVector<Value> StreamLowering::rowArguments(Value first, int64_t count) {
   Location loc = nest.getLoc();
-  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
-  Value lo = zero, hi = memory.extent(b, loc, plan.stream);
-  if (!nest.getDomainBlock())
-    return {lo, hi};
   Value last = arith::AddIOp::create(b, loc, first, constant(count));
   last = arith::MinSIOp::create(b, loc, last, extent32(plan.row));
   last = arith::SubIOp::create(b, named("last"), last, constant(1));
@@ -113,12 +111,38 @@ std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) 
     args.push_back(uniform.index(dim));
   args.push_back(widen(first, "first"));
   args.push_back(widen(last, "last"));
+  return args;
+}
+
+bool StreamLowering::skipsTiles() { return bool(liveCondition(nest)); }
+
+Value StreamLowering::isLive(Value index) {
+  Location loc = nest.getLoc();
+  SmallVector<Value> args = rowArguments(row0, tiles.rows);
+  Value first = arith::MulIOp::create(b, loc, index, constant(tiles.columns));
+  Value last = arith::AddIOp::create(b, loc, first, constant(tiles.columns));
+  last = arith::MinSIOp::create(b, loc, last, extent32(plan.stream));
+  last = arith::SubIOp::create(b, loc, last, constant(1));
+  args.push_back(widen(first, "first"));
+  args.push_back(widen(last, "last"));
+  PointEvaluator evaluator = uniform;
+  return evaluator.domain(args, liveCondition(nest)).front();
+}
+
+std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) {
+  Location loc = nest.getLoc();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value lo = zero, hi = memory.extent(b, loc, plan.stream);
+  if (!nest.getDomainBlock())
+    return {lo, hi};
+  SmallVector<Value> args = rowArguments(first, count);
   args.append({zero, zero});
-  PointEvaluator::Domain domain = uniform.domain(args);
+  red::BoundsOp bounds = uniform.bounds();
+  SmallVector<Value> ends = uniform.domain(args, {bounds.getLo().front(), bounds.getHi().front()});
   Location begin = named(plan.stream.getValue().str() + "_lo");
   Location end = named(plan.stream.getValue().str() + "_hi");
-  lo = b.createOrFold<arith::MaxSIOp>(begin, domain.lo.front(), zero);
-  hi = b.createOrFold<arith::MinSIOp>(end, domain.hi.front(), hi);
+  lo = b.createOrFold<arith::MaxSIOp>(begin, ends[0], zero);
+  hi = b.createOrFold<arith::MinSIOp>(end, ends[1], hi);
   hi = b.createOrFold<arith::MaxSIOp>(end, hi, zero);
   return {lo, hi};
 }
@@ -181,6 +205,9 @@ void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayR
       Value end = narrow(memory.extent(b, loc, dim), "");
       Value last = arith::SubIOp::create(b, loc, end, constant(1));
       index = arith::MinSIOp::create(b, loc, index, last);
+      if (visitsEmptyStreams && dim == plan.stream)
+        evaluator.readOnlyIf(
+            dim, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, constant(0)));
     }
     evaluator.bind(dim, widen(index, ""));
   };

@@ -46,6 +46,10 @@ protected:
   void bindCells(Value cell);
   /// The i64 range of the stream that matters to some of the `count` rows from `first` on.
   std::pair<Value, Value> streamRange(Value first, int64_t count);
+  /// True if tiles within the range may matter to none of the block's rows.
+  bool skipsTiles();
+  /// i1: tile `index` of the stream may matter to some of the block's rows.
+  Value isLive(Value index);
   void hoistUniform();
   /// The indices at which an operand is read in this cell, one for each axis; null where they vary.
   llvm::SmallVector<Value> operandIndices(attn::ReadOp read, unsigned rowAxis);
@@ -53,7 +57,7 @@ protected:
 
   // stream_scores.cpp: one tile of the stream.
   /// Registers for references and states, empty. Each lane's own maximum is kept along the stream
-  /// where `keepTops`, or where the maximum is a result.
+  /// where `keepTops`, or where results depend on how exact the maximum is.
   void createStates(bool keepTops);
   void beginTile(Value index);
   Value contractionPlace(const Contraction &contraction, std::optional<double> value);
@@ -78,8 +82,8 @@ protected:
   void moveReference(unsigned number, Value factor);
   /// The fragments that are summed against the reference, times factor.
   void rescaleFragments(unsigned number, Value factor);
-  bool isResult(red::FoldOp maximum);
   Value hasLargeReference(unsigned number);
+  bool ownsScores(unsigned number);
   bool takesShift(unsigned number);
   Value exponent(unsigned number, Value score, Value by, bool shifted);
   Value weightFragment(const Weight &weight);
@@ -109,6 +113,8 @@ protected:
   tile::FragmentType scoreType();
   tile::RowsType rowsType();
 
+  llvm::SmallVector<Value> rowArguments(Value first, int64_t count);
+
   /// Creates a map over `outs` whose body evaluates the nest's `arrays`. `column` is the dim of the
   /// columns (null: over rows), counted from `columnBegin`. Rows, and with `partial` columns,
   /// beyond the extent read the last one's elements of tensors. With `full` no mask is evaluated.
@@ -120,6 +126,8 @@ protected:
   };
   void map(mlir::Location loc, Over over, llvm::ArrayRef<Value> arrays, llvm::ArrayRef<Input> ins,
            mlir::ValueRange outs, MapBody body);
+  /// True if a first tile is computed even of a stream without elements, which has no last one.
+  bool visitsEmptyStreams = false;
   bool readsAlong(llvm::ArrayRef<Value> arrays, mlir::StringAttr dim, llvm::ArrayRef<Input> known);
 
   red::NestOp nest;
@@ -150,6 +158,7 @@ protected:
 
   // Of the tile at hand.
   Value column0;
+  Value tileIsFull; ///< i1: isFull() of the tile at hand, where it reads memory; else null
   llvm::MapVector<Value, Value> contractionFragments; ///< by contraction
   llvm::MapVector<Value, Value> inputTiles; ///< the warp's strips of row x stream tensors, by array
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity

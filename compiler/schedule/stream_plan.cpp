@@ -219,6 +219,8 @@ private:
     StreamState state{fold};
     if (!arrayType(fold).getElementType().isF32())
       return refuse(nameOf(fold) + " is not a real number");
+    if (fold.getBase())
+      return refuse(nameOf(fold) + " is a moment about a centre that moves");
     if (fold.getDims().size() != 1)
       return refuse(nameOf(fold) + " folds over an inner dim together with the stream");
     if (!has(fold, result.row))

@@ -1,3 +1,4 @@
+#include "compiler/schedule/reference_degree.h"
 #include "compiler/schedule/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -7,13 +8,13 @@ using namespace mlir;
 namespace attnc::schedule {
 
 // Row vectors hold one share for each lane of a quad until here. A reference that lags becomes
-// exact where it matters: sums over the same reference may have any.
+// exact where a result depends on it; in quotients of sums against it, say, it cancels.
 void StreamLowering::completeStates() {
   for (auto [s, place] : llvm::zip(plan.states, state))
     if (isa<tile::RowsType>(place.getType()))
       tile::ReduceQuadOp::create(b, s.fold.getLoc(), combineOf(s.fold.getKind()), place);
   for (auto [number, r] : llvm::enumerate(plan.references)) {
-    if (!isResult(r.fold))
+    if (!dependsOnReference(nest, r.fold))
       continue;
     tile::ReduceQuadOp::create(b, r.fold.getLoc(), tile::Combine::Max, top[number]);
     Value factor = registers(attn::renamed(r.fold.getLoc(), "rescale"), rowsType());

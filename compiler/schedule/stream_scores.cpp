@@ -1,3 +1,5 @@
+#include "compiler/schedule/domain_slice.h"
+#include "compiler/schedule/reference_degree.h"
 #include "compiler/schedule/score_scale.h"
 #include "compiler/schedule/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -64,7 +66,7 @@ void StreamLowering::createStates(bool keepTops) {
     std::string name = attn::specName(r.fold.getLoc()).str();
     double empty = identityOf(red::FoldKind::Max);
     reference.push_back(registers(r.fold.getLoc(), rowsType(), empty));
-    bool keepTop = keepTops || isResult(r.fold);
+    bool keepTop = keepTops || dependsOnReference(nest, r.fold);
     top.push_back(keepTop
                       ? registers(attn::renamed(r.fold.getLoc(), name + "_top"), rowsType(), empty)
                       : Value());
@@ -96,6 +98,10 @@ void StreamLowering::beginTile(Value index) {
   column0 = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), index,
                                   constant(tiles.columns));
   indexValues.push_back(column0);
+  // What reads memory is asked once.
+  tileIsFull = Value();
+  if (nest.getDomainBlock() && readsTensors(nest, uniform.bounds().getFull()))
+    tileIsFull = isFull();
   contractionFragments.clear();
   scoreFragments.clear();
 }
@@ -160,6 +166,8 @@ unsigned StreamLowering::consumers(Value contraction) {
 
 // i1: no element of the tile needs a mask, neither the nest's nor the extent's.
 Value StreamLowering::isFull() {
+  if (tileIsFull)
+    return tileIsFull;
   Location loc = nest.getLoc();
   Value end = arith::AddIOp::create(b, loc, column0, constant(tiles.columns));
   Value inside =
@@ -174,7 +182,7 @@ Value StreamLowering::isFull() {
   for (Value bound : {branchRow0, lastRow, column0, lastColumn})
     args.push_back(widen(bound, ""));
   PointEvaluator evaluator = uniform;
-  Value full = evaluator.domain(args).full;
+  Value full = evaluator.domain(args, evaluator.bounds().getFull()).front();
   return arith::AndIOp::create(b, loc, inside, full);
 }
 

@@ -78,7 +78,9 @@ WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
   std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
   Value ownFirst = firstTile, ownEnd = endTile;
   Value last = add(endTile, -1, "last_tile");
-  bool differs = nest.getDomainBlock() && schedule.groups > 1;
+  // Tiles that are not copied are skipped by all groups alike.
+  bool skips = skipsTiles();
+  bool differs = nest.getDomainBlock() && schedule.groups > 1 && !skips;
   if (differs) {
     std::tie(ownFirst, ownEnd) = tileRange(branchRow0, branchRows);
     ownFirst = arith::MaxSIOp::create(b, named("own_lo"), ownFirst, firstTile);
@@ -95,16 +97,24 @@ WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
   if (differs)
     passOver(firstTile, ownFirst, shift);
   firstTileOfRows(ownFirst, add(ownFirst, shift));
-  SmallVector<Value> moved = loopOverTiles(add(ownFirst, 1), ownEnd, shift);
+  SmallVector<Value> moved;
+  Value after;
+  if (skips) {
+    moved = loopOverLiveTiles(add(before.streamed, 1));
+    after = moved.pop_back_val();
+  } else {
+    moved = loopOverTiles(add(ownFirst, 1), ownEnd, shift);
+    after = add(ownEnd, shift);
+  }
   for (auto &[read, pipe] : block.residents)
     tile::ReleaseOp::create(b, loc, pipe, before.resident);
-  lastProducts(add(add(ownEnd, shift), -1, "last"), moved);
+  lastProducts(add(after, -1, "last"), moved);
   completeStates();
   storeResults(
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
   if (differs)
     passOver(ownEnd, endTile, shift);
-  return {add(endTile, shift), add(before.resident, 1)};
+  return {skips ? after : add(endTile, shift), add(before.resident, 1)};
 }
 
 void WarpgroupCompute::createPlaces() {
@@ -162,6 +172,35 @@ SmallVector<Value> WarpgroupCompute::loopOverTiles(Value from, Value to, Value s
       pipelinedTile(loop.getInductionVar(), number, loop.getRegionIterArgs());
   if (!moved.empty())
     scf::YieldOp::create(b, loc, moved);
+  return llvm::to_vector(ValueRange(loop.getResults()));
+}
+
+// The same over the tiles that matter. `number` is that of the next one in the pipes; returns the
+// one after the last behind what has moved.
+SmallVector<Value> WarpgroupCompute::loopOverLiveTiles(Value number) {
+  Location loc = nest.getLoc();
+  Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  SmallVector<Value> init(plan.references.size(), none);
+  init.push_back(number);
+  auto loop = scf::ForOp::create(b, loc, add(firstTile, 1), endTile, constant(1), init);
+  loop.getInductionVar().setLoc(named("t"));
+  for (Value moved : loop.getRegionIterArgs().drop_back())
+    moved.setLoc(named("moved"));
+  loop.getRegionIterArgs().back().setLoc(named("number"));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto carried = loop.getRegionIterArgs();
+  auto branch =
+      scf::IfOp::create(b, loc, ValueRange(init).getTypes(), isLive(loop.getInductionVar()),
+                        /*withElseRegion=*/true);
+  scf::YieldOp::create(b, loc, branch.getResults());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loc, carried);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> next =
+      pipelinedTile(loop.getInductionVar(), carried.back(), ValueRange(carried).drop_back());
+  next.push_back(add(carried.back(), 1));
+  scf::YieldOp::create(b, loc, next);
   return llvm::to_vector(ValueRange(loop.getResults()));
 }
 

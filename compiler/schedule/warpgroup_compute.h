@@ -21,6 +21,7 @@ private:
   void createPlaces();
   void firstTileOfRows(Value tile, Value number);
   llvm::SmallVector<Value> loopOverTiles(Value from, Value to, Value shift);
+  llvm::SmallVector<Value> loopOverLiveTiles(Value number);
   llvm::SmallVector<Value> pipelinedTile(Value tile, Value number, mlir::ValueRange moved);
   void lastProducts(Value number, mlir::ValueRange moved);
   void passOver(Value from, Value to, Value shift);

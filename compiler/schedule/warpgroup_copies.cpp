@@ -17,6 +17,8 @@ public:
 
 private:
   Counters copyRowTile(Counters before);
+  Value copyTiles(Value shift);
+  Value copyLiveTiles(Value first);
   void draw();
   Value handOver(Value turn);
   void fill(const OperandTile &operand, Value pipe, Value number, Value first);
@@ -65,8 +67,9 @@ Value Copies::handOver(Value turn) {
 
 // Products of scores run one tile ahead of what is summed with them.
 WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
-  Location loc = nest.getLoc();
-  Value shift = b.createOrFold<arith::SubIOp>(loc, before.streamed, firstTile);
+  Value shift;
+  if (!skipsTiles())
+    shift = b.createOrFold<arith::SubIOp>(nest.getLoc(), before.streamed, firstTile);
   fillStreamed(/*early=*/true, firstTile, before.streamed);
   for (auto &[read, pipe] : block.residents)
     for (const Contraction &contraction : plan.contractions)
@@ -74,6 +77,13 @@ WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
         fill(contraction.resident, pipe, before.resident, row0);
         break;
       }
+  Value after = shift ? copyTiles(shift) : copyLiveTiles(before.streamed);
+  return {after, add(before.resident, 1)};
+}
+
+// Returns the number of the tile after the row tile's last one.
+Value Copies::copyTiles(Value shift) {
+  Location loc = nest.getLoc();
   auto loop = scf::ForOp::create(b, loc, add(firstTile, 1), endTile, constant(1));
   loop.getInductionVar().setLoc(named("t"));
   {
@@ -88,7 +98,37 @@ WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
     draw();
   Value after = add(endTile, shift, "tiles_after");
   fillStreamed(/*early=*/false, add(endTile, -1), add(after, -1, "last"));
-  return {after, add(before.resident, 1)};
+  return after;
+}
+
+// The same over the first tile, whose number in the pipes is `first`, and those that matter.
+Value Copies::copyLiveTiles(Value first) {
+  Location loc = nest.getLoc();
+  Value next = add(first, 1);
+  SmallVector<Value> init = {next, firstTile};
+  auto loop = scf::ForOp::create(b, loc, add(firstTile, 1), endTile, constant(1), init);
+  loop.getInductionVar().setLoc(named("t"));
+  loop.getRegionIterArg(0).setLoc(named("number"));
+  loop.getRegionIterArg(1).setLoc(named("tile_before"));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value tile = loop.getInductionVar(), number = loop.getRegionIterArg(0);
+    auto branch = scf::IfOp::create(b, loc, ValueRange(init).getTypes(), isLive(tile),
+                                    /*withElseRegion=*/true);
+    scf::YieldOp::create(b, loc, branch.getResults());
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, loop.getRegionIterArgs());
+    b.setInsertionPointToStart(branch.thenBlock());
+    fillStreamed(/*early=*/true, tile, number);
+    fillStreamed(/*early=*/false, loop.getRegionIterArg(1), add(number, -1, "before"));
+    scf::YieldOp::create(b, loc, ValueRange{add(number, 1), tile});
+  }
+  if (schedule.draws)
+    draw();
+  Value after = loop.getResult(0);
+  fillStreamed(/*early=*/false, loop.getResult(1), add(after, -1, "last"));
+  return after;
 }
 
 void Copies::fillStreamed(bool early, Value tile, Value number) {

@@ -19,7 +19,9 @@ WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, Warpgro
                      {schedule.rowIndices(), schedule.streamTile, 16, schedule.slack,
                       /*padded=*/false, schedule.pack},
                      signature, kernel, builder),
-      schedule(schedule) {}
+      schedule(schedule) {
+  visitsEmptyStreams = true;
+}
 
 Value WarpgroupFrame::add(Value x, int64_t y, StringRef name) { return add(x, constant(y), name); }
 Value WarpgroupFrame::add(Value x, Value y, StringRef name) {

@@ -34,8 +34,7 @@ static Value subexpression(OpBuilder &b, MapOp map, Value scalar) {
                        });
 }
 
-// The result of a reduction times what has no further dims, a normalised output say, is a value in
-// its own right: taken apart, its factors would leave the range that the product was made for.
+// The result of a reduction times what has no further dims: a normalised output, say.
 static bool scalesReduction(MapOp map) {
   return llvm::any_of(map.getOperands(), [&](Value operand) {
     return isa_and_nonnull<ReduceOp, red::FoldOp>(operand.getDefiningOp()) &&
@@ -44,9 +43,9 @@ static bool scalesReduction(MapOp map) {
 }
 
 // The map that computes `array` as a product or as one of its operands, or null.
-static MapOp productMap(Value array) {
+static MapOp productMap(Value array, bool ofReductions) {
   auto map = array.getDefiningOp<MapOp>();
-  if (!map || scalesReduction(map))
+  if (!map || (!ofReductions && scalesReduction(map)))
     return {};
   Value yielded = map.getYielded();
   return isa<BlockArgument>(yielded) || yielded.getDefiningOp<arith::MulFOp>() ? map : MapOp();
@@ -59,12 +58,14 @@ class FactorCount {
 public:
   static constexpr unsigned kMost = 256;
 
+  explicit FactorCount(bool ofReductions) : ofReductions(ofReductions) {}
+
   bool isSmall(Value array) { return ofArray(array) <= kMost; }
 
 private:
   // At most kMost + 1.
   unsigned ofArray(Value array) {
-    MapOp map = productMap(array);
+    MapOp map = productMap(array, ofReductions);
     return map ? ofScalar(map, map.getYielded()) : 1;
   }
 
@@ -80,36 +81,48 @@ private:
     return known[scalar] = count;
   }
 
+  bool ofReductions;
   llvm::DenseMap<Value, unsigned> known;
 };
 } // namespace
 
-static void appendFactors(OpBuilder &b, Value array, SmallVectorImpl<Value> &factors);
+namespace {
+class Factors {
+public:
+  Factors(OpBuilder &b, bool ofReductions) : b(b), ofReductions(ofReductions) {}
 
-static void appendFactors(OpBuilder &b, MapOp map, Value scalar, SmallVectorImpl<Value> &factors) {
-  if (auto argument = dyn_cast<BlockArgument>(scalar)) {
-    appendFactors(b, map.getOperand(argument.getArgNumber()), factors);
-  } else if (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
-    appendFactors(b, map, product.getLhs(), factors);
-    appendFactors(b, map, product.getRhs(), factors);
-  } else {
-    factors.push_back(subexpression(b, map, scalar));
-  }
-}
-
-static void appendFactors(OpBuilder &b, Value array, SmallVectorImpl<Value> &factors) {
-  if (MapOp map = productMap(array))
-    appendFactors(b, map, map.getYielded(), factors);
-  else
-    factors.push_back(array);
-}
-
-SmallVector<Value> productFactors(OpBuilder &b, Value array) {
-  if (!FactorCount().isSmall(array))
-    return {array};
   SmallVector<Value> factors;
-  appendFactors(b, array, factors);
-  return factors;
+
+  void append(Value array) {
+    if (MapOp map = productMap(array, ofReductions))
+      append(map, map.getYielded());
+    else
+      factors.push_back(array);
+  }
+
+private:
+  void append(MapOp map, Value scalar) {
+    if (auto argument = dyn_cast<BlockArgument>(scalar)) {
+      append(map.getOperand(argument.getArgNumber()));
+    } else if (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
+      append(map, product.getLhs());
+      append(map, product.getRhs());
+    } else {
+      factors.push_back(subexpression(b, map, scalar));
+    }
+  }
+
+  OpBuilder &b;
+  bool ofReductions;
+};
+} // namespace
+
+SmallVector<Value> productFactors(OpBuilder &b, Value array, bool ofReductions) {
+  if (!FactorCount(ofReductions).isSmall(array))
+    return {array};
+  Factors found(b, ofReductions);
+  found.append(array);
+  return found.factors;
 }
 
 static bool hasAnyDim(Value array, ArrayAttr dims) {

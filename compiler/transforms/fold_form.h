@@ -11,8 +11,11 @@ namespace attnc {
 void toFoldForm(attn::ProgramOp program);
 
 /// The factors whose product is `array`, looking through maps that multiply; a factor that is no
-/// array of the program yet becomes a map at the builder's insertion point.
-llvm::SmallVector<mlir::Value> productFactors(mlir::OpBuilder &b, mlir::Value array);
+/// array of the program yet becomes a map at the builder's insertion point. A scaled reduction is
+/// one factor, a value in its own right, unless `ofReductions`: taken apart, its factors would
+/// leave the range that the product was made for.
+llvm::SmallVector<mlir::Value> productFactors(mlir::OpBuilder &b, mlir::Value array,
+                                              bool ofReductions = false);
 
 } // namespace attnc
 

@@ -10,6 +10,10 @@ void lowerToNests(attn::ProgramOp program) {
   for (auto extent : llvm::make_early_inc_range(program.getBodyBlock()->getOps<attn::ExtentOp>()))
     if (!extent.getValue().getType().isScalar())
       extent.erase();
+  outlineFolds(program);
+}
+
+void outlineFolds(attn::ProgramOp program) {
   Partition partition;
   for (auto fold : program.getBodyBlock()->getOps<red::FoldOp>())
     partition.push_back({attn::dimNames(fold.getDims()), {fold}, {}});

@@ -9,6 +9,9 @@ namespace attnc {
 /// computed from its result element by element.
 void lowerToNests(attn::ProgramOp program);
 
+/// Turns a program in fold form (see fold_form.h) into one of unfused nests: one for each fold.
+void outlineFolds(attn::ProgramOp program);
+
 } // namespace attnc
 
 #endif

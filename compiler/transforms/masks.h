@@ -1,79 +1,60 @@
-// Masks as data: boolean combinations of comparisons of integer expressions that are linear in the
-// indices, and what they say about a tile of rows and stream indices.
+// Masks as data: boolean combinations of comparisons and congruences of integer expressions that
+// are linear in the indices.
 #ifndef ATTNC_COMPILER_TRANSFORMS_MASKS_H
 #define ATTNC_COMPILER_TRANSFORMS_MASKS_H
 
+#include "compiler/transforms/index_arithmetic.h"
 #include "dialects/Red/Red.h"
 #include <memory>
 
 namespace attnc {
 
-/// sum of coefficient * index over dims, plus a rest known to lie in [lo, hi] (i64 values of the
-/// domain's block).
+/// sum of coefficient * index over dims, plus a rest that lies in [lo, hi] for every element of the
+/// tile (i64 values of the domain's block).
 struct Linear {
   /// Larger coefficients are not kept: with an index, which has 31 bits, they could leave 64 bits.
   static constexpr int64_t maxCoefficient = int64_t(1) << 31;
 
   llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>> terms;
   mlir::Value lo, hi;
+  /// The rest is known only given the tile of the stream: it says nothing about loop bounds.
+  bool streamed = false;
 
   /// Adds `coefficient` * the index of `dim`; false if the sum is too large.
   [[nodiscard]] bool addTerm(mlir::StringAttr dim, int64_t coefficient);
+  int64_t coefficientOf(mlir::StringAttr dim) const;
+  bool isExact() const { return IndexArithmetic::same(lo, hi) && !streamed; }
 };
 
-/// A condition on the indices. Unknown stands for anything. Masks share their parts: what follows
-/// them visits each part once, since a condition of n operations can have 2^n paths.
+/// A condition on the indices. Unknown stands for anything. Equal masks are the same mask, and
+/// masks share their parts: what follows them visits each part once, since a condition of n
+/// operations can have 2^n paths.
 struct Mask {
-  enum class Kind { True, False, Unknown, NonNegative, And, Or };
+  enum class Kind { True, False, Unknown, NonNegative, Residue, And, Or };
   Kind kind;
   Linear linear; ///< NonNegative: linear >= 0
+  /// Residue: (linear - start) mod modulus < count, where modulus > 0.
+  mlir::Value start, modulus, count;
   std::vector<std::shared_ptr<const Mask>> args;
-  bool hasUnknown; ///< Unknown occurs in it
+  /// False if an Unknown keeps it from being known to hold anywhere.
+  bool canBeFull;
 };
 using MaskRef = std::shared_ptr<const Mask>;
 
-MaskRef maskConstant(bool value);
-MaskRef maskUnknown();
-MaskRef maskNonNegative(Linear linear);
-MaskRef maskAnd(MaskRef a, MaskRef b);
-MaskRef maskOr(MaskRef a, MaskRef b);
-
-/// The first and the last index of a dim within a tile.
-struct TileRange {
-  mlir::Value first, last;
-};
-
-/// Emits what masks say about a tile; `rangeOf` gives the tile's range along a dim. What a part
-/// says is emitted once, so the masks have to outlive the emitter.
-class MaskEmitter {
+/// Makes masks.
+class Masks {
 public:
-  MaskEmitter(mlir::OpBuilder &b, mlir::Location loc,
-              std::function<TileRange(mlir::StringAttr)> rangeOf)
-      : b(b), loc(loc), rangeOf(std::move(rangeOf)) {}
-
-  /// i1: the mask holds for every element of the tile.
-  mlir::Value holdsEverywhere(const Mask &mask);
-
-  /// An interval [lo, hi) of the indices of `stream` outside of which the mask holds for no row of
-  /// the tile; null values where there is no bound.
-  struct Interval {
-    mlir::Value lo, hi;
-  };
-  Interval hull(const Mask &mask, mlir::StringAttr stream);
-
-  mlir::Value constant(int64_t value);
+  MaskRef constant(bool value);
+  MaskRef unknown();
+  MaskRef nonNegative(Linear linear);
+  MaskRef residue(Linear linear, mlir::Value start, mlir::Value modulus, mlir::Value count);
+  MaskRef both(MaskRef a, MaskRef b);
+  MaskRef either(MaskRef a, MaskRef b);
 
 private:
-  mlir::Value bound(const Linear &linear, mlir::StringAttr except, bool upper);
-  mlir::Value emitHoldsEverywhere(const Mask &mask);
-  Interval emitHull(const Mask &mask, mlir::StringAttr stream);
-  Interval hullOfComparison(const Linear &linear, mlir::StringAttr stream);
+  MaskRef make(Mask mask);
 
-  mlir::OpBuilder &b;
-  mlir::Location loc;
-  std::function<TileRange(mlir::StringAttr)> rangeOf;
-  llvm::DenseMap<const Mask *, mlir::Value> everywhere;
-  llvm::DenseMap<std::pair<const Mask *, mlir::StringAttr>, Interval> hulls;
+  std::map<std::vector<IndexArithmetic::Key>, MaskRef> known;
 };
 
 } // namespace attnc

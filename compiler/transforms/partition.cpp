@@ -1,10 +1,8 @@
 #include "compiler/transforms/partition.h"
+#include "compiler/transforms/eliminate_common.h"
 #include "compiler/transforms/roles.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
 using namespace attnc::attn;
@@ -208,18 +206,18 @@ private:
       stored[value] = nest.getResult(plan.outputs.size() + i);
   }
 
-  static bool isUsedPlainly(Value value, ArrayRef<Operation *> ops) {
+  static bool isUsedPlainly(Value value, const Plan &plan) {
     return llvm::any_of(value.getUses(), [&](OpOperand &use) {
       auto read = dyn_cast<ReadOp>(use.getOwner());
       bool asSource = read && &use == &read.getSourceMutable();
-      return llvm::is_contained(ops, use.getOwner()) && !asSource;
+      return plan.body.contains(use.getOwner()) && !asSource;
     });
   }
 
   void fillBody(OpBuilder &b, Plan &plan, ArrayRef<Operation *> ops, ArrayRef<Value> results) {
     IRMapping mapping;
     for (Value value : plan.reads) {
-      if (!isUsedPlainly(value, ops))
+      if (!isUsedPlainly(value, plan))
         continue; // read at its own subscripts below
       auto dims = arrayType(value).getDims();
       mapping.map(value, ReadOp::create(b, value.getLoc(), value.getType(), stored.lookup(value),
@@ -306,9 +304,7 @@ void flattenNests(ProgramOp program) {
     output.getValueMutable().assign(stored.lookupOrDefault(output.getValue()));
   for (NestOp nest : llvm::reverse(nests))
     nest.erase();
-  IRRewriter rewriter(program.getContext());
-  DominanceInfo dominance(program);
-  eliminateCommonSubExpressions(rewriter, dominance, program);
+  eliminateCommon(program);
 }
 
 } // namespace attnc

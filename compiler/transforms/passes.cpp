@@ -1,8 +1,11 @@
 #include "compiler/transforms/passes.h"
+#include "compiler/transforms/cut_vectors.h"
 #include "compiler/transforms/desugar.h"
 #include "compiler/transforms/fuse_nests.h"
 #include "compiler/transforms/lower_to_nests.h"
 #include "compiler/transforms/mask_intervals.h"
+#include "compiler/transforms/reassociate.h"
+#include "compiler/transforms/split.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/Pass.h"
@@ -44,7 +47,10 @@ void add(StringRef name, StringRef summary, ProgramPass::Transform transform) {
 void registerTransformPasses() {
   add("desugar", "softmax, logsumexp and mean become reductions and maps", desugar);
   add("lower-to-nests", "attn to red: one nest for each reduction", lowerToNests);
+  add("reassociate", "sums of products of sums in the order that costs least", reassociate);
   add("fuse-nests", "folds that share a pass over the stream become one nest", fuseNests);
+  add("cut-vectors", "sums that vary with rows or the stream alone become nests", cutVectors);
+  add("split", "streams in parts that fold side by side, and nests that merge them", split);
   add("mask-intervals", "which part of the stream matters to a tile of rows", maskIntervals);
 }
 

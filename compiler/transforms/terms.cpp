@@ -1,18 +1,14 @@
 #include "compiler/transforms/terms.h"
+#include "dialects/Attn/ScalarProperties.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace attnc::attn;
 
 namespace attnc {
-
-// More terms than this are not worth a state each.
-static constexpr size_t kMaxTerms = 4;
-// Sums and products are multiplied out: expressions that are shared, x = y + y of y = z + z, have
-// exponentially many summands. With more than this the fold gets a pass of its own.
-static constexpr size_t kMaxParts = 1024;
 
 //===----------------------------------------------------------------------===//
 // Building expressions
@@ -65,6 +61,10 @@ const ScalarExpr *Terms::exp(const ScalarExpr *x) {
   return make(ScalarExpr::Kind::Exp, x->type, {x});
 }
 
+const ScalarExpr *Terms::log(const ScalarExpr *x) {
+  return make(ScalarExpr::Kind::Log, x->type, {x});
+}
+
 const ScalarExpr *Terms::sum(ArrayRef<const ScalarExpr *> summands) {
   const ScalarExpr *total = summands.front();
   for (const ScalarExpr *x : summands.drop_front())
@@ -78,11 +78,66 @@ const ScalarExpr *Terms::select(const ScalarExpr *condition, const ScalarExpr *x
   return make(ScalarExpr::Kind::Select, x->type, {condition, x, y});
 }
 
+const ScalarExpr *Terms::guarded(const ScalarExpr *condition, bool side, const ScalarExpr *x,
+                                 double otherwise) {
+  const ScalarExpr *empty = constant(x->type, otherwise);
+  return side ? select(condition, x, empty) : select(condition, empty, x);
+}
+
+const ScalarExpr *Terms::whereWeighted(const ScalarExpr *exponent, const ScalarExpr *x) {
+  Type flag = IntegerType::get(x->type.getContext(), 1);
+  return guarded(make(ScalarExpr::Kind::Empty, flag, {exponent}), false, x, 0);
+}
+
+const ScalarExpr *Terms::withArgs(const ScalarExpr *e, ArrayRef<const ScalarExpr *> args) {
+  if (llvm::equal(args, e->args))
+    return e;
+  return e->kind == ScalarExpr::Kind::Neg ? neg(args[0]) : make(e->kind, e->type, args, e->op);
+}
+
 const ScalarExpr *Terms::of(Value array) {
   auto map = array.getDefiningOp<MapOp>();
-  if (!map || !isState(array))
+  if (!map || !(opensAll || isState(array) || hasWeight(array)))
     return leaf(array);
   return open(map, map.getYielded());
+}
+
+const ScalarExpr *Terms::openAll(Value array) {
+  Terms all(program, stream, isState);
+  llvm::SaveAndRestore opens(opensAll, true);
+  std::swap(opened, all.opened); // what is opened less far is another expression
+  const ScalarExpr *e = of(array);
+  std::swap(opened, all.opened);
+  return e;
+}
+
+// What the op declares itself to be.
+const ScalarExpr *Terms::ofOp(Operation *op, ArrayRef<const ScalarExpr *> args) {
+  Type type = op->getResult(0).getType();
+  auto properties = dyn_cast<ScalarProperties>(op);
+  if (!properties || !isa<FloatType>(type))
+    return make(ScalarExpr::Kind::Op, type, args, op);
+  if (properties.getExponentialBase() == M_E)
+    return make(ScalarExpr::Kind::Exp, type, args, op);
+  switch (properties.getForm()) {
+  case ScalarForm::Sum:
+    return make(ScalarExpr::Kind::Add, type, args, op);
+  case ScalarForm::Difference:
+    return make(ScalarExpr::Kind::Sub, type, args, op);
+  case ScalarForm::Negation:
+    return neg(args[0]);
+  case ScalarForm::Product:
+    return make(ScalarExpr::Kind::Mul, type, args, op);
+  case ScalarForm::Quotient:
+    return make(ScalarExpr::Kind::Div, type, args, op);
+  case ScalarForm::Logarithm:
+    return make(ScalarExpr::Kind::Log, type, args, op);
+  case ScalarForm::Choice:
+    return make(ScalarExpr::Kind::Select, type, args);
+  case ScalarForm::Other:
+    return make(ScalarExpr::Kind::Op, type, args, op);
+  }
+  llvm_unreachable("all forms are listed");
 }
 
 const ScalarExpr *Terms::open(MapOp map, Value scalar) {
@@ -97,282 +152,9 @@ const ScalarExpr *Terms::open(MapOp map, Value scalar) {
   const ScalarExpr *e = nullptr;
   if (auto literal = dyn_cast<arith::ConstantOp>(op); literal && isa<FloatAttr>(literal.getValue()))
     e = constant(scalar.getType(), cast<FloatAttr>(literal.getValue()).getValueAsDouble());
-  else if (isa<arith::NegFOp>(op))
-    e = neg(args[0]);
-  else if (isa<arith::SelectOp>(op) && isa<FloatType>(scalar.getType()))
-    e = make(ScalarExpr::Kind::Select, scalar.getType(), args);
-  else {
-    auto kind = llvm::TypeSwitch<Operation *, ScalarExpr::Kind>(op)
-                    .Case<arith::AddFOp>([](auto) { return ScalarExpr::Kind::Add; })
-                    .Case<SubOp>([](auto) { return ScalarExpr::Kind::Sub; })
-                    .Case<arith::MulFOp>([](auto) { return ScalarExpr::Kind::Mul; })
-                    .Case<arith::DivFOp>([](auto) { return ScalarExpr::Kind::Div; })
-                    .Case<math::ExpOp>([](auto) { return ScalarExpr::Kind::Exp; })
-                    .Default([](auto) { return ScalarExpr::Kind::Op; });
-    e = make(kind, scalar.getType(), args, op);
-  }
+  else
+    e = ofOp(op, args);
   return opened[scalar] = e;
-}
-
-//===----------------------------------------------------------------------===//
-// Splitting
-//===----------------------------------------------------------------------===//
-
-static StringRef operationName(const ScalarExpr *e) {
-  switch (e->kind) {
-  case ScalarExpr::Kind::Op:
-    return e->op->getName().stripDialect();
-  case ScalarExpr::Kind::Div:
-    return "/";
-  case ScalarExpr::Kind::Mul:
-    return "*";
-  case ScalarExpr::Kind::Add:
-    return "+";
-  case ScalarExpr::Kind::Sub:
-  case ScalarExpr::Kind::Neg:
-    return "-";
-  case ScalarExpr::Kind::Exp:
-    return "exp";
-  case ScalarExpr::Kind::Select:
-    return "where";
-  case ScalarExpr::Kind::Leaf:
-  case ScalarExpr::Kind::Constant:
-    return "a value";
-  }
-  return "a value";
-}
-
-std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef reason) {
-  refuse(operationName(e), reason);
-  return std::nullopt;
-}
-
-// Appends expressions whose sum is `e`, each of which varies along the stream or depends on a
-// state, not both; false if there are none, or too many.
-bool Terms::summands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr *> &out) {
-  if (!appendSummands(e, out))
-    return false;
-  if (out.size() > kMaxParts)
-    refuse(e, "adds up too many summands");
-  return out.size() <= kMaxParts;
-}
-
-bool Terms::appendSummands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr *> &out) {
-  if (!e->state) {
-    out.push_back(e);
-    return true;
-  }
-  SmallVector<const ScalarExpr *> parts;
-  switch (e->kind) {
-  case ScalarExpr::Kind::Add:
-    return summands(e->args[0], out) && summands(e->args[1], out);
-  case ScalarExpr::Kind::Sub:
-    if (!summands(e->args[0], out) || !summands(e->args[1], parts))
-      return false;
-    for (const ScalarExpr *part : parts)
-      out.push_back(neg(part));
-    return true;
-  case ScalarExpr::Kind::Neg:
-    if (!summands(e->args[0], parts))
-      return false;
-    for (const ScalarExpr *part : parts)
-      out.push_back(neg(part));
-    return true;
-  case ScalarExpr::Kind::Mul:
-  case ScalarExpr::Kind::Div: {
-    bool left = e->kind == ScalarExpr::Kind::Mul && e->args[0]->neutral();
-    const ScalarExpr *factor = e->args[left ? 0 : 1], *rest = e->args[left ? 1 : 0];
-    if (!factor->neutral())
-      break;
-    if (!summands(rest, parts))
-      return false;
-    for (const ScalarExpr *part : parts)
-      out.push_back(binary(e->kind, part, factor));
-    return true;
-  }
-  default:
-    break;
-  }
-  if (e->stream) {
-    refuse(e, "mixes the stream with a result of the same pass and is not a sum");
-    return false;
-  }
-  out.push_back(e);
-  return true;
-}
-
-std::optional<Term> Terms::splitSum(const ScalarExpr *e) {
-  SmallVector<const ScalarExpr *> parts, along;
-  if (!summands(e, parts))
-    return std::nullopt;
-  Term term;
-  for (const ScalarExpr *part : parts)
-    (part->stream ? along : term.shift).push_back(part);
-  if (along.empty())
-    return refuse(e, "does not vary along the stream");
-  term.exponent = sum(along);
-  return term;
-}
-
-std::optional<SmallVector<Term>> Terms::splitExp(const ScalarExpr *e, double base) {
-  const ScalarExpr *argument = e->args[0];
-  if (base != M_E) {
-    // base^x is exp(x log base); one f32 holds too little of the logarithm. The rest is subtracted
-    // where it is negative, so that x = -inf stays -inf.
-    double whole = std::log(base), high = static_cast<float>(whole);
-    const ScalarExpr *main =
-        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, high));
-    const ScalarExpr *rest =
-        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, std::abs(whole - high)));
-    argument = binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add, main, rest);
-  }
-  std::optional<Term> term = splitSum(argument);
-  if (!term)
-    return std::nullopt;
-  return SmallVector<Term>{*term};
-}
-
-std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const ScalarExpr *y) {
-  std::optional<SmallVector<Term>> left = split(x);
-  std::optional<SmallVector<Term>> right = left ? split(y) : std::nullopt;
-  if (!right)
-    return std::nullopt;
-  if (left->size() * right->size() > kMaxTerms)
-    return refuse(x, "multiplies out into too many terms");
-  SmallVector<Term> terms;
-  for (const Term &l : *left)
-    for (const Term &r : *right) {
-      Term term = l;
-      llvm::append_range(term.factors, r.factors);
-      llvm::append_range(term.shift, r.shift);
-      llvm::append_range(term.outer, r.outer);
-      if (term.factors.size() + term.shift.size() + term.outer.size() > kMaxParts)
-        return refuse(x, "multiplies out into too many factors");
-      if (term.exponent && r.exponent)
-        term.exponent = binary(ScalarExpr::Kind::Add, term.exponent, r.exponent);
-      else if (r.exponent)
-        term.exponent = r.exponent;
-      terms.push_back(std::move(term));
-    }
-  return terms;
-}
-
-// False if finite elements may give an infinity or a NaN: a weight of 0 does not hide these.
-static bool keepsFinite(const ScalarExpr *whole) {
-  SmallVector<const ScalarExpr *> left = {whole};
-  llvm::SmallPtrSet<const ScalarExpr *, 16> seen;
-  while (!left.empty()) {
-    const ScalarExpr *e = left.pop_back_val();
-    if (!seen.insert(e).second)
-      continue;
-    switch (e->kind) {
-    case ScalarExpr::Kind::Leaf:
-      break;
-    case ScalarExpr::Kind::Constant:
-      if (!std::isfinite(e->constant))
-        return false;
-      break;
-    case ScalarExpr::Kind::Select: // whatever the condition
-      llvm::append_range(left, ArrayRef(e->args).drop_front());
-      break;
-    case ScalarExpr::Kind::Neg:
-    case ScalarExpr::Kind::Add:
-    case ScalarExpr::Kind::Sub:
-    case ScalarExpr::Kind::Mul:
-      llvm::append_range(left, e->args);
-      break;
-    case ScalarExpr::Kind::Op:
-    case ScalarExpr::Kind::Div:
-    case ScalarExpr::Kind::Exp:
-      return false;
-    }
-  }
-  return true;
-}
-
-// where(c, t, f) = [c] t + [not c] f: a condition along the stream goes into the exponent where
-// there is one (an empty weight), else into the coefficient; and into every other factor that may
-// be infinite where the condition leaves it out.
-std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
-  const ScalarExpr *condition = e->args[0];
-  if (condition->state)
-    return condition->stream
-               ? refuse(e, "has a condition that mixes the stream with a result of the same pass")
-               : refuse(e, "has a condition that depends on a result of the same pass");
-  SmallVector<Term> terms;
-  for (unsigned side : {1u, 2u}) {
-    const ScalarExpr *value = e->args[side];
-    if (value->kind == ScalarExpr::Kind::Constant && value->constant == 0)
-      continue;
-    std::optional<SmallVector<Term>> part = split(value);
-    if (!part)
-      return std::nullopt;
-    auto guarded = [&](const ScalarExpr *x, double otherwise) {
-      const ScalarExpr *empty = constant(x->type, otherwise);
-      return side == 1 ? select(condition, x, empty) : select(condition, empty, x);
-    };
-    for (Term &term : *part) {
-      if (!term.exponent && term.factors.empty())
-        term.factors.push_back(constant(e->type, 1));
-      if (term.exponent)
-        term.exponent = guarded(term.exponent, -INFINITY);
-      for (auto [number, factor] : llvm::enumerate(term.factors))
-        if ((number == 0 && !term.exponent) || !keepsFinite(factor))
-          factor = guarded(factor, 0);
-      terms.push_back(std::move(term));
-    }
-  }
-  if (terms.size() > kMaxTerms)
-    return refuse(e, "splits into too many terms");
-  return terms;
-}
-
-std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
-  Term term;
-  if (e->kind == ScalarExpr::Kind::Mul)
-    return splitProduct(e->args[0], e->args[1]);
-  if (!e->state || !e->stream) {
-    (e->stream ? term.factors : term.outer).push_back(e);
-    return SmallVector<Term>{term};
-  }
-  switch (e->kind) {
-  case ScalarExpr::Kind::Add:
-  case ScalarExpr::Kind::Sub: {
-    std::optional<SmallVector<Term>> left = split(e->args[0]);
-    if (!left)
-      return std::nullopt;
-    std::optional<SmallVector<Term>> right =
-        split(e->kind == ScalarExpr::Kind::Add ? e->args[1] : neg(e->args[1]));
-    if (!right)
-      return std::nullopt;
-    llvm::append_range(*left, *right);
-    return left->size() <= kMaxTerms ? left : refuse(e, "has too many terms");
-  }
-  case ScalarExpr::Kind::Neg: {
-    std::optional<SmallVector<Term>> terms = split(e->args[0]);
-    if (terms)
-      for (Term &t : *terms)
-        t.outer.push_back(constant(e->type, -1));
-    return terms;
-  }
-  case ScalarExpr::Kind::Div:
-    if (e->args[1]->stream && e->args[1]->state)
-      return refuse(e, "divides by a value that mixes the stream with a result of the same pass");
-    return splitProduct(e->args[0],
-                        binary(ScalarExpr::Kind::Div, constant(e->type, 1), e->args[1]));
-  case ScalarExpr::Kind::Exp:
-    return splitExp(e, M_E);
-  case ScalarExpr::Kind::Select:
-    return splitSelect(e);
-  case ScalarExpr::Kind::Op:
-    if (isa<math::Exp2Op>(e->op))
-      return splitExp(e, 2);
-    break;
-  default:
-    break;
-  }
-  return refuse(e, "mixes the stream with a result of the same pass, and has no form that can be "
-                   "updated while the stream goes by");
 }
 
 //===----------------------------------------------------------------------===//
@@ -392,6 +174,30 @@ llvm::SetVector<Value> leavesOf(ArrayRef<const ScalarExpr *> expressions) {
     llvm::append_range(work, llvm::reverse(e->args));
   }
   return leaves;
+}
+
+// The work that a comparison of two expressions may take.
+static constexpr unsigned kMostCompared = 256;
+
+static bool same(const ScalarExpr *x, const ScalarExpr *y, unsigned &budget) {
+  if (x == y)
+    return true;
+  if (budget == 0 || x->kind != y->kind || x->type != y->type || x->leaf != y->leaf ||
+      x->constant != y->constant || x->args.size() != y->args.size())
+    return false;
+  --budget;
+  if (x->op && x->kind == ScalarExpr::Kind::Op &&
+      (x->op->getName() != y->op->getName() ||
+       x->op->getAttrDictionary() != y->op->getAttrDictionary()))
+    return false;
+  return llvm::all_of(llvm::zip(x->args, y->args), [&](auto pair) {
+    return same(std::get<0>(pair), std::get<1>(pair), budget);
+  });
+}
+
+bool sameExpression(const ScalarExpr *x, const ScalarExpr *y) {
+  unsigned budget = kMostCompared;
+  return same(x, y, budget);
 }
 
 namespace {
@@ -433,8 +239,15 @@ public:
       return arith::MulFOp::create(b, loc, x[0], x[1]);
     case ScalarExpr::Kind::Div:
       return arith::DivFOp::create(b, loc, x[0], x[1]);
+    case ScalarExpr::Kind::Max:
+      return arith::MaximumFOp::create(b, loc, x[0], x[1]);
     case ScalarExpr::Kind::Exp:
       return math::ExpOp::create(b, loc, x[0]);
+    case ScalarExpr::Kind::Log:
+      return math::LogOp::create(b, loc, x[0]);
+    case ScalarExpr::Kind::Empty:
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x[0],
+                                   constant(x[0].getType(), -INFINITY));
     case ScalarExpr::Kind::Select:
       return arith::SelectOp::create(b, loc, x[0], x[1], x[2]);
     default:

@@ -5,6 +5,7 @@
 #include "dialects/Red/Red.h"
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,7 +14,7 @@ namespace attnc {
 /// A scalar expression over arrays. Maps that depend on a state of the pass are opened up; every
 /// other array is a leaf.
 struct ScalarExpr {
-  enum class Kind { Leaf, Op, Constant, Neg, Add, Sub, Mul, Div, Exp, Select };
+  enum class Kind { Leaf, Op, Constant, Neg, Add, Sub, Mul, Div, Max, Exp, Log, Empty, Select };
   Kind kind;
   mlir::Type type;               ///< scalar type
   mlir::Value leaf;              ///< Leaf: the array
@@ -25,13 +26,24 @@ struct ScalarExpr {
   bool neutral() const { return !stream && !state; }
 };
 
-/// One term C(x) * exp(a(x) + b(g)) * B(g) of a fold's lift: x varies along the stream, g stands
-/// for the states of the pass.
+/// A factor x - g of a term: multiplied out, it would cancel.
+struct Difference {
+  const ScalarExpr *base;   ///< x
+  const ScalarExpr *centre; ///< g
+};
+
+/// One term C(x) * exp(a(x) + b(g)) * B(g) of a fold's lift, times differences of x and g: x varies
+/// along the stream, g stands for the states of the pass.
 struct Term {
-  llvm::SmallVector<const ScalarExpr *> factors; ///< C
-  const ScalarExpr *exponent = nullptr;          ///< a; null if there is none
-  llvm::SmallVector<const ScalarExpr *> shift;   ///< summands of b
-  llvm::SmallVector<const ScalarExpr *> outer;   ///< factors of B
+  llvm::SmallVector<const ScalarExpr *, 2> factors; ///< C
+  const ScalarExpr *exponent = nullptr;             ///< a; null if there is none
+  llvm::SmallVector<const ScalarExpr *, 2> shift;   ///< summands of b
+  llvm::SmallVector<const ScalarExpr *, 2> outer;   ///< factors of B
+  llvm::SmallVector<Difference, 1> differences;     ///< at most two, of one base
+  /// A comparison of `weight` with 0 under which the term counts: xlogy's. Null if it always does.
+  const ScalarExpr *condition = nullptr;
+  bool countsWhere = true;
+  std::shared_ptr<Term> weight;
 };
 
 /// Why an expression has no such form: the operation in the way.
@@ -43,6 +55,13 @@ struct Refusal {
 /// The arrays that the expressions are made of, in the order in which they are met.
 llvm::SetVector<mlir::Value> leavesOf(llvm::ArrayRef<const ScalarExpr *> expressions);
 
+/// True if both are the same expression of the same arrays; false also where that takes long to
+/// find out.
+bool sameExpression(const ScalarExpr *x, const ScalarExpr *y);
+
+/// The base of the exponential that `e` is; 0 if it is none.
+double exponentialBase(const ScalarExpr *e);
+
 /// Builds and splits expressions for one pass over `stream`, and turns them back into arrays.
 class Terms {
 public:
@@ -53,13 +72,42 @@ public:
 
   const ScalarExpr *of(mlir::Value array);
 
+  /// `array` opened up whatever it depends on, as far as maps go.
+  const ScalarExpr *openAll(mlir::Value array);
+
+  /// True if `e` is a sum of products with an exponential along the stream that nothing bounds: its
+  /// sum needs a maximum of its own.
+  bool hasWeight(const ScalarExpr *e);
+
   /// The terms of `e`, or nothing: then refusal() says why.
   std::optional<llvm::SmallVector<Term>> split(const ScalarExpr *e);
 
   /// `e` as a sum of a part along the stream and of state-only summands, or nothing.
   std::optional<Term> splitSum(const ScalarExpr *e);
 
+  /// Appends expressions whose sum is `e`, each of which varies along the stream or depends on a
+  /// state, not both; false if there are none, or too many.
+  bool summands(const ScalarExpr *e, llvm::SmallVectorImpl<const ScalarExpr *> &out);
+
   const Refusal &refusal() const { return refused; }
+
+  /// The operation that `e` is, as it is written in a spec.
+  static llvm::StringRef nameOf(const ScalarExpr *e);
+
+  /// Forgets, while another way is tried, why the first one failed; if there is no other reason in
+  /// the end, it is that one again.
+  class Attempt {
+  public:
+    explicit Attempt(Terms &terms) : terms(terms), before(std::exchange(terms.refused, {})) {}
+    ~Attempt() {
+      if (terms.refused.operation.empty())
+        terms.refused = before;
+    }
+
+  private:
+    Terms &terms;
+    Refusal before;
+  };
 
   /// Records why, unless there is a reason already.
   void refuse(llvm::StringRef operation, llvm::StringRef reason) {
@@ -75,16 +123,30 @@ public:
   const ScalarExpr *neg(const ScalarExpr *x);
   const ScalarExpr *binary(ScalarExpr::Kind kind, const ScalarExpr *x, const ScalarExpr *y);
   const ScalarExpr *exp(const ScalarExpr *x);
+  const ScalarExpr *log(const ScalarExpr *x);
+  /// x, and `otherwise` where `condition` is not `side`.
+  const ScalarExpr *guarded(const ScalarExpr *condition, bool side, const ScalarExpr *x,
+                            double otherwise);
+  /// x where the weight exp(exponent) is not 0, else 0.
+  const ScalarExpr *whereWeighted(const ScalarExpr *exponent, const ScalarExpr *x);
+  const ScalarExpr *select(const ScalarExpr *condition, const ScalarExpr *x, const ScalarExpr *y);
+  /// `e` with other arguments.
+  const ScalarExpr *withArgs(const ScalarExpr *e, llvm::ArrayRef<const ScalarExpr *> args);
   const ScalarExpr *leaf(mlir::Value array);
   const ScalarExpr *sum(llvm::ArrayRef<const ScalarExpr *> summands);
 
 private:
   const ScalarExpr *open(attn::MapOp map, mlir::Value scalar);
+  const ScalarExpr *ofOp(mlir::Operation *op, llvm::ArrayRef<const ScalarExpr *> args);
   const ScalarExpr *make(ScalarExpr::Kind kind, mlir::Type type,
                          llvm::ArrayRef<const ScalarExpr *> args, mlir::Operation *op = nullptr);
-  const ScalarExpr *select(const ScalarExpr *condition, const ScalarExpr *x, const ScalarExpr *y);
-  bool summands(const ScalarExpr *e, llvm::SmallVectorImpl<const ScalarExpr *> &out);
   bool appendSummands(const ScalarExpr *e, llvm::SmallVectorImpl<const ScalarExpr *> &out);
+  bool appendLogarithm(const ScalarExpr *argument, llvm::SmallVectorImpl<const ScalarExpr *> &out);
+  bool hasWeight(mlir::Value array);
+  bool findWeight(const ScalarExpr *e);
+  bool flatten(const ScalarExpr *e, bool negative, llvm::SmallVectorImpl<const ScalarExpr *> &out);
+  std::optional<llvm::SmallVector<Term>> splitDifferences(const ScalarExpr *e);
+  std::optional<llvm::SmallVector<Term>> splitWhereWeighted(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitProduct(const ScalarExpr *x, const ScalarExpr *y);
   std::optional<llvm::SmallVector<Term>> splitSelect(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitExp(const ScalarExpr *e, double base);
@@ -95,6 +157,9 @@ private:
   std::function<bool(mlir::Value)> isState;
   std::deque<ScalarExpr> pool;
   llvm::DenseMap<mlir::Value, const ScalarExpr *> opened;
+  llvm::DenseMap<mlir::Value, bool> weighted;
+  llvm::DenseMap<const ScalarExpr *, bool> weights;
+  bool opensAll = false;
   Refusal refused;
 };
 

@@ -1,4 +1,5 @@
 #include "dialects/Attn/Attn.h"
+#include "dialects/Attn/ScalarProperties.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
@@ -25,6 +26,8 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/Attn/AttnOps.cpp.inc"
       >();
+  getContext()->loadDialect<arith::ArithDialect, math::MathDialect>();
+  attachScalarProperties(*getContext());
 }
 
 //===----------------------------------------------------------------------===//
@@ -349,7 +352,7 @@ LogicalResult MapOp::verify() {
     return emitOpError("must end with an attn.yield of its element type");
   for (Operation &op : block->without_terminator())
     if (!isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
-        !isa<SubOp, ModOp, RandOp>(op))
+        !isa<SubOp, ModOp, RandOp, ScalarProperties>(op))
       return op.emitOpError("is not a scalar operation");
   return verifyUnion(*this, dims, getType());
 }

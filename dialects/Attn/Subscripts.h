@@ -1,4 +1,4 @@
-// What a read remembers of its subscripts as they were written.
+// What reads and lengths remember of how they were written.
 #ifndef ATTNC_DIALECTS_ATTN_SUBSCRIPTS_H
 #define ATTNC_DIALECTS_ATTN_SUBSCRIPTS_H
 
@@ -9,6 +9,11 @@ namespace attnc::attn {
 /// On an attn.read, a string for each axis: the text of the subscript if it is checked when the
 /// program runs, because it comes from data; empty for the others.
 inline constexpr llvm::StringLiteral kCheckedAttr = "attn.checked";
+
+/// On the attn.extent of lengths, the dim of the rows of all sequences if these are packed: index i
+/// of a sequence is row i beyond its first one. The lengths are then a map that subtracts the first
+/// rows from those of the next sequences.
+inline constexpr llvm::StringLiteral kRowsAttr = "attn.rows";
 
 } // namespace attnc::attn
 

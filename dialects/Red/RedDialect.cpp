@@ -100,6 +100,8 @@ static LogicalResult verifyOnePass(NestOp nest) {
         return state.emitOpError("has a factor that depends on a state of the same pass");
     if (state.getExponent() && nest.dependsOnState(state.getExponent()))
       return state.emitOpError("has an exponent that depends on a state of the same pass");
+    if (state.getBase() && nest.dependsOnState(state.getBase()))
+      return state.emitOpError("has a base that depends on a state of the same pass");
   }
   return success();
 }
@@ -132,9 +134,20 @@ LogicalResult NestOp::verify() {
   return verifyDomain(*this);
 }
 
+LogicalResult ExtremeOp::verify() {
+  if (getKind() != FoldKind::Max && getKind() != FoldKind::Min)
+    return emitOpError("is of kind max or min");
+  auto type = cast<attn::ArrayType>(getArray().getType());
+  if (!isa<IntegerType>(type.getElementType()) || type.getElementType().isInteger(1))
+    return emitOpError("needs an array of integers");
+  if (getFirst().size() != type.getDims().size())
+    return emitOpError("needs a first and a last index for each dim of its array");
+  return success();
+}
+
 LogicalResult BoundsOp::verify() {
   auto nest = cast<NestOp>((*this)->getParentOp());
-  if (getLo().size() != nest.getStream().size())
+  if (getLo().size() != nest.getStream().size() || getHi().size() != nest.getStream().size())
     return emitOpError("needs one lo and one hi for each stream dim");
   return success();
 }
@@ -162,20 +175,48 @@ static LogicalResult verifyFoldOperands(FoldOp fold) {
   return success();
 }
 
+// The lower moments are the same sums but for the power, and so is each of theirs.
+static LogicalResult verifyMoment(FoldOp fold) {
+  if (!fold.getBase())
+    return fold.getLower().empty() ? success() : fold.emitOpError("has lower moments and no base");
+  if (fold.getKind() != FoldKind::Add || fold.getLower().empty())
+    return fold.emitOpError("is a moment that does not add, or one without lower moments");
+  for (auto [degree, value] : llvm::enumerate(fold.getLower())) {
+    auto lower = value.getDefiningOp<FoldOp>();
+    bool same = lower && lower.getKind() == FoldKind::Add && lower.degree() == degree &&
+                lower.getDims() == fold.getDims() && lower.getFactors() == fold.getFactors() &&
+                lower.getExponent() == fold.getExponent() &&
+                lower.getReference() == fold.getReference();
+    if (!same || (degree > 0 &&
+                  (lower.getBase() != fold.getBase() || lower.getCentre() != fold.getCentre())))
+      return fold.emitOpError("needs the moments of lower degree of the same sum");
+  }
+  return success();
+}
+
+SmallVector<Value> FoldOp::termOperands() {
+  SmallVector<Value> operands(getFactors());
+  for (Value operand : {getExponent(), getBase()})
+    if (operand)
+      operands.push_back(operand);
+  return operands;
+}
+
 LogicalResult FoldOp::verify() {
   if (getDims().empty())
     return emitOpError("folds over no dim");
-  if (failed(verifyFoldOperands(*this)))
+  if (failed(verifyFoldOperands(*this)) || failed(verifyMoment(*this)))
     return failure();
   SmallVector<StringAttr> dims;
-  for (Value operand : getFactors())
+  for (Value operand : termOperands())
     llvm::append_range(dims, cast<attn::ArrayType>(operand.getType()).getDims());
-  if (getExponent())
-    llvm::append_range(dims, cast<attn::ArrayType>(getExponent().getType()).getDims());
   for (StringAttr dim : getDims().getAsRange<StringAttr>())
     if (!llvm::is_contained(dims, dim))
       return emitOpError("folds over dim '") << dim.getValue() << "', which its operands have not";
   llvm::SmallDenseSet<StringAttr> kept(dims.begin(), dims.end());
+  if (getCentre())
+    for (StringAttr dim : cast<attn::ArrayType>(getCentre().getType()).getDims())
+      kept.insert(dim);
   for (StringAttr dim : getDims().getAsRange<StringAttr>())
     kept.erase(dim);
   auto result = getType().getDims();

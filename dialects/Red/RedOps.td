@@ -68,15 +68,36 @@ def Red_FoldOp : Red_Op<"fold", [Pure, AttrSizedOperandSegments]> {
     exponent over the same dims, so nothing overflows; while the fold runs, the reference may be any
     running value that keeps the exponent in range, and the state is rescaled when it moves. Other
     kinds have exactly one factor and no exponent. The subtraction is attn.sub's: -inf absorbs.
+
+    An `add` fold may be a moment: each term is further multiplied by (base - centre)^k, where k is
+    the number of `lower` folds: the moments of degree 0 to k - 1, the same sums but for the power.
+    The centre may depend on states. While the fold runs, it may be any finite running value: when it
+    moves by delta = old - new, the moments of degree up to k move together,
+    c_k + sum over i < k of binomial(k, i) * delta^(k - i) * c_i.
   }];
   let arguments = (ins Red_FoldKind:$kind, StrArrayAttr:$dims, Variadic<Attn_ArrayType>:$factors,
-                       Optional<Attn_ArrayType>:$exponent, Optional<Attn_ArrayType>:$reference);
+                       Optional<Attn_ArrayType>:$exponent, Optional<Attn_ArrayType>:$reference,
+                       Optional<Attn_ArrayType>:$base, Optional<Attn_ArrayType>:$centre,
+                       Variadic<Attn_ArrayType>:$lower);
   let results = (outs Attn_ArrayType:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "FoldKind":$kind, "::mlir::ArrayAttr":$dims,
+    "::mlir::ValueRange":$factors, "::mlir::Value":$exponent, "::mlir::Value":$reference), [{
+      build($_builder, $_state, result, kind, dims, factors, exponent, reference, ::mlir::Value(),
+            ::mlir::Value(), ::mlir::ValueRange());
+    }]>];
   let assemblyFormat = [{
     $kind `over` custom<DimNames>($dims) `(` $factors `)`
-    (`exp` `(` $exponent^ `-` $reference `)`)? attr-dict `:` functional-type(operands, results)
+    (`exp` `(` $exponent^ `-` $reference `)`)?
+    (`moment` `(` $base^ `-` $centre `)` `above` `(` $lower `)`)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The power of (base - centre) in each term: 0 of a plain fold.
+    unsigned degree() { return getLower().size(); }
+    /// What a term is made of: the factors, the exponent and the base, not what it is relative to.
+    ::llvm::SmallVector<::mlir::Value> termOperands();
+  }];
 }
 
 def Red_YieldOp : Red_Op<"yield", [Pure, Terminator, HasParent<"NestOp">]> {
@@ -92,17 +113,39 @@ def Red_ScalarOp : Red_Op<"scalar", [Pure, HasParent<"NestOp">]> {
   let assemblyFormat = "$array attr-dict `:` type($array) `->` type($result)";
 }
 
-def Red_BoundsOp : Red_Op<"bounds", [Pure, Terminator, HasParent<"NestOp">, SameVariadicOperandSize]> {
+def Red_ExtremeOp : Red_Op<"extreme", [Pure, HasParent<"NestOp">, SameVariadicOperandSize]> {
+  let summary = "The largest or the smallest element of a box of an array of integers";
+  let description = [{
+    For the arithmetic of a domain: the max or the min over the elements whose index along each axis
+    (in the order of the array type's dims) is from `first` to `last`, both included. Indices outside
+    of the array's extents are left out; of no element it is the identity of the fold. It should read
+    few elements, since whoever asks for bounds reads them all.
+  }];
+  let arguments = (ins Red_FoldKind:$kind, Attn_ArrayType:$array, Variadic<I64>:$first,
+                       Variadic<I64>:$last);
+  let results = (outs I64:$result);
+  let assemblyFormat = [{
+    $kind `of` $array `from` `[` $first `]` `to` `[` $last `]` attr-dict `:` type($array)
+  }];
+  let hasVerifier = 1;
+}
+
+def Red_BoundsOp : Red_Op<"bounds", [Pure, Terminator, HasParent<"NestOp">,
+                                     AttrSizedOperandSegments]> {
   let summary = "The part of the stream that matters to a tile of rows";
   let description = [{
     Outside lo <= index < hi (for each stream dim, within its extent) every state stays at its
     identity for every row of the tile; lo and hi do not depend on the stream's arguments, and
     hi <= lo means that nothing matters. Where `full` holds for a tile of the stream, every
     arith.select of the step that carries the attribute `red.full` takes the side that the attribute
-    names (true or false) for every element of the tile.
+    names (true or false) for every element of the tile. Where `live` does not hold for a tile of
+    the stream, every state stays at its identity for every element of the tile: it can be skipped.
+    Without `live` every tile between lo and hi may matter.
   }];
-  let arguments = (ins Variadic<I64>:$lo, Variadic<I64>:$hi, I1:$full);
-  let assemblyFormat = "`lo` `(` $lo `)` `hi` `(` $hi `)` `full` $full attr-dict";
+  let arguments = (ins Variadic<I64>:$lo, Variadic<I64>:$hi, I1:$full, Optional<I1>:$live);
+  let assemblyFormat = [{
+    `lo` `(` $lo `)` `hi` `(` $hi `)` `full` $full (`live` $live^)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 

@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
                                   {"v", v, ATTNC_F32, 4, column_shape, NULL},
                                   {"o", o, ATTNC_F32, 4, row_shape, NULL}};
   const attnc_param params[] = {{"scale", 0, 0, 0.25}};
-  const attnc_arguments arguments = {sizeof arguments, tensors, 4, params, 1};
+  const attnc_arguments arguments = {sizeof arguments, tensors, 4, params, 1, NULL};
   check(attnc_bind(loaded, &arguments, &plan));
   check(attnc_plan_launch(plan, NULL, NULL));
 

@@ -230,6 +230,8 @@ typedef struct attnc_arguments {
   size_t tensor_count;
   const attnc_param *params; /* those that are passed; the others take their defaults */
   size_t param_count;
+  /* Most bytes that values between kernels may take, 0 for none at all; NULL for any number. */
+  const int64_t *memory_budget;
 } attnc_arguments;
 
 /* The shape of tensor number `index` from those of the inputs: `shape` gets as many extents as it
@@ -242,7 +244,9 @@ ATTNC_API attnc_error *attnc_program_shape(const attnc_program *program,
 /* Checks every tensor and param against the program and computes the arguments of its kernels.
  * Dims that no input carries are taken from the outputs' shapes. Outputs may overlap nothing;
  * inputs may overlap each other. Negative strides are refused, and the last axis must be
- * contiguous. INVALID_ARGUMENT: what does not fit, by name. */
+ * contiguous. Nothing is allocated on the device. INVALID_ARGUMENT: what does not fit, by name; two
+ * inputs that disagree about a dim; values between kernels that exceed the memory budget, each with
+ * its bytes, its place in the spec and why it is not fused. */
 ATTNC_API attnc_error *attnc_bind(const attnc_loaded *loaded, const attnc_arguments *arguments,
                                   attnc_plan **plan);
 /* Bytes of scratch memory that a launch of this plan needs; 0 for many. */
@@ -253,7 +257,8 @@ ATTNC_API int64_t attnc_plan_workspace_bytes(const attnc_plan *plan);
  * the order of the stream. The tensors must stay valid until the work is done. Target cpu: stream
  * is not looked at and the work is done on return. Launches of one plan may overlap only where the
  * caller knows that they write the same outputs harmlessly.
- * Errors: ENVIRONMENT with what the driver says. */
+ * Errors: ENVIRONMENT with what the driver says, or with what the scratch memory was wanted for if
+ * there is not enough. */
 ATTNC_API attnc_error *attnc_plan_launch(const attnc_plan *plan, void *stream, void *workspace);
 ATTNC_API void attnc_plan_destroy(attnc_plan *plan);
 

@@ -301,6 +301,13 @@ Result<CudaModule> CudaDevice::loadModule(std::string_view image) const {
   return context->api->check(cuErrorNoBinaryForGpu, "cuModuleLoadDataEx").error();
 }
 
+std::optional<std::uint64_t> CudaDevice::freeMemory() const {
+  std::size_t unused = 0, all = 0;
+  if (context->run(context->api->memoryInfo, &unused, &all) != cuSuccess)
+    return std::nullopt;
+  return unused;
+}
+
 Result<DeviceBuffer> CudaDevice::allocate(std::size_t bytes) const {
   DeviceBuffer buffer;
   buffer.context = context;

@@ -137,6 +137,10 @@ public:
   /// As loadModule, or nothing where the image is for another architecture.
   Result<std::optional<CudaModule>> loadModuleIfFits(std::string_view image) const;
 
+  /// Bytes that nobody has taken; nothing where the driver does not say. What a pool of this
+  /// process keeps for later counts as taken.
+  std::optional<std::uint64_t> freeMemory() const;
+
   Result<DeviceBuffer> allocate(std::size_t bytes) const;
   Result<CudaStream> createStream() const;
   Result<CudaEvent> createEvent() const;

@@ -88,6 +88,7 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   load(api->moduleFunction, "cuModuleGetFunction");
   load(api->functionAttribute, "cuFuncGetAttribute");
   load(api->setFunctionAttribute, "cuFuncSetAttribute");
+  load(api->memoryInfo, "cuMemGetInfo_v2");
   load(api->allocate, "cuMemAlloc_v2");
   load(api->release, "cuMemFree_v2");
   load(api->allocateAsync, "cuMemAllocAsync");

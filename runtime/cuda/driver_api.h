@@ -55,6 +55,7 @@ struct DriverApi {
   CuResult (*moduleFunction)(CuHandle *, CuHandle, const char *);
   CuResult (*functionAttribute)(int *, int, CuHandle);
   CuResult (*setFunctionAttribute)(CuHandle, int, int);
+  CuResult (*memoryInfo)(std::size_t *, std::size_t *);
   CuResult (*allocate)(CuDevicePointer *, std::size_t);
   CuResult (*release)(CuDevicePointer);
   CuResult (*allocateAsync)(CuDevicePointer *, std::size_t, CuHandle);

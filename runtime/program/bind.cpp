@@ -14,6 +14,11 @@ namespace {
 
 using Tensors = std::map<std::string, TensorRef>;
 
+/// "q is declared at a.json:9:10", or nothing where the manifest does not say.
+std::string declaredAt(const std::string &what, const std::string &place) {
+  return place.empty() ? "" : fmt::format("{} is declared at {}", what, place);
+}
+
 /// Every declared tensor is given, and nothing else is.
 Status checkNames(const std::vector<TensorDecl> &declared, const Tensors &given,
                   std::string_view what) {
@@ -34,7 +39,8 @@ Status checkRank(const TensorDecl &decl, const TensorRef &tensor) {
   if (tensor.shape.size() != decl.dims.size())
     return invalidArgument(fmt::format("{}: has {} axes, expected {}: [{}]", decl.name,
                                        tensor.shape.size(), decl.dims.size(),
-                                       fmt::join(decl.dims, ", ")));
+                                       fmt::join(decl.dims, ", ")),
+                           declaredAt(decl.name, decl.place));
   if (tensor.strides.size() != tensor.shape.size())
     return invalidArgument(fmt::format("{}: has {} axes but {} strides", decl.name,
                                        tensor.shape.size(), tensor.strides.size()));
@@ -44,23 +50,28 @@ Status checkRank(const TensorDecl &decl, const TensorRef &tensor) {
 /// The extents found so far, each with who said it, for messages.
 class Sizes {
 public:
+  /// `where` says where the spec declares who says the extent; it may be empty.
   Status add(const std::string &dim, std::int64_t extent, const std::string &tensor,
-             const std::string &source) {
+             const std::string &source, const std::string &where = {}) {
     auto [found, isNew] = sizes.try_emplace(dim, extent);
     if (isNew)
-      origin[dim] = source;
+      origins[dim] = {source, where};
     if (found->second == extent)
       return {};
+    const Origin &origin = origins[dim];
     std::string prefix = tensor.empty() ? std::string() : tensor + ": ";
     return invalidArgument(
-        fmt::format("{}dim {} is {} but {} {}", prefix, dim, extent, origin[dim], found->second));
+        fmt::format("{}dim {} is {} but {} {}", prefix, dim, extent, origin.source, found->second),
+        fmt::format("{}{}{}", origin.where, origin.where.empty() || where.empty() ? "" : ", ",
+                    where));
   }
 
   Status addTensor(const TensorDecl &decl, const TensorRef &tensor) {
     if (Status status = checkRank(decl, tensor); !status)
       return status;
     for (std::size_t axis = 0; axis < decl.dims.size(); ++axis)
-      if (Status status = add(decl.dims[axis], tensor.shape[axis], decl.name, decl.name + " has");
+      if (Status status = add(decl.dims[axis], tensor.shape[axis], decl.name, decl.name + " has",
+                              declaredAt(decl.name, decl.place));
           !status)
         return status;
     return {};
@@ -69,7 +80,10 @@ public:
   std::map<std::string, std::int64_t> sizes;
 
 private:
-  std::map<std::string, std::string> origin;
+  struct Origin {
+    std::string source, where;
+  };
+  std::map<std::string, Origin> origins;
 };
 
 bool isConstant(const DimDecl &dim) { return dim.extent && dim.extent->op == ExprOp::Integer; }
@@ -177,7 +191,8 @@ Status bindParams(const Manifest &manifest, const BindRequest &request, Scope &s
         !param.max || (param.max->open ? number < param.max->value : number <= param.max->value);
     if (!above || !below)
       return invalidArgument(fmt::format("param {} is {}, but must be {}", param.name,
-                                         toText(*value), limitText(param)));
+                                         toText(*value), limitText(param)),
+                             declaredAt("its range", param.place));
     scope.params[param.name] = *value;
   }
   return {};
@@ -210,7 +225,8 @@ Status checkRequires(const Manifest &manifest, const Scope &scope) {
         values.push_back(fmt::format("{} = {}", name, toText(param->second)));
     }
     return invalidArgument(
-        fmt::format("requirement does not hold: {} ({})", require.text, fmt::join(values, ", ")));
+        fmt::format("requirement does not hold: {} ({})", require.text, fmt::join(values, ", ")),
+        require.place.empty() ? "" : "it stands at " + require.place);
   }
   return {};
 }
@@ -340,7 +356,8 @@ Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope 
     // Zero extents are counted as one: strides must fit as well.
     if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(found->second, 1), &bytes))
       return invalidArgument(fmt::format("{}: [{}] has more than 2^63 bytes", tensor.name,
-                                         fmt::join(tensor.dims, ", ")));
+                                         fmt::join(tensor.dims, ", ")),
+                             "choose smaller extents");
   }
   return shape;
 }
@@ -398,6 +415,7 @@ Result<Binding> bind(const Manifest &manifest, const BindRequest &request) {
   if (Status status = checkNames(manifest.outputs, request.outputs, "output"); !status)
     return status.error();
   Binding binding{*std::move(scope), {}};
+  binding.memoryBudget = request.memoryBudget ? request.memoryBudget : manifest.memoryBudget;
   for (const TensorDecl &input : manifest.inputs)
     if (Status status = checkTensor(input, request.inputs.at(input.name), request.device); !status)
       return status.error();
@@ -409,7 +427,8 @@ Result<Binding> bind(const Manifest &manifest, const BindRequest &request) {
       if (std::int64_t extent = binding.scope.sizes.at(decl.dims[axis]);
           extent != output.shape[axis])
         return invalidArgument(fmt::format("{}: dim {} is {} but must be {}", decl.name,
-                                           decl.dims[axis], output.shape[axis], extent));
+                                           decl.dims[axis], output.shape[axis], extent),
+                               declaredAt("output " + decl.name, decl.place));
     if (Status status = checkTensor(decl, output, request.device); !status)
       return status.error();
   }

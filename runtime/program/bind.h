@@ -47,16 +47,20 @@ struct BindRequest {
   std::map<std::string, Scalar> params;
   std::map<std::string, std::int64_t> extraSizes; ///< of dims that no input carries
   Device device;                                  ///< where the kernels will run
+  /// Bytes that values between kernels may take; without it, what the manifest says.
+  std::optional<std::int64_t> memoryBudget = {};
 };
 
 /// What a launch needs, all of it checked.
 struct Binding {
-  Scope scope;                              ///< sizes, lets and params
-  std::map<std::string, TensorRef> tensors; ///< inputs and outputs
+  Scope scope;                                   ///< sizes, lets and params
+  std::map<std::string, TensorRef> tensors;      ///< inputs and outputs
+  std::optional<std::int64_t> memoryBudget = {}; ///< none: any number of bytes; see planWorkspace
 };
 
 /// The extents of all dims and the lets, from the inputs' shapes alone: enough to allocate outputs
 /// (shapeOf). Checks names, ranks and that every dim agrees; not memory, params or `requires`.
+/// Where two tensors disagree, the error names both and where the spec declares them.
 Result<Scope> resolveSizes(const Manifest &manifest, const std::map<std::string, TensorRef> &inputs,
                            const std::map<std::string, std::int64_t> &extraSizes = {});
 

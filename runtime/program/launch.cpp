@@ -1,6 +1,7 @@
 #include "runtime/program/launch.h"
 
 #include "runtime/program/disjoint.h"
+#include "runtime/program/memory_budget.h"
 
 #include <fmt/format.h>
 
@@ -219,6 +220,8 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
         return tooMany;
       workspace.counters.push_back(*offset);
     }
+  if (Status status = checkMemoryBudget(manifest, workspace, binding); !status)
+    return status.error();
   return workspace;
 }
 

@@ -41,7 +41,8 @@ struct Workspace {
 /// is in the way, it is what checkAlignment says for the last variant whose `when` holds.
 Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding);
 
-/// The workspace for the intermediates and counters that `variant` uses.
+/// The workspace for the intermediates and counters that `variant` uses. Error (InvalidArgument):
+/// the intermediates take more than the binding's memory budget; nothing has been allocated then.
 Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &variant,
                                 const Binding &binding);
 

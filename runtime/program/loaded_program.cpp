@@ -1,6 +1,7 @@
 #include "runtime/program/loaded_program.h"
 
 #include "runtime/program/disjoint.h"
+#include "runtime/program/memory_budget.h"
 
 #include <fmt/format.h>
 
@@ -217,7 +218,7 @@ Status LoadedProgram::launch(const Prepared &prepared, CuHandle stream, void *wo
     Result<void *> own =
         gpu->allocateOn(stream, static_cast<std::size_t>(prepared.workspace.bytes));
     if (!own)
-      return own.error();
+      return noMemoryFor(plan, prepared.workspace, prepared.binding.scope, own.error());
     workspace = *own;
   }
   Status launched;

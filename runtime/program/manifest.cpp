@@ -59,6 +59,8 @@ private:
   Status checkDims() {
     if (manifest.name.empty() || manifest.target.empty())
       return fail("header", "'name' and 'target' must not be empty");
+    if (manifest.memoryBudget.value_or(0) < 0)
+      return fail("header", fmt::format("'memory_budget' is {}", *manifest.memoryBudget));
     std::set<std::string> seen;
     for (const DimDecl &dim : manifest.dims) {
       if (Status status = unique(seen, dim.name, "dims"); !status)

@@ -40,6 +40,8 @@ struct TensorDecl {
   /// laid out so (intermediateAt in bind.h): what its rows lack to a multiple of `align` follows
   /// them, unused.
   std::int64_t align = 0;
+  std::string place = {};  ///< where the spec declares or computes it, "file:line:column"; or empty
+  std::string reason = {}; ///< of an intermediate: why it is stored between kernels; or empty
 };
 
 /// A number known once sizes are: `g = size(h) // size(hk)`. Sees sizes and earlier lets.
@@ -61,12 +63,14 @@ struct ParamDecl {
   std::optional<Expr> fallback;
   std::optional<Limit> min;
   std::optional<Limit> max;
+  std::string place = {}; ///< as TensorDecl::place
 };
 
 /// A fact about sizes, lets and params without which the kernels are wrong; `text` is the spec's.
 struct RequireDecl {
   Expr expr;
   std::string text;
+  std::string place = {}; ///< as TensorDecl::place; empty for what a schedule needs
 };
 
 /// What ptxas says about a kernel; stack, spills and shared memory in bytes.
@@ -151,6 +155,8 @@ struct Manifest {
   std::vector<RequireDecl> requires_;
   std::vector<KernelDecl> kernels;
   std::vector<VariantDecl> variants;
+  /// Bytes that intermediates may take, unless whoever binds says another number; none: any.
+  std::optional<std::int64_t> memoryBudget = {};
 
   const DimDecl *findDim(std::string_view dim) const;
   const TensorDecl *findTensor(std::string_view tensor) const; ///< of all three groups

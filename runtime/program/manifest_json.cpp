@@ -44,6 +44,10 @@ public:
     return value && value->is_string() ? value->get<std::string>() : std::string();
   }
 
+  std::string optionalText(std::string_view key) {
+    return find(key, false) ? text(key) : std::string();
+  }
+
   std::int64_t integer(std::string_view key, std::optional<std::int64_t> otherwise = {}) {
     const Json *value = find(key, !otherwise);
     if (!value)
@@ -161,8 +165,8 @@ DimDecl readDim(Fields &fields) {
 }
 
 TensorDecl readTensor(Fields &fields) {
-  return {fields.text("name"), fields.dtype("dtype"), fields.names("dims"),
-          fields.integer("align", 0)};
+  return {fields.text("name"),        fields.dtype("dtype"),        fields.names("dims"),
+          fields.integer("align", 0), fields.optionalText("place"), fields.optionalText("reason")};
 }
 
 LetDecl readLet(Fields &fields) { return {fields.text("name"), fields.expr("expr")}; }
@@ -183,11 +187,13 @@ std::optional<Limit> readLimit(Fields &fields, std::string_view key) {
 }
 
 ParamDecl readParam(Fields &fields) {
-  return {fields.text("name"), fields.dtype("dtype"), fields.optionalExpr("default"),
-          readLimit(fields, "min"), readLimit(fields, "max")};
+  return {fields.text("name"),      fields.dtype("dtype"),    fields.optionalExpr("default"),
+          readLimit(fields, "min"), readLimit(fields, "max"), fields.optionalText("place")};
 }
 
-RequireDecl readRequire(Fields &fields) { return {fields.expr("expr"), fields.text("text")}; }
+RequireDecl readRequire(Fields &fields) {
+  return {fields.expr("expr"), fields.text("text"), fields.optionalText("place")};
+}
 
 KernelDecl readKernel(Fields &fields) {
   KernelDecl kernel{fields.text("name"),
@@ -290,6 +296,8 @@ Manifest readManifest(Fields &fields) {
   manifest.requires_ = fields.objects("requires", readRequire);
   manifest.kernels = fields.objects("kernels", readKernel);
   manifest.variants = fields.objects("variants", readVariant);
+  if (fields.find("memory_budget", false))
+    manifest.memoryBudget = fields.integer("memory_budget");
   return manifest;
 }
 
@@ -304,11 +312,18 @@ Json write(const DimDecl &dim) {
   return json;
 }
 
+void addText(Json &json, const char *key, const std::string &text) {
+  if (!text.empty())
+    json[key] = text;
+}
+
 Json write(const TensorDecl &tensor) {
   Json json = {{"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}};
   json["dims"] = tensor.dims;
   if (tensor.align != 0)
     json["align"] = tensor.align;
+  addText(json, "place", tensor.place);
+  addText(json, "reason", tensor.reason);
   return json;
 }
 
@@ -328,6 +343,7 @@ Json write(const ParamDecl &param) {
     json["min"] = write(*param.min);
   if (param.max)
     json["max"] = write(*param.max);
+  addText(json, "place", param.place);
   return json;
 }
 
@@ -335,6 +351,7 @@ Json write(const RequireDecl &require) {
   Json json = Json::object();
   json["expr"] = exprToJson(require.expr);
   json["text"] = require.text;
+  addText(json, "place", require.place);
   return json;
 }
 
@@ -447,6 +464,8 @@ std::string printManifest(const Manifest &manifest) {
   json["requires"] = writeAll(manifest.requires_);
   json["kernels"] = writeAll(manifest.kernels);
   json["variants"] = writeAll(manifest.variants);
+  if (manifest.memoryBudget)
+    json["memory_budget"] = *manifest.memoryBudget;
   // `replace` keeps a name with invalid UTF-8 from raising; such a manifest reads back with U+FFFD.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

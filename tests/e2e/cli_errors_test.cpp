@@ -140,9 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
               4,
               {"GiB", "--shape"}},
         Wrong{"overflowing_shape",
-              {"run", "full", "--shape", "b=4000000000000,i=4000000000000", "--target", "cpu"},
-              4,
-              {"GiB", "--shape"}},
+              {"run", "full", "--shape", "b=1000000000,i=1000000000", "--target", "cpu"},
+              2,
+              {"more than 2^63 bytes", "choose smaller extents"}},
         Wrong{"unwritable",
               {"compile", "full", "--emit", "attn", "-o", "/nowhere/at/all"},
               4,
@@ -336,6 +336,20 @@ TEST(Inputs, ofTheWrongShapeAreRefused) {
   ended = attnc({"run", "full", "--target", "cpu", "--input", "q=" + folder.file("q.npy")});
   EXPECT_EQ(ended.exit, 2);
   EXPECT_THAT(ended.err, HasSubstr("--set d=4"));
+}
+
+TEST(Inputs, thatDisagreeAreNamedWithTheirDeclarations) {
+  TemporaryFolder folder;
+  NpyArray k{DType::BF16, {1, 1, 3, 64}, std::vector<std::byte>(384)};
+  NpyArray v{DType::BF16, {1, 1, 2, 64}, std::vector<std::byte>(256)};
+  ASSERT_TRUE(writeNpy(k, folder.file("k.npy")).ok());
+  ASSERT_TRUE(writeNpy(v, folder.file("v.npy")).ok());
+  Ended ended = attnc({"run", "full", "--target", "cpu", "--input", "k=" + folder.file("k.npy"),
+                       "--input", "v=" + folder.file("v.npy")});
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_THAT(ended.err, HasSubstr("input 'v' gives dim 'j' the extent 2, input 'k' gives it 3"));
+  EXPECT_THAT(ended.err, HasSubstr("input 'k' is declared at full.json:"));
+  EXPECT_THAT(ended.err, HasSubstr("input 'v' is declared at full.json:"));
 }
 
 TEST(Inputs, ofTheWrongKindAreRefused) {

@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Further, EmptyDims, testing::ValuesIn(furtherSpecNames(
                          [](const auto &info) { return info.param; });
 
 TEST(EmptyDimsOfKernels, areRight) {
-  for (const char *name : {"full", "causal", "lse", "varlen"})
+  for (const char *name : {"full", "causal", "lse", "varlen", "bias", "relative_bias", "documents",
+                           "column_sums", "temperature", "normed"})
     for (const char *target : {"sm_80", "sm_90a"}) {
       LoadedSpec spec(name);
       ASSERT_TRUE(spec);

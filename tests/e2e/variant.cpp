@@ -119,8 +119,9 @@ static void expectChecks(const Spec &spec, const driver::Executor &executor,
     // A bound of infinity would let anything pass.
     if (decidesAll)
       EXPECT_EQ(check.compared.undecided, 0) << spec.name << shape;
-    const bool mayPass = check.ok() || (!decidesAll && check.isUndecided());
-    EXPECT_TRUE(mayPass) << spec.name << shape << ": " << check.why();
+    // Bounds that are wide beside a small result still show what exceeds them.
+    EXPECT_NE(check.verdict(), driver::Verdict::Failed)
+        << spec.name << shape << ": " << check.why();
   }
 }
 

@@ -16,7 +16,7 @@ config.environment["FILECHECK_OPTS"] = "--dump-input=fail --enable-var-scope"
 
 # %through-PASS runs the passes of the front of the pipeline up to and with PASS, and prints values
 # under their names in the spec.
-pipeline = ["desugar", "lower-to-nests", "fuse-nests", "mask-intervals"]
+pipeline = ["desugar", "lower-to-nests", "reassociate", "fuse-nests", "split", "mask-intervals"]
 for number, name in enumerate(pipeline, start=1):
     passes = ",".join(pipeline[:number])
     config.substitutions.append(

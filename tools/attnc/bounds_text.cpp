@@ -13,11 +13,14 @@ std::vector<evaluator::OutsideRead> findOutsideReads(const Spec &spec,
   return std::move(*reads);
 }
 
-void noteOutsideReads(const std::vector<evaluator::OutsideRead> &reads) {
+void noteOutsideReads(const std::vector<evaluator::OutsideRead> &reads, bool fails) {
   if (reads.empty())
     note("--check-bounds: no subscript that comes from data falls outside");
   for (const evaluator::OutsideRead &read : reads)
-    note("--check-bounds: " + read.text());
+    if (fails)
+      Failure(CheckFailed, "--check-bounds: " + read.text()).print(colourOnStderr());
+    else
+      note("--check-bounds: " + read.text());
 }
 
 nlohmann::ordered_json toJson(const std::vector<evaluator::OutsideRead> &reads) {
@@ -26,7 +29,9 @@ nlohmann::ordered_json toJson(const std::vector<evaluator::OutsideRead> &reads) 
     nlohmann::ordered_json at = nlohmann::ordered_json::object();
     for (const auto &[dim, index] : read.at)
       at[dim] = index;
-    list.push_back({{"place", read.place},
+    const char *kinds[] = {"read", "length", "sequence"};
+    list.push_back({{"kind", kinds[read.kind]},
+                    {"place", read.place},
                     {"tensor", read.tensor},
                     {"axis", read.dim},
                     {"subscript", read.subscript},

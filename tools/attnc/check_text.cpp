@@ -8,7 +8,7 @@ namespace attnc::cli {
 
 namespace {
 
-/// The worst comparison of each output, in the order of the outputs; a failed one before a passed.
+/// The worst comparison of each output, in the order of the outputs, by verdict and then by ratio.
 std::vector<const driver::OutputCheck *> worstOfEach(const driver::CheckReport &report) {
   std::vector<const driver::OutputCheck *> worst;
   for (const driver::OutputCheck &check : report.outputs) {
@@ -16,8 +16,8 @@ std::vector<const driver::OutputCheck *> worstOfEach(const driver::CheckReport &
     auto found = std::find_if(worst.begin(), worst.end(), same);
     if (found == worst.end())
       worst.push_back(&check);
-    else if (std::pair((*found)->ok() ? 0 : 1, (*found)->compared.maxRatio) <
-             std::pair(check.ok() ? 0 : 1, check.compared.maxRatio))
+    else if (std::pair((*found)->verdict(), (*found)->compared.maxRatio) <
+             std::pair(check.verdict(), check.compared.maxRatio))
       *found = &check;
   }
   return worst;
@@ -34,6 +34,19 @@ std::string ratioText(double ratio) {
   return std::isinf(ratio) ? "mismatch" : fmt::format("{:.3f}", ratio);
 }
 
+std::string verdictText(const driver::OutputCheck &check) {
+  switch (check.verdict()) {
+  case driver::Verdict::Failed:
+    return styled("FAILED", Style::Red, colourOnStdout());
+  case driver::Verdict::Undecided:
+    return styled("undecided", Style::Yellow, colourOnStdout());
+  case driver::Verdict::Ok:
+    break;
+  }
+  return styled("ok", Style::Green, colourOnStdout()) +
+         (check.vague ? fmt::format(", {} of {} undecided", check.vague, check.compared.size) : "");
+}
+
 } // namespace
 
 std::string checkHead(size_t width) {
@@ -46,16 +59,14 @@ std::string checkRows(const std::string &name, size_t width, const std::string &
                       const driver::CheckReport &report) {
   std::string rows;
   for (const driver::OutputCheck *check : worstOfEach(report)) {
-    std::string verdict = check->ok() ? styled("ok", Style::Green, colourOnStdout())
-                                      : styled("FAILED", Style::Red, colourOnStdout());
     rows += fmt::format("{:<{}}  {:<8}  {:<8}  {:>10.3g}  {:>10.3g}  {:>9}  {}\n", name, width,
                         target, check->output, errorOf(*check), check->tolerance,
-                        ratioText(check->compared.maxRatio), verdict);
+                        ratioText(check->compared.maxRatio), verdictText(*check));
   }
   return rows;
 }
 
-std::string whyFailed(const driver::CheckReport &report) {
+std::string whyNotOk(const driver::CheckReport &report) {
   std::string text;
   for (const driver::OutputCheck &check : report.outputs)
     if (!check.ok())
@@ -71,7 +82,9 @@ std::string samplingText(const driver::CheckReport &report) {
 }
 
 nlohmann::ordered_json toJson(const driver::CheckReport &report) {
-  nlohmann::ordered_json json = {{"ok", report.ok()}, {"milliseconds", report.milliseconds}};
+  nlohmann::ordered_json json = {{"ok", report.ok()},
+                                 {"verdict", driver::verdictName(report.verdict())},
+                                 {"milliseconds", report.milliseconds}};
   json["sampled"] = report.sampled;
   json["comparisons"] = nlohmann::ordered_json::array();
   for (const driver::OutputCheck &check : report.outputs) {
@@ -79,13 +92,14 @@ nlohmann::ordered_json toJson(const driver::CheckReport &report) {
                                   {"inputs", check.inputs},
                                   {"seed", check.seed},
                                   {"ok", check.ok()},
+                                  {"verdict", driver::verdictName(check.verdict())},
                                   {"max_error", check.compared.maxError},
                                   {"max_ratio", check.compared.maxRatio},
                                   {"tolerance", check.tolerance},
                                   {"elements", check.compared.size},
                                   {"failures", check.compared.failures},
                                   {"mismatches", check.compared.mismatches},
-                                  {"undecided", check.compared.undecided},
+                                  {"undecided", check.vague},
                                   {"unwritten", check.unwritten}};
     if (!check.ok())
       one["why"] = check.why();

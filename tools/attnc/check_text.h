@@ -13,8 +13,8 @@ std::string checkHead(size_t width);
 std::string checkRows(const std::string &name, size_t width, const std::string &target,
                       const driver::CheckReport &report);
 
-/// A line for each comparison that failed: why.
-std::string whyFailed(const driver::CheckReport &report);
+/// A line for each comparison that failed or decides too little: why.
+std::string whyNotOk(const driver::CheckReport &report);
 
 /// "reference at 66 of i's indices"; empty if it was evaluated whole.
 std::string samplingText(const driver::CheckReport &report);

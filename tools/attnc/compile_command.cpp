@@ -2,13 +2,16 @@
 #include "compiler/driver/compile.h"
 #include "compiler/frontend/suggest.h"
 #include "tools/attnc/command.h"
+#include "tools/attnc/memory_budget.h"
 #include "tools/attnc/output_file.h"
 #include "tools/attnc/schedule_file.h"
 #include "tools/attnc/spec_options.h"
 #include "tools/attnc/target.h"
 #include "tools/attnc/terminal.h"
+#include "tools/attnc/timing_report.h"
 #include "tools/attnc/tuned_schedules.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -20,9 +23,9 @@ using driver::Compilation;
 using driver::Stage;
 
 struct CompileArguments {
-  std::string spec, output, emit = "program", target, schedule;
+  std::string spec, output, emit = "program", target, schedule, memoryBudget;
   std::vector<std::string> set;
-  bool grad = false, verifyPasses = false, json = false;
+  bool grad = false, verifyPasses = false, timing = false, json = false;
 };
 
 /// One of the things that can be written.
@@ -63,6 +66,10 @@ void checkEmit(const Emit &emit, const Target &target, const CompileArguments &a
   if (emit.where == Emit::Cpu && !target.isCpu())
     throw Failure(Usage, fmt::format("the target {} has no '{}'", target.name, emit.name),
                   "add --target cpu");
+  if (!arguments.memoryBudget.empty() && std::string(emit.name) != "program")
+    throw Failure(Usage,
+                  fmt::format("--memory-budget is kept in a program, not in '{}'", emit.name),
+                  "leave it out, or use --emit program; attnc explain compares it with a shape");
   if (emit.binary && arguments.output.empty() && (arguments.json || stdoutIsTerminal()))
     throw Failure(Usage,
                   fmt::format("'{}' is binary and would go to {}", emit.name,
@@ -163,8 +170,11 @@ void noteSpills(const Compilation &compilation) {
 }
 
 void printSummary(const Compilation &compilation, const Emit &emit, const std::vector<Part> &parts,
-                  const std::vector<std::string> &files, bool json) {
+                  const std::vector<std::string> &files, const std::vector<StageTime> &times,
+                  bool json) {
   if (!json) {
+    if (!times.empty())
+      note(timesText(times));
     for (size_t i = 0; i < files.size(); ++i)
       note(fmt::format("wrote {} ({} bytes, {} for {}, {:.2f} s)", files[i], parts[i].text.size(),
                        emit.name, compilation.target, compilation.seconds));
@@ -178,6 +188,8 @@ void printSummary(const Compilation &compilation, const Emit &emit, const std::v
                                    {"seconds", compilation.seconds},
                                    {"nvrtc_seconds", compilation.nvrtcSeconds},
                                    {"kernels", kernelsJson(compilation)}};
+  if (!times.empty())
+    result["timing"] = timesJson(times);
   if (!files.empty())
     result["files"] = files;
   else
@@ -189,10 +201,13 @@ void printSummary(const Compilation &compilation, const Emit &emit, const std::v
 ExitCode compileSpec(const CompileArguments &arguments) {
   const Emit &emit = findEmit(arguments.emit);
   Target target = chooseTarget(arguments.target);
+  std::optional<int64_t> budget = readMemoryBudget(arguments.memoryBudget);
   checkEmit(emit, target, arguments);
   ScheduleFile schedule = readSchedule(arguments.schedule);
   noteUnused(schedule, target);
+  auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+  std::chrono::duration<double> frontend = std::chrono::steady_clock::now() - start;
   if (arguments.grad)
     throw Failure(SpecErrors, "gradients are not available yet", "compile without --grad");
   std::unique_ptr<Nvrtc> nvrtc = emit.stage == Stage::Cubin ? openNvrtc(target) : nullptr;
@@ -202,6 +217,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = emit.stage;
+  options.memoryBudget = budget;
   options.verifyPasses = arguments.verifyPasses;
   options.nvrtc = nvrtc.get();
   Compilation compilation = [&] {
@@ -210,7 +226,10 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   }();
   std::vector<Part> parts = partsOf(compilation, emit.name);
   std::vector<std::string> files = write(parts, emit, arguments);
-  printSummary(compilation, emit, parts, files, arguments.json);
+  std::vector<StageTime> times;
+  if (arguments.timing)
+    times = stageTimes(compilation, frontend.count());
+  printSummary(compilation, emit, parts, files, times, arguments.json);
   return Done;
 }
 
@@ -227,9 +246,11 @@ Command addCompileCommand(CLI::App &tool) {
   app->add_option("--target", arguments->target, targetHelp);
   addRepeatable(*app, "--set", arguments->set, setHelp);
   app->add_option("--schedule", arguments->schedule, scheduleHelp);
+  addMemoryBudget(*app, arguments->memoryBudget);
   app->add_flag("--grad", arguments->grad, "Also compile gradients (not available yet)");
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Evaluate the program before and after each pass; stop at the first difference");
+  app->add_flag("--timing", arguments->timing, "Also how long each pass took");
   app->add_flag("--json", arguments->json, "A report as JSON on stdout");
   app->footer("Example: attnc compile causal --target sm_90a --emit ptx -o causal.ptx");
   return {app, [arguments] { return compileSpec(*arguments); }};

@@ -3,6 +3,7 @@
 #include "tools/attnc/command.h"
 #include "tools/attnc/explain_text.h"
 #include "tools/attnc/html_page.h"
+#include "tools/attnc/memory_budget.h"
 #include "tools/attnc/output_file.h"
 #include "tools/attnc/schedule_file.h"
 #include "tools/attnc/shape.h"
@@ -20,7 +21,7 @@ namespace {
 using driver::Compilation;
 
 struct ExplainArguments {
-  std::string spec, target, schedule, html;
+  std::string spec, target, schedule, memoryBudget, html;
   std::vector<std::string> set, shape;
   bool ir = false, cuda = false, json = false;
 };
@@ -91,6 +92,7 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   options.tuned = &tuned;
   options.target = target.name;
   options.extents = extentsFor(*loaded.spec, shape);
+  options.memoryBudget = readMemoryBudget(arguments.memoryBudget);
   options.keepIr = arguments.ir || !arguments.html.empty();
   options.nvrtc = nvrtc.ok() ? nvrtc->get() : nullptr;
   options.upTo = nvrtc.ok() ? driver::Stage::Cubin : driver::Stage::Cuda;
@@ -124,6 +126,7 @@ Command addExplainCommand(CLI::App &tool) {
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents to count bytes and operations at; else the spec's reference shape");
   app->add_option("--schedule", arguments->schedule, scheduleHelp);
+  addMemoryBudget(*app, arguments->memoryBudget);
   app->add_flag("--ir", arguments->ir, "Also the IR after each pass");
   app->add_flag("--cuda", arguments->cuda, "Also the generated CUDA C++");
   app->add_option("--html", arguments->html,

@@ -6,6 +6,7 @@
 #include "runtime/program/disjoint.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
+#include <tuple>
 
 namespace attnc::cli {
 
@@ -15,6 +16,14 @@ using driver::Compilation;
 using driver::NestReport;
 using driver::WorkTerm;
 using Kind = driver::WorkTerm::Kind;
+
+/// Nothing where that of one is not known, or where the sum leaves 64 bits.
+std::optional<int64_t> sumOfBytes(llvm::ArrayRef<TensorFacts> tensors, int64_t sum) {
+  for (const TensorFacts &facts : tensors)
+    if (!facts.bytes || __builtin_add_overflow(sum, *facts.bytes, &sum))
+      return std::nullopt;
+  return sum;
+}
 
 /// Gathers what depends on extents.
 class Gatherer {
@@ -41,8 +50,10 @@ public:
     facts.nest = &nest;
     facts.walk = walkText(nest);
     for (const TensorDecl *read : readBy(nest)) {
-      bool streams = llvm::any_of(
-          read->dims, [&](const std::string &dim) { return llvm::is_contained(nest.stream, dim); });
+      bool streams = llvm::is_contained(nest.streamed, read->name) ||
+                     llvm::any_of(read->dims, [&](const std::string &dim) {
+                       return llvm::is_contained(nest.stream, dim);
+                     });
       (streams ? facts.streamed : facts.resident).push_back(tensor(*read));
     }
     for (const std::string &name : nest.stores)
@@ -92,15 +103,6 @@ private:
           tensors.push_back(decl);
       }
     return tensors;
-  }
-
-  static std::optional<int64_t> sumOfBytes(llvm::ArrayRef<TensorFacts> tensors, int64_t sum) {
-    for (const TensorFacts &facts : tensors) {
-      if (!facts.bytes)
-        return std::nullopt;
-      sum += *facts.bytes;
-    }
-    return sum;
   }
 
   /// Operations of one kind that the mask leaves; all of them where that is not known.
@@ -163,6 +165,19 @@ WorkFacts totalOf(const std::vector<KernelFacts> &kernels) {
   return total;
 }
 
+std::string budgetSentence(const Explanation &explanation) {
+  std::optional<int64_t> budget = explanation.compilation->program.manifest.memoryBudget;
+  if (!budget)
+    return "";
+  std::string limit = bytesText(static_cast<double>(*budget));
+  if (!explanation.materialisedBytes)
+    return fmt::format("The memory budget of {} is compared with these when shapes are bound.",
+                       limit);
+  return fmt::format("{} of the memory budget of {}{}.",
+                     bytesText(static_cast<double>(*explanation.materialisedBytes)), limit,
+                     *explanation.materialisedBytes <= *budget ? "" : ": this shape is refused");
+}
+
 std::string copiesSentence(const Explanation &explanation) {
   std::vector<std::string> before, after;
   int64_t align = 0;
@@ -180,14 +195,10 @@ std::string copiesSentence(const Explanation &explanation) {
   if (!after.empty())
     text += fmt::format("{}{} {} results from aligned rows last", before.empty() ? "" : " and ",
                         fmt::join(after, ", "), after.size() == 1 ? "copies" : "copy");
-  int64_t sum = 0;
-  for (const TensorFacts &copy : explanation.copies) {
-    if (!copy.bytes)
-      return text + ".";
-    sum += *copy.bytes;
-  }
-  return text + fmt::format(": {} read and written once more at {}.",
-                            bytesText(static_cast<double>(sum)), explanation.shape);
+  std::optional<int64_t> sum = sumOfBytes(explanation.copies, 0);
+  return text + (sum ? fmt::format(": {} read and written once more at {}.",
+                                   bytesText(static_cast<double>(*sum)), explanation.shape)
+                     : ".");
 }
 
 } // namespace
@@ -219,17 +230,11 @@ Explanation explain(const Compilation &compilation, const std::string &doc,
   explanation.summary = count == 1 ? "Everything is computed by one kernel."
                                    : fmt::format("{} kernels, in this order.", count);
   explanation.materialised = gatherer.materialised();
+  explanation.materialisedBytes = sumOfBytes(explanation.materialised, 0);
+  explanation.budgetText = budgetSentence(explanation);
   explanation.copies = gatherer.copies();
   explanation.copiesText = copiesSentence(explanation);
   return explanation;
-}
-
-std::string bytesText(double bytes) {
-  const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit < 4; ++unit)
-    bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit ? 1 : 0, units[unit]);
 }
 
 std::string countText(double count) {
@@ -249,6 +254,12 @@ std::string sizeText(const TensorFacts &facts, const std::string &shape) {
   return facts.type + (facts.bytes ? ", " + bytesText(static_cast<double>(*facts.bytes)) +
                                          (shape.empty() ? "" : " at " + shape)
                                    : "");
+}
+
+std::string whyText(const TensorFacts &facts) {
+  const auto &[reason, place] = std::tie(facts.tensor->reason, facts.tensor->place);
+  return reason + (reason.empty() || place.empty() ? "" : "; ") +
+         (place.empty() ? "" : "computed at " + place);
 }
 
 } // namespace attnc::cli

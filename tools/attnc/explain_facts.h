@@ -3,6 +3,7 @@
 #define ATTNC_TOOLS_ATTNC_EXPLAIN_FACTS_H
 
 #include "compiler/driver/compile.h"
+#include "runtime/program/byte_count.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,9 +54,11 @@ struct Explanation {
   std::string doc;
   std::string shape; ///< "b=2, h=3"; empty if the extents are not known
   std::vector<KernelFacts> kernels;
-  WorkFacts total;                       ///< of all kernels; without formula and visited part
-  std::string summary;                   ///< how many kernels there are
-  std::vector<TensorFacts> materialised; ///< what goes from kernel to kernel
+  WorkFacts total;                          ///< of all kernels; without formula and visited part
+  std::string summary;                      ///< how many kernels there are
+  std::vector<TensorFacts> materialised;    ///< what goes from kernel to kernel
+  std::optional<int64_t> materialisedBytes; ///< of these together
+  std::string budgetText; ///< what the memory budget says to that, as a sentence; empty without one
   /// The stand-ins of tensors that are not aligned, in the order of Compilation::copies.
   std::vector<TensorFacts> copies;
   std::string copiesText; ///< who copies them, as a sentence; empty if there are none
@@ -66,14 +69,14 @@ struct Explanation {
 Explanation explain(const driver::Compilation &compilation, const std::string &doc,
                     const std::map<std::string, int64_t> &extents);
 
-/// "1.5 KiB"
-std::string bytesText(double bytes);
 /// "1.2 M", "15.4 k"
 std::string countText(double count);
 /// "p_max: f32[b, h, i]"
 std::string declarationText(const TensorFacts &facts);
 /// "f32[b, h, i], 1.8 KiB at b=2, h=3, i=77"
 std::string sizeText(const TensorFacts &facts, const std::string &shape);
+/// "o reads it at subscripts of its own, a.json:10:14; computed at a.json:9:5"
+std::string whyText(const TensorFacts &facts);
 
 } // namespace attnc::cli
 

@@ -27,9 +27,11 @@ std::string materialisedText(const Explanation &explanation) {
   if (explanation.materialised.empty())
     return "Nothing goes through memory between kernels.\n";
   std::string text = "Through memory between kernels:\n";
-  for (const TensorFacts &tensor : explanation.materialised)
+  for (const TensorFacts &tensor : explanation.materialised) {
     text += line(tensor.tensor->name, sizeText(tensor, explanation.shape));
-  return text;
+    text += line("", whyText(tensor));
+  }
+  return explanation.budgetText.empty() ? text : text + explanation.budgetText + "\n";
 }
 
 nlohmann::ordered_json tensorsJson(const std::vector<TensorFacts> &tensors) {
@@ -40,6 +42,10 @@ nlohmann::ordered_json tensorsJson(const std::vector<TensorFacts> &tensors) {
                                   {"dims", tensor.tensor->dims}};
     if (tensor.bytes)
       one["bytes"] = *tensor.bytes;
+    if (!tensor.tensor->reason.empty())
+      one["why"] = tensor.tensor->reason;
+    if (!tensor.tensor->place.empty())
+      one["place"] = tensor.tensor->place;
     list.push_back(one);
   }
   return list;
@@ -120,6 +126,10 @@ nlohmann::ordered_json explainJson(const Explanation &explanation) {
     json["kernels"].push_back(kernelJson(kernel));
   json["total_work"] = workJson(explanation.total);
   json["materialised"] = tensorsJson(explanation.materialised);
+  if (explanation.materialisedBytes)
+    json["materialised_bytes"] = *explanation.materialisedBytes;
+  if (compilation.program.manifest.memoryBudget)
+    json["memory_budget"] = *compilation.program.manifest.memoryBudget;
   json["copied_unless_aligned"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < explanation.copies.size(); ++i) {
     const driver::AlignedCopy &copy = compilation.copies.tensors[i];

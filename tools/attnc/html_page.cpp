@@ -285,8 +285,9 @@ Markup between(const Explanation &explanation) {
   Markup list;
   for (const TensorFacts &tensor : explanation.materialised)
     list += element("dt", element("code", tensor.tensor->name)) +
-            element("dd", sizeText(tensor, explanation.shape));
-  return paragraph("Through memory between kernels:") + element("dl", list);
+            element("dd", sizeText(tensor, explanation.shape) + ". " + whyText(tensor));
+  return paragraph("Through memory between kernels:") + element("dl", list) +
+         paragraph(explanation.budgetText);
 }
 
 Markup work(const Explanation &explanation) {

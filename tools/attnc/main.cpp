@@ -104,8 +104,9 @@ int main(int argc, char **argv) {
                   "attnc");
     tool.set_version_flag("--version", std::string("attnc ") + ATTNC_VERSION);
     tool.footer("Example: attnc check causal --target cpu\n"
-                "Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 the spec has errors,\n"
-                "            4 the environment lacks something, 5 an internal error");
+                "Exit codes: 0 done, 1 a check failed or could decide nothing, 2 wrong usage,\n"
+                "            3 the spec has errors, 4 the environment lacks something,\n"
+                "            5 an internal error");
     std::vector<Command> commands = {addCompileCommand(tool), addRunCommand(tool),
                                      addCheckCommand(tool),   addExplainCommand(tool),
                                      addTuneCommand(tool),    addListCommand(tool),

@@ -5,17 +5,19 @@
 
 namespace attnc::cli {
 
-Prepared prepare(const Spec &spec, const Target &target, const ScheduleFile &schedule,
-                 bool verifyPasses) {
+Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &asked) {
   std::unique_ptr<Nvrtc> nvrtc = openNvrtc(target);
   schedule::TuningDatabase tuned = tunedSchedules(target);
   driver::CompileOptions options;
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = target.interpreted ? driver::Stage::Tile : driver::Stage::Cubin;
-  options.verifyPasses = verifyPasses;
+  options.verifyPasses = asked.verifyPasses;
+  options.extents = asked.extents;
+  options.params = asked.params;
+  options.memoryBudget = asked.memoryBudget;
   options.nvrtc = nvrtc.get();
-  Prepared prepared{compileScheduled(spec, options, schedule), nullptr};
+  Prepared prepared{compileScheduled(spec, options, asked.schedule), nullptr};
   prepared.executor =
       orFail(target.interpreted ? driver::makeInterpreterExecutor(prepared.compilation)
                                 : driver::makeExecutor(prepared.compilation, target.device),

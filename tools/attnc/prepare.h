@@ -13,9 +13,17 @@ struct Prepared {
   std::unique_ptr<driver::Executor> executor;
 };
 
+struct PrepareOptions {
+  const ScheduleFile &schedule;
+  bool verifyPasses = false;
+  std::optional<std::int64_t> memoryBudget = {};
+  /// Where passes are verified; what is not given is as in CompileOptions.
+  std::map<std::string, std::int64_t> extents = {};
+  std::map<std::string, double> params = {};
+};
+
 /// Compiles `spec` for a target that runs here, and loads it. Failures: as of compileScheduled.
-Prepared prepare(const Spec &spec, const Target &target, const ScheduleFile &schedule = {},
-                 bool verifyPasses = false);
+Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &asked);
 
 } // namespace attnc::cli
 

@@ -1,11 +1,13 @@
 // attnc run: a spec on tensors from files or at random.
 #include "compiler/driver/check.h"
+#include "compiler/driver/memory_check.h"
 #include "compiler/driver/reference_executor.h"
 #include "compiler/frontend/suggest.h"
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/bounds_text.h"
 #include "tools/attnc/check_text.h"
 #include "tools/attnc/command.h"
+#include "tools/attnc/memory_budget.h"
 #include "tools/attnc/prepare.h"
 #include "tools/attnc/schedule_file.h"
 #include "tools/attnc/shape.h"
@@ -29,7 +31,7 @@ const std::string runTargetHelp =
     "; or reference, the float64 evaluator, whose real outputs are f64 and not rounded";
 
 struct RunArguments {
-  std::string spec, target, schedule;
+  std::string spec, target, schedule, memoryBudget;
   std::vector<std::string> set, shape, param, input, output;
   uint64_t seed = 1;
   bool check = false, time = false, verifyPasses = false, json = false, interpret = false;
@@ -150,7 +152,7 @@ void printRan(const Ran &ran, const Prepared &prepared, bool time) {
     return;
   size_t width = std::max<size_t>(compilation.name.size(), 4);
   print("\n" + checkHead(width) +
-        checkRows(compilation.name, width, compilation.target, *ran.check) + whyFailed(*ran.check));
+        checkRows(compilation.name, width, compilation.target, *ran.check) + whyNotOk(*ran.check));
   if (std::string sampling = samplingText(*ran.check); !sampling.empty())
     print(sampling + "\n");
 }
@@ -196,6 +198,7 @@ ExitCode runSpec(const RunArguments &arguments) {
   auto shape = parseExtents("--shape", arguments.shape);
   auto params = parseNumbers("--param", arguments.param);
   ScheduleFile schedule = readSchedule(arguments.schedule);
+  std::optional<int64_t> budget = readMemoryBudget(arguments.memoryBudget);
   Target target = chooseRunTarget(arguments);
   noteUnused(schedule, target);
   auto start = std::chrono::steady_clock::now();
@@ -206,7 +209,7 @@ ExitCode runSpec(const RunArguments &arguments) {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
     if (target.name == driver::referenceTarget)
       return prepareReference(*loaded.spec);
-    return prepare(*loaded.spec, target, schedule, arguments.verifyPasses);
+    return prepare(*loaded.spec, target, {schedule, arguments.verifyPasses, budget, shape, params});
   }();
   Ran ran;
   ran.readySeconds =
@@ -219,7 +222,7 @@ ExitCode runSpec(const RunArguments &arguments) {
     shapes.push_back({name, tensor.shape});
 
   ran.extents = resolveExtents(*loaded.spec, shape, shapes);
-  orFail(driver::checkHostMemory(manifest, ran.extents));
+  orFail(driver::checkMemory(manifest, ran.extents, prepared.executor->device()));
   auto inputs = evaluator::makeInputs(driver::programOf(*loaded.spec), ran.extents, arguments.seed);
   if (!inputs)
     throw Failure(Usage, llvm::toString(inputs.takeError()));
@@ -240,7 +243,7 @@ ExitCode runSpec(const RunArguments &arguments) {
   for (const auto &[name, path] : outputFiles)
     writeTensor(name, path, ran.result.outputs.at(name));
   if (ran.outside)
-    noteOutsideReads(*ran.outside);
+    noteOutsideReads(*ran.outside, /*fails=*/true);
   if (arguments.json)
     printRanJson(ran, prepared);
   else
@@ -265,6 +268,7 @@ Command addRunCommand(CLI::App &tool) {
                 "Outputs to .npy files, e.g. --output o=o.npy");
   app->add_option("--seed", arguments->seed, "Seed of random inputs; 1 without it");
   app->add_option("--schedule", arguments->schedule, scheduleHelp);
+  addMemoryBudget(*app, arguments->memoryBudget);
   app->add_flag("--check", arguments->check, "Compare every output with the float64 evaluator");
   app->add_flag("--check-bounds", arguments->checkBounds, checkBoundsHelp);
   app->add_flag("--time", arguments->time, "Run it several times and print the median");

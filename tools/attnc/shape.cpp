@@ -71,11 +71,14 @@ public:
 
   void addInput(const attn::InputOp &input, const GivenShape &given) {
     ArrayRef<StringAttr> dims = const_cast<attn::InputOp &>(input).getType().getDims();
+    std::string place = attn::specPlace(const_cast<attn::InputOp &>(input).getLoc());
     if (dims.size() != given.shape.size())
-      throw Failure(Usage, fmt::format("input '{}' has {} axes; the file's array has {}",
-                                       given.input, dims.size(), given.shape.size()));
+      throw Failure(Usage,
+                    fmt::format("input '{}' has {} axes; the file's array has {}", given.input,
+                                dims.size(), given.shape.size()),
+                    place.empty() ? "" : fmt::format("it is declared at {}", place));
     for (auto [dim, extent] : llvm::zip_equal(dims, given.shape))
-      add(dim.str(), extent, fmt::format("input '{}'", given.input));
+      add(dim.str(), extent, fmt::format("input '{}'", given.input), place);
   }
 
   void addOption(const std::string &dim, int64_t extent) {
@@ -112,7 +115,15 @@ public:
   }
 
 private:
-  void add(const std::string &dim, int64_t extent, const std::string &who) {
+  struct Giver {
+    std::string who, place;
+    std::string declared() const {
+      return place.empty() ? "" : fmt::format("; {} is declared at {}", who, place);
+    }
+  };
+
+  void add(const std::string &dim, int64_t extent, const std::string &who,
+           const std::string &place = "") {
     if (auto fixed = statics.find(dim); fixed != statics.end()) {
       if (fixed->second != extent)
         throw Failure(Usage,
@@ -123,19 +134,20 @@ private:
     }
     auto [entry, fresh] = extents.try_emplace(dim, extent);
     if (fresh)
-      givenBy[dim] = who;
+      givenBy[dim] = {who, place};
     else if (entry->second != extent)
       throw Failure(Usage,
                     fmt::format("{} gives dim '{}' the extent {}, {} gives it {}", who, dim, extent,
-                                givenBy[dim], entry->second),
-                    "all tensors that carry a dim agree on its extent");
+                                givenBy[dim].who, entry->second),
+                    "all tensors that carry a dim agree on its extent" + givenBy[dim].declared() +
+                        Giver{who, place}.declared());
   }
 
   attn::ProgramOp program;
   std::set<std::string> computed;
   std::vector<std::string> names;
   std::map<std::string, int64_t> statics, extents;
-  std::map<std::string, std::string> givenBy;
+  std::map<std::string, Giver> givenBy;
 };
 
 attn::InputOp findInput(const Spec &spec, const std::string &name) {

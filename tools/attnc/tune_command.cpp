@@ -1,5 +1,6 @@
 // attnc tune: measures schedules on the GPU and remembers the fastest.
 #include "compiler/driver/check.h"
+#include "compiler/driver/memory_check.h"
 #include "compiler/driver/tune.h"
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/command.h"
@@ -73,7 +74,7 @@ private:
     if (!report)
       return report.error();
     for (const driver::OutputCheck &output : report->outputs)
-      if (!output.ok())
+      if (output.verdict() == driver::Verdict::Failed)
         return internalError("wrong: " + output.why());
     return {};
   }
@@ -190,7 +191,7 @@ void checkMemory(const Spec &spec, const Target &target,
   options.target = target.name;
   options.upTo = driver::Stage::Tile;
   driver::Compilation compilation = orFail(driver::compile(spec, options), SpecErrors);
-  orFail(driver::checkHostMemory(compilation.program.manifest, extents));
+  orFail(driver::checkMemory(compilation.program.manifest, extents, target.device.get()));
 }
 
 ExitCode tuneSpec(const TuneArguments &arguments) {

@@ -1,8 +1,8 @@
 #include "compiler/codegen/cpu/cpu_target.h"
 #include "compiler/codegen/cpu/llvm_lowering.h"
 #include "compiler/codegen/cpu/lower_nests.h"
+#include "compiler/codegen/cpu/optimise.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
@@ -87,26 +87,38 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostMachine() {
   return builder->createTargetMachine();
 }
 
+// The engine adds a function that unpacks arguments for each of ours and is never called here;
+// inlining would double all code.
+static void eraseWrappers(llvm::Module &module) {
+  for (llvm::Function &function : llvm::make_early_inc_range(module))
+    if (function.getName().starts_with("_mlir_") && function.use_empty())
+      function.eraseFromParent();
+}
+
 llvm::Expected<std::unique_ptr<CpuExecutable>> CpuExecutable::compile(ModuleOp module,
                                                                       const CpuOptions &options) {
   prepareContext(*module.getContext());
   auto lowered = lowerNests(module);
   if (!lowered)
     return lowered.takeError();
+  unsigned level = affordableLevel(**lowered, options.optLevel);
   if (failed(lowerToLlvmDialect(**lowered)))
     return llvm::createStringError("an operation has no lowering to LLVM");
   auto machine = hostMachine();
   if (!machine)
     return machine.takeError();
 
+  if (level == 0)
+    (*machine)->setOptLevel(llvm::CodeGenOptLevel::None);
+
+  llvm::TargetMachine *target = machine->get();
+
   auto code = std::make_unique<Code>();
   code->threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-  // Both functions must outlive the creation of the engine, which keeps only references.
-  std::function<llvm::Error(llvm::Module *)> optimise =
-      makeOptimizingTransformer(options.optLevel, 0, machine->get());
+  // It must outlive the creation of the engine, which keeps only a reference.
   auto transform = [&](llvm::Module *llvmModule) -> llvm::Error {
-    if (llvm::Error error = optimise(llvmModule))
-      return error;
+    eraseWrappers(*llvmModule);
+    optimise(*llvmModule, level, *target);
     if (options.keepLlvmIr) {
       llvm::raw_string_ostream stream(code->llvmIr);
       llvmModule->print(stream, nullptr);
@@ -115,7 +127,7 @@ llvm::Expected<std::unique_ptr<CpuExecutable>> CpuExecutable::compile(ModuleOp m
   };
   ExecutionEngineOptions engineOptions;
   engineOptions.transformer = transform;
-  engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
+  engineOptions.jitCodeGenOptLevel = target->getOptLevel();
   engineOptions.enableGDBNotificationListener = false;
   engineOptions.enablePerfNotificationListener = false;
   auto engine = ExecutionEngine::create(**lowered, engineOptions, std::move(*machine));

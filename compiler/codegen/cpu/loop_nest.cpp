@@ -14,8 +14,11 @@ LoopNest::LoopNest(TileScope &scope, ArrayRef<StringAttr> dims)
 }
 
 LoopNest::~LoopNest() {
+  const LoopAnnotations &annotations = scope.storage.loops();
   if (!loops.empty())
-    loops.back().op->setAttr("llvm.loop_annotation", scope.storage.parallelLoop());
+    annotations.annotateInnermost(loops.back().op);
+  for (Loop loop : ArrayRef(loops).drop_back(loops.empty() ? 0 : 1))
+    annotations.annotateOuter(loop.op);
   // Not merely behind the outermost loop: the result of a reduction is stored behind it too.
   builder.restoreInsertionPoint(outside);
 }
@@ -38,7 +41,6 @@ Value LoopNest::closeReduction(Value next) {
   standInside();
   scf::YieldOp::create(builder, loc, next);
   scf::ForOp loop = loops.back().op;
-  loop->setAttr("llvm.loop_annotation", scope.storage.parallelLoop());
   builder.setInsertionPointAfter(loop);
   return loop.getResult(0);
 }

@@ -1,5 +1,6 @@
 #include "compiler/codegen/cpu/lower_nests.h"
 #include "compiler/codegen/cpu/nest_emitter.h"
+#include "compiler/codegen/cpu/outline_loops.h"
 #include "compiler/codegen/cpu/passes.h"
 #include "compiler/schedule/signature.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,6 +27,10 @@ llvm::Expected<OwningOpRef<ModuleOp>> lowerNests(ModuleOp module) {
   for (auto [i, nest] : llvm::enumerate(nestsOf(module)))
     if (llvm::Error error = emitNest(*lowered, nest, kernelSymbol(i, nest)))
       return error;
+  SmallVector<LLVM::LLVMFuncOp> functions(lowered->getOps<LLVM::LLVMFuncOp>());
+  for (LLVM::LLVMFuncOp function : functions)
+    if (!function.isExternal())
+      outlineLoops(function);
   return lowered;
 }
 

@@ -1,6 +1,8 @@
 #include "compiler/codegen/cpu/nest_emitter.h"
+#include "compiler/codegen/cpu/domain_emitter.h"
 #include "compiler/codegen/cpu/scalar_ops.h"
 #include "compiler/codegen/cpu/scratch_layout.h"
+#include "compiler/schedule/domain_slice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>
 
@@ -9,6 +11,9 @@ using namespace mlir;
 namespace attnc::cpu {
 
 namespace {
+
+// Ops of loops that compute several values: a body that LLVM still vectorises in little time.
+constexpr unsigned kLongestBody = 256;
 
 // Emits the body of one cell: the tile of rows that scope.ranges describes.
 class CellEmitter {
@@ -21,7 +26,10 @@ public:
     emitPhase(Phase::Prologue);
     for (red::FoldOp state : nest().states())
       fill(state, scope.buffers.find(state.getResult())->second);
+    for (Value centre : plan.momentCentres())
+      startCentre(centre);
     emitStream();
+    settleMoments();
     emitPhase(Phase::Finish);
     emitYields(/*streamed=*/false);
   }
@@ -31,15 +39,22 @@ private:
 
   void emitPhase(Phase phase);
   void emitStream();
+  void emitLiveStep();
   void emitStep();
   void emitState(red::FoldOp fold);
   void emitValue(Value value);
+  void emitTogether();
   void emitReference(red::FoldOp fold);
   void fill(red::FoldOp fold, const Buffer &buffer);
   void accumulate(red::FoldOp fold);
   Value term(red::FoldOp fold, LoopNest &loops);
   const Buffer &exponential(ExponentPair pair);
   void rescale(red::FoldOp fold);
+  void startCentre(Value centre);
+  void moveCentre(Value centre, bool last);
+  void keepLower(red::FoldOp fold);
+  void shiftMoment(red::FoldOp fold);
+  void settleMoments();
   void emitYields(bool streamed);
   SmallVector<Range> streamBounds();
   Range clip(StringAttr dim, Value low, Value high);
@@ -50,6 +65,9 @@ private:
   Location loc;
   const ScratchLayout &scratch;
   llvm::DenseSet<ExponentPair> ready;
+  llvm::DenseSet<Value> moved; // centres that know of the tile
+  SmallVector<Value> together; // consecutive values of the same loops, still to be emitted
+  ElementCost togetherCost;
 };
 
 } // namespace
@@ -64,23 +82,43 @@ void CellEmitter::emitPhase(Phase phase) {
     if (plan.phase(value) == phase && !plan.isState(value) && plan.bufferDims(value))
       emitValue(value);
   }
+  emitTogether();
 }
 
-// Computes a buffered value that is no state.
+// Computes a buffered value that is no state: a fold at once, another together with its neighbours.
 void CellEmitter::emitValue(Value value) {
-  const Buffer buffer = scratch.buffer(value);
-  if (auto fold = value.getDefiningOp<red::FoldOp>()) {
+  auto fold = value.getDefiningOp<red::FoldOp>();
+  if (fold) {
+    emitTogether();
+    const Buffer buffer = scratch.buffer(value);
     fill(fold, buffer);
     scope.buffers[value] = buffer;
     accumulate(fold);
     return;
   }
+  ElementCost cost = plan.costOf(value);
+  if (!together.empty() &&
+      (*plan.bufferDims(value) != *plan.bufferDims(together.front()) ||
+       cost.calls != togetherCost.calls || cost.ops + togetherCost.ops > kLongestBody))
+    emitTogether();
+  together.push_back(value);
+  togetherCost = {cost.ops + (together.size() > 1 ? togetherCost.ops : 0), cost.calls};
+}
+
+// One nest of loops that stores several values: those that later ones use stay in registers.
+void CellEmitter::emitTogether() {
+  if (together.empty())
+    return;
   {
-    LoopNest loops(scope, buffer.dims);
-    Value element = loops.evaluate(value);
-    loops.store(element, buffer);
+    LoopNest loops(scope, *plan.bufferDims(together.front()));
+    for (Value value : together) {
+      Value element = loops.evaluate(value);
+      loops.store(element, scratch.buffer(value));
+    }
   }
-  scope.buffers[value] = buffer;
+  for (Value value : together)
+    scope.buffers[value] = scratch.buffer(value);
+  together.clear();
 }
 
 void CellEmitter::fill(red::FoldOp fold, const Buffer &buffer) {
@@ -105,6 +143,13 @@ Value CellEmitter::term(red::FoldOp fold, LoopNest &loops) {
     multiply(loops.loadHoisted(scratch.exponential({fold.getExponent(), fold.getReference()})));
   for (Value factor : fold.getFactors())
     multiply(loops.evaluate(factor));
+  if (fold.getBase()) {
+    Value base = loops.evaluate(fold.getBase());
+    Value centre = loops.load(scratch.centre(fold.getCentre()));
+    Value difference = arith::SubFOp::create(builder, loc, base, centre);
+    for (unsigned power = 0; power < fold.degree(); ++power)
+      multiply(difference);
+  }
   return product;
 }
 
@@ -173,11 +218,84 @@ void CellEmitter::rescale(red::FoldOp fold) {
 }
 
 void CellEmitter::emitState(red::FoldOp fold) {
+  emitTogether();
   if (plan.isReference(fold.getResult()))
     return emitReference(fold);
   if (fold.getExponent())
     rescale(fold);
+  if (plan.isLower(fold.getResult()))
+    keepLower(fold);
+  if (fold.getBase()) {
+    if (moved.insert(fold.getCentre()).second)
+      moveCentre(fold.getCentre(), /*last=*/false);
+    shiftMoment(fold);
+  }
   accumulate(fold);
+}
+
+//===----------------------------------------------------------------------===//
+// Moments
+//===----------------------------------------------------------------------===//
+
+void CellEmitter::startCentre(Value centre) {
+  const Buffer &running = scratch.centre(centre);
+  LoopNest loops(scope, running.dims);
+  loops.store(floatConstant(builder, loc, running.element, 0), running);
+}
+
+// The centre that the states so far make, and by how much it has moved. While nothing finite has
+// been made it stays where it is; in the end it is what the states say.
+void CellEmitter::moveCentre(Value centre, bool last) {
+  const Buffer &running = scratch.centre(centre);
+  LoopNest loops(scope, running.dims);
+  Value next = loops.evaluate(centre), old = loops.load(running);
+  if (!last) {
+    Value none = arith::SubFOp::create(builder, loc, next, next);
+    Value zero = floatConstant(builder, loc, running.element, 0);
+    Value finite = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, none, zero);
+    next = arith::SelectOp::create(builder, loc, finite, next, old);
+  }
+  loops.store(arith::SubFOp::create(builder, loc, old, next), scratch.shift(centre));
+  loops.store(next, running);
+}
+
+// A moment before it moves and takes in the tile, for those of higher degree.
+void CellEmitter::keepLower(red::FoldOp fold) {
+  const Buffer &state = scope.buffers.find(fold.getResult())->second;
+  LoopNest loops(scope, state.dims);
+  loops.store(loops.load(state), scratch.before(fold.getResult()));
+}
+
+// c_k + sum over i < k of binomial(k, i) * shift^(k - i) * c_i.
+void CellEmitter::shiftMoment(red::FoldOp fold) {
+  const Buffer &state = scope.buffers.find(fold.getResult())->second;
+  LoopNest loops(scope, state.dims);
+  Value sum = loops.load(state), shift = loops.load(scratch.shift(fold.getCentre()));
+  Value power;
+  double binomial = 1;
+  for (unsigned i = fold.degree(); i-- > 0;) {
+    binomial *= double(i + 1) / (fold.degree() - i);
+    power = power ? Value(arith::MulFOp::create(builder, loc, power, shift)) : shift;
+    Value lower = loops.load(scratch.before(fold.getLower()[i]));
+    Value part = arith::MulFOp::create(builder, loc, power, lower);
+    if (binomial != 1)
+      part = arith::MulFOp::create(builder, loc, part,
+                                   floatConstant(builder, loc, part.getType(), binomial));
+    sum = arith::AddFOp::create(builder, loc, sum, part);
+  }
+  loops.store(sum, state);
+}
+
+// After the stream the moments are about the centre that all of it makes.
+void CellEmitter::settleMoments() {
+  for (Value centre : plan.momentCentres())
+    moveCentre(centre, /*last=*/true);
+  for (red::FoldOp state : nest().states()) {
+    if (plan.isLower(state.getResult()))
+      keepLower(state);
+    if (state.getBase())
+      shiftMoment(state);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,6 +304,7 @@ void CellEmitter::emitState(red::FoldOp fold) {
 
 void CellEmitter::emitStep() {
   ready.clear();
+  moved.clear();
   for (Operation &op : nest().getBodyBlock()->without_terminator()) {
     Value value = op.getResult(0);
     if (plan.isState(value))
@@ -193,6 +312,7 @@ void CellEmitter::emitStep() {
     else if (plan.phase(value) == Phase::Step && plan.bufferDims(value))
       emitValue(value);
   }
+  emitTogether();
   emitYields(/*streamed=*/true);
 }
 
@@ -213,29 +333,33 @@ SmallVector<Range> CellEmitter::streamBounds() {
       bounds.push_back({zero, scope.args.size(builder, dim)});
     return bounds;
   }
-  IRMapping mapping;
-  auto argument = domain->args_begin();
-  for (StringAttr dim : plan.grid)
-    mapping.map(*argument++, scope.ranges.find(dim)->second.origin);
-  for (StringAttr dim : plan.row) {
-    Range range = scope.ranges.find(dim)->second;
-    Value last = arith::AddIOp::create(builder, loc, range.origin, range.count);
-    mapping.map(*argument++, range.origin);
-    mapping.map(*argument++, arith::SubIOp::create(builder, loc, last, index64(builder, loc, 1)));
-  }
-  while (argument != domain->args_end())
-    mapping.map(*argument++, zero);
-  LoopNest scalars(scope);
-  for (Operation &op : domain->without_terminator()) {
-    if (auto scalar = dyn_cast<red::ScalarOp>(op))
-      mapping.map(scalar.getResult(), scalars.evaluate(scalar.getArray()));
-    else if (!isa<attn::AttnDialect>(op.getDialect()) || isa<attn::SubOp, attn::ModOp>(op))
-      emitScalarOp(builder, op, mapping);
-  }
   auto terminator = cast<red::BoundsOp>(domain->getTerminator());
-  for (auto [dim, lo, hi] : llvm::zip(plan.stream, terminator.getLo(), terminator.getHi()))
-    bounds.push_back(clip(dim, mapping.lookup(lo), mapping.lookup(hi)));
+  SmallVector<Value> stream(2 * plan.stream.size(), zero), ends(terminator.getLo());
+  llvm::append_range(ends, terminator.getHi());
+  ends = emitDomain(scope, stream, ends);
+  for (auto [i, dim] : llvm::enumerate(plan.stream))
+    bounds.push_back(clip(dim, ends[i], ends[plan.stream.size() + i]));
   return bounds;
+}
+
+// The step, where the domain does not say that the tile can be skipped.
+void CellEmitter::emitLiveStep() {
+  Value live = schedule::liveCondition(nest());
+  if (!live) {
+    emitStep();
+    return;
+  }
+  SmallVector<Value> stream;
+  for (StringAttr dim : plan.stream) {
+    Range range = scope.ranges.find(dim)->second;
+    Value end = arith::AddIOp::create(builder, loc, range.origin, range.count);
+    stream.push_back(range.origin);
+    stream.push_back(arith::SubIOp::create(builder, loc, end, index64(builder, loc, 1)));
+  }
+  Value matters = emitDomain(scope, stream, live).front();
+  auto branch = scf::IfOp::create(builder, loc, matters, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  emitStep();
 }
 
 // Nested loops over the stream dims; the last one goes by tiles.
@@ -247,12 +371,13 @@ void CellEmitter::emitStream() {
   for (auto [dim, bound] : llvm::zip(plan.stream, bounds)) {
     Value step = index64(builder, loc, *plan.tile(dim));
     auto loop = scf::ForOp::create(builder, loc, bound.origin, bound.count, step);
+    scope.storage.loops().annotateOuter(loop);
     builder.setInsertionPointToStart(loop.getBody());
     Value origin = loop.getInductionVar();
     Value rest = arith::SubIOp::create(builder, loc, bound.count, origin);
     scope.ranges[dim] = {origin, arith::MinSIOp::create(builder, loc, rest, step)};
   }
-  emitStep();
+  emitLiveStep();
 }
 
 //===----------------------------------------------------------------------===//
@@ -331,6 +456,7 @@ static void emitKernel(OpBuilder &b, LLVM::LLVMFuncOp function, const NestPlan &
   SmallVector<CellDim> dims = cellDims(b, plan, args);
   auto loop = scf::ForOp::create(b, loc, function.getArgument(1), function.getArgument(2),
                                  index64(b, loc, 1));
+  storage.loops().annotateOuter(loop);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

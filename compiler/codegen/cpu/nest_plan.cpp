@@ -1,6 +1,7 @@
 #include "compiler/codegen/cpu/nest_plan.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -9,6 +10,10 @@ namespace attnc::cpu {
 // A tile's buffers should stay in the second-level cache of any machine of the last ten years.
 static constexpr int64_t kBufferBudget = 512 * 1024;
 static constexpr int64_t kSmallestTile = 8;
+// Ops that are computed wherever they are used rather than kept.
+static constexpr unsigned kLongestCheap = 64;
+// Ops of one expression: longer ones are taken apart, so that loops stay short.
+static constexpr unsigned kLongestExpression = 1024;
 // An inner dim of dynamic extent is taken to be this large when tiles are chosen.
 static constexpr int64_t kAssumedInner = 128;
 
@@ -97,6 +102,9 @@ DimList NestPlan::tileDims(Value array) const { return tileDims(arrayDims(array)
 
 void NestPlan::findPairs() {
   for (auto fold : nest.getBodyBlock()->getOps<red::FoldOp>()) {
+    if (fold.getCentre())
+      centres.insert(fold.getCentre());
+    lowers.insert(fold.getLower().begin(), fold.getLower().end());
     if (!fold.getExponent())
       continue;
     ExponentPair pair{fold.getExponent(), fold.getReference()};
@@ -105,6 +113,22 @@ void NestPlan::findPairs() {
     if (isState(fold.getResult()))
       references.insert(fold.getReference());
   }
+}
+
+// What is in a buffer costs a load; what is not costs its own ops and those that it is made of.
+ElementCost NestPlan::findCost(Operation &op) {
+  static constexpr unsigned kMost = 4096; // sums of what is shared grow without bound
+  ElementCost cost{1, false};
+  op.walk([&](Operation *scalar) {
+    cost.ops += isa<math::ExpOp, math::Exp2Op>(scalar) ? 25 : isa<attn::RandOp>(scalar) ? 150 : 1;
+    cost.calls |= isa<math::TanhOp, math::ErfOp, math::LogOp, math::Log2Op, math::PowFOp>(scalar);
+  });
+  for (Value operand : op.getOperands()) {
+    ElementCost other = buffers.contains(operand) ? ElementCost{1, false} : costs.lookup(operand);
+    cost.ops = std::min(kMost, cost.ops + other.ops);
+    cost.calls |= other.calls;
+  }
+  return cost;
 }
 
 // Indices, sizes, scalars and integer arithmetic on them cost less than a load.
@@ -128,7 +152,8 @@ bool NestPlan::computesCheaply(Value value) {
     if (!isa<arith::ArithDialect>(scalar.getDialect()) ||
         isa<arith::DivFOp, arith::FloorDivSIOp, arith::DivSIOp, arith::RemSIOp>(scalar))
       return false;
-  return llvm::all_of(map.getOperands(), [&](Value v) { return isCheap(v); });
+  return costOf(value).ops <= kLongestCheap &&
+         llvm::all_of(map.getOperands(), [&](Value v) { return isCheap(v); });
 }
 
 // The dims of the loops in which `op` evaluates its operands.
@@ -136,9 +161,9 @@ DimList NestPlan::iterationDims(Operation *op) const {
   auto fold = dyn_cast<red::FoldOp>(op);
   if (!fold)
     return tileDims(op->getResult(0));
-  SmallVector<Value> operands(fold.getFactors());
-  if (fold.getExponent())
-    operands.push_back(fold.getExponent());
+  SmallVector<Value> operands = fold.termOperands();
+  if (fold.getCentre())
+    operands.push_back(fold.getCentre());
   return tileDims(attn::unionDims(attn::programOf(nest), operands));
 }
 
@@ -156,7 +181,10 @@ bool NestPlan::fitsItsOnlyUse(Value value) const {
 void NestPlan::chooseBuffers() {
   for (Operation &op : nest.getBodyBlock()->without_terminator()) {
     Value value = op.getResult(0);
-    if (isa<red::FoldOp>(op) || !(value.use_empty() || isCheap(value) || fitsItsOnlyUse(value)))
+    ElementCost cost = costs[value] = findCost(op);
+    bool inPlace = value.use_empty() || isCheap(value) ||
+                   (fitsItsOnlyUse(value) && cost.ops <= kLongestExpression);
+    if (isa<red::FoldOp>(op) || !inPlace)
       buffers.insert({value, tileDims(value)});
   }
 }
@@ -193,9 +221,9 @@ StringAttr NestPlan::vectorDim(red::FoldOp fold) const {
   DimList dims = iterationDims(fold);
   const DimList &result = *bufferDims(fold.getResult());
   DimList folded = tileDims(names(fold.getDims()));
-  SmallVector<Value> operands(fold.getFactors());
-  if (fold.getExponent())
-    operands.push_back(fold.getExponent());
+  SmallVector<Value> operands = fold.termOperands();
+  if (fold.getCentre())
+    operands.push_back(fold.getCentre());
   auto whole = llvm::find_if(operands, [&](Value v) { return covers(tileDims(v), dims); });
   if (whole == operands.end() && !result.empty())
     return result.back();

@@ -4,6 +4,7 @@
 
 #include "dialects/Red/Red.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Error.h"
 
 namespace attnc::cpu {
@@ -15,6 +16,12 @@ enum class Phase {
   Prologue, ///< once per tile of rows, before the stream
   Step,     ///< once per tile of the stream
   Finish,   ///< once per tile of rows, after the stream: it depends on a state
+};
+
+/// What it takes to compute one element of a value from buffers and tensors.
+struct ElementCost {
+  unsigned ops = 0;   ///< scalar ops, about; it stops counting at some thousands
+  bool calls = false; ///< calls a function of the C library
 };
 
 /// exp(exponent - reference), which all folds over this pair share.
@@ -40,6 +47,10 @@ public:
   bool isState(mlir::Value value) const { return states.contains(value); }
   /// States that are the reference of a state's exponent.
   bool isReference(mlir::Value state) const { return references.contains(state); }
+  /// States that are a moment of lower degree of another.
+  bool isLower(mlir::Value state) const { return lowers.contains(state); }
+  /// What moments are about.
+  llvm::ArrayRef<mlir::Value> momentCentres() const { return centres.getArrayRef(); }
 
   /// The dims of the buffer of `value`, contiguous one last, grid dims left out; null if the value
   /// is computed where it is used.
@@ -47,6 +58,9 @@ public:
   /// The order of dims in which exp(exponent - reference) is kept.
   const DimList &exponentialDims(ExponentPair pair) const;
   llvm::ArrayRef<ExponentPair> exponentials() const { return pairs; }
+
+  /// Of computing `value`, be it buffered or not.
+  ElementCost costOf(mlir::Value value) const { return costs.lookup(value); }
 
   /// Dims of the loops of a fold, outermost first. If the last one is a folded dim, the innermost
   /// loop is a reduction; otherwise it runs along the result.
@@ -61,6 +75,7 @@ private:
   llvm::Error assignPhases();
   void findPairs();
   void chooseBuffers();
+  ElementCost findCost(mlir::Operation &op);
   bool isCheap(mlir::Value value);
   bool computesCheaply(mlir::Value value);
   bool fitsItsOnlyUse(mlir::Value value) const;
@@ -76,7 +91,9 @@ private:
   llvm::DenseMap<mlir::StringAttr, int64_t> tiles;
   llvm::DenseMap<mlir::Value, Phase> phases;
   llvm::DenseMap<mlir::Value, bool> cheap;
-  llvm::DenseSet<mlir::Value> states, references;
+  llvm::DenseMap<mlir::Value, ElementCost> costs;
+  llvm::DenseSet<mlir::Value> states, references, lowers;
+  llvm::SetVector<mlir::Value> centres;
   llvm::MapVector<mlir::Value, DimList> buffers;
   llvm::SmallVector<ExponentPair> pairs;
   llvm::DenseMap<ExponentPair, DimList> pairDims;

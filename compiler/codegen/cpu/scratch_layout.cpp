@@ -21,6 +21,12 @@ ScratchLayout::ScratchLayout(OpBuilder &b, const NestPlan &plan, const KernelArg
     values[value] = place(b, *dims, elementOf(value));
     if (plan.isReference(value))
       scales[value] = place(b, *dims, elementOf(value));
+    if (plan.isLower(value))
+      befores[value] = place(b, *dims, elementOf(value));
+  }
+  for (Value centre : plan.momentCentres()) {
+    centres[centre] = place(b, plan.tileDims(centre), elementOf(centre));
+    shifts[centre] = place(b, plan.tileDims(centre), elementOf(centre));
   }
   for (ExponentPair pair : plan.exponentials())
     exponentials[pair] = place(b, plan.exponentialDims(pair), elementOf(pair.first));

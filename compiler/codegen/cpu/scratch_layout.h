@@ -21,6 +21,11 @@ public:
   const Buffer &exponential(ExponentPair pair) const { return exponentials.find(pair)->second; }
   /// By how much the last tile rescales the states that refer to this one.
   const Buffer &scale(mlir::Value state) const { return scales.find(state)->second; }
+  /// A moment of lower degree before it takes in the tile.
+  const Buffer &before(mlir::Value state) const { return befores.find(state)->second; }
+  /// The value that moments are about so far, and by how much the last tile has moved it.
+  const Buffer &centre(mlir::Value value) const { return centres.find(value)->second; }
+  const Buffer &shift(mlir::Value value) const { return shifts.find(value)->second; }
   mlir::Value bytes() const { return total; }
 
 private:
@@ -29,7 +34,7 @@ private:
   const NestPlan &plan;
   const KernelArguments &args;
   mlir::Value base, total;
-  llvm::DenseMap<mlir::Value, Buffer> values, scales;
+  llvm::DenseMap<mlir::Value, Buffer> values, scales, befores, centres, shifts;
   llvm::DenseMap<ExponentPair, Buffer> exponentials;
 };
 

@@ -20,8 +20,7 @@ int64_t memoryBytes(Type storage) { return memoryType(storage).getIntOrFloatBitW
 
 Storage::Storage(MLIRContext *context)
     : group(LLVM::AccessGroupAttr::get(context, DistinctAttr::create(UnitAttr::get(context)))),
-      annotation(LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                               {}, {}, {}, {group})) {}
+      annotations(group) {}
 
 static Value address(OpBuilder &b, Location loc, Type type, Value pointer, Value index) {
   return LLVM::GEPOp::create(b, loc, pointer.getType(), type, pointer,

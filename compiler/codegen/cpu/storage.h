@@ -2,8 +2,8 @@
 #ifndef ATTNC_COMPILER_CODEGEN_CPU_STORAGE_H
 #define ATTNC_COMPILER_CODEGEN_CPU_STORAGE_H
 
+#include "compiler/codegen/cpu/loop_annotations.h"
 #include "dialects/Attn/Attn.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace attnc::cpu {
 
@@ -11,8 +11,8 @@ namespace attnc::cpu {
 mlir::Type memoryType(mlir::Type storage);
 int64_t memoryBytes(mlir::Type storage);
 
-/// Emits loads and stores. All accesses of one object belong to one access group: loops that are
-/// annotated with `parallelLoop` have iterations that touch different elements.
+/// Emits loads and stores. All accesses of one object belong to one access group: loops that
+/// `loops` annotates have iterations that touch different elements.
 class Storage {
 public:
   explicit Storage(mlir::MLIRContext *context);
@@ -24,11 +24,11 @@ public:
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type storage,
              mlir::Value pointer, mlir::Value index) const;
 
-  mlir::LLVM::LoopAnnotationAttr parallelLoop() const { return annotation; }
+  const LoopAnnotations &loops() const { return annotations; }
 
 private:
   mlir::LLVM::AccessGroupAttr group;
-  mlir::LLVM::LoopAnnotationAttr annotation;
+  LoopAnnotations annotations;
 };
 
 } // namespace attnc::cpu

@@ -134,6 +134,11 @@ Result<BindRequest> readArguments(const Manifest &manifest, const attnc_argument
     if (Status status = addParam(c->params[i], request); !status)
       return status.error();
   addExtraSizes(manifest, request);
+  if (c->memory_budget && *c->memory_budget < 0)
+    return invalidArgument(fmt::format("the memory budget is {} bytes", *c->memory_budget),
+                           "pass NULL for none");
+  if (c->memory_budget)
+    request.memoryBudget = *c->memory_budget;
   return request;
 }
 

@@ -101,7 +101,8 @@ _Param = _struct(
     "_Param", ("name", _text), ("is_integer", _i32), ("integer", _i64), ("real", _f64))
 _Arguments = _struct(
     "_Arguments", ("struct_size", _size), ("tensors", ctypes.POINTER(_Tensor)),
-    ("tensor_count", _size), ("params", ctypes.POINTER(_Param)), ("param_count", _size))
+    ("tensor_count", _size), ("params", ctypes.POINTER(_Param)), ("param_count", _size),
+    ("memory_budget", _extents))
 
 # Functions by name: the type of the result and those of the arguments.
 _FUNCTIONS = {
@@ -233,7 +234,7 @@ def _view_of_interface(name, tensor, interface, wanted, cuda):
     return _View(data, dtype, shape, strides, cuda, device, not read_only)
 
 
-def _encode(views, params):
+def _encode(views, params, memory_budget=None):
     """The arguments of a call, with what they point to."""
     tensors = (_Tensor * max(len(views), 1))()
     kept = [tensors]
@@ -252,6 +253,10 @@ def _encode(views, params):
             slot.real = float(value)
     arguments = _Arguments(tensors=tensors, tensor_count=len(views), params=encoded,
                            param_count=len(params))
+    if memory_budget is not None:
+        budget = _i64(memory_budget)
+        arguments.memory_budget = ctypes.pointer(budget)
+        kept.append(budget)
     return arguments, kept + [encoded]
 
 
@@ -370,19 +375,21 @@ class Program:
                 self._loaded[device] = handle
             return self._loaded[device]
 
-    def launch(self, inputs, outputs=None, params=None, stream=None):
+    def launch(self, inputs, outputs=None, params=None, stream=None, memory_budget=None):
         """As a call, with names in dicts: for specs whose names a call cannot take."""
-        return self._returned(self._bind(inputs, outputs, params or {})(stream))
+        return self._returned(self._bind(inputs, outputs, params or {}, memory_budget)(stream))
 
-    def bind(self, out=None, **arguments):
-        """Checks tensors and params and returns a Plan, which can be launched again and again."""
-        return self._bind(*self._split(arguments, out))
+    def bind(self, out=None, memory_budget=None, **arguments):
+        """Checks tensors and params and returns a Plan, which can be launched again and again.
+        `memory_budget` is the most bytes that values between kernels may take; a shape at which
+        they take more is an InvalidArgument, before scratch memory is allocated."""
+        return self._bind(*self._split(arguments, out), memory_budget)
 
-    def __call__(self, out=None, stream=None, **arguments):
+    def __call__(self, out=None, stream=None, memory_budget=None, **arguments):
         """Computes the outputs from inputs and params, by name. `out` maps names of outputs to
         tensors to write; those that it lacks are allocated. Returns the output, or a dict of them
-        if there are several."""
-        return self._returned(self._bind(*self._split(arguments, out))(stream))
+        if there are several. `memory_budget` is as for `bind`."""
+        return self._returned(self._bind(*self._split(arguments, out), memory_budget)(stream))
 
     def _split(self, arguments, out):
         names = {param.name for param in self.params}
@@ -398,7 +405,7 @@ class Program:
     def _returned(self, outputs):
         return outputs[self.outputs[0].name] if len(self.outputs) == 1 else outputs
 
-    def _bind(self, inputs, outputs, params):
+    def _bind(self, inputs, outputs, params, memory_budget):
         outputs = dict(outputs or {})
         views = {}
         for declared, given in ((self.inputs, inputs), (self.outputs, outputs)):
@@ -412,7 +419,7 @@ class Program:
             views[missing.name] = _view_of(missing.name, outputs[missing.name],
                                            DTYPES.index(missing.dtype))
         loaded = self._load(self._place(views, outputs))
-        arguments, kept = _encode(views, params)
+        arguments, kept = _encode(views, params, memory_budget)
         plan = _Handle(_library().plan_destroy)
         _check(_library().bind(loaded.value, ctypes.byref(arguments), ctypes.byref(plan.value)))
         del kept

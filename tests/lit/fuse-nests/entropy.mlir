@@ -1,5 +1,5 @@
-// The entropy of the weights, with log p = s - m - log z written out: the sum of s under the weights
-// is one more state, and all else is arithmetic of the finish.
+// The entropy of the weights, with log p = s - m - log z written out. Multiplied out, s - (m + log z)
+// would cancel: the sum is a moment of s about the running m + log z.
 //   m = max(j, s)
 //   z = sum(j, exp(s - m))
 //   h = sum(j, exp(s - m) / z * (s - m - log(z)))
@@ -9,10 +9,11 @@
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[M:.*]] = red.fold max over [j](%[[S]])
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp(%[[S]] - %[[M]])
-// CHECK:       %[[SP:.*]] = red.fold add over [j](%[[S]]) exp(%[[S]] - %[[M]])
-// CHECK-NOT:   red.fold
-// CHECK:       attn.map ({{.*}} = %[[SP]] : {{.*}} = %[[Z]] : {{.*}} = %[[M]] :
+// CHECK:       %[[C:.*]] = attn.map ({{.*}} = %[[M]] : {{.*}} = %[[Z]] :
 // CHECK:         math.log
+// CHECK:       red.fold add over [j]() exp(%[[S]] - %[[M]]) moment(%[[S]] - %[[C]]) above(%[[Z]])
+// CHECK-NOT:   red.fold
+// CHECK:     (triangular action)
 // CHECK-NOT:   red.nest
 
 attn.program @entropy dims [i, j] {

@@ -7,9 +7,9 @@
 // CHECK:     red.nest grid [i] row [] stream [j] inner [e]
 // CHECK:       %[[M:.*]] = red.fold max over [j]
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp({{.*}} - %[[M]])
+// CHECK:       %lse = attn.map ({{.*}} = %[[M]] : {{.*}} = %[[Z]] :
 // CHECK:       red.fold add over [j](%{{.*}}) exp({{.*}} - %[[M]])
 // CHECK-NOT:   red.fold
-// CHECK:       %lse = attn.map ({{.*}} = %[[M]] : {{.*}} = %[[Z]] :
 // CHECK-NOT:   red.nest
 
 attn.program @logsumexp_shared dims [i, j, e = 16] {

@@ -97,8 +97,8 @@
 // CHECK:           }
 
 // The last tile's products.
-// CHECK-NEXT:      tile.release %q_pipe[%turn]
 // CHECK-NEXT:      %[[PASSED:[a-z0-9_]+]] = arith.addi %[[TILES]], %tiles_before
+// CHECK-NEXT:      tile.release %q_pipe[%turn]
 // CHECK-NEXT:      %[[N2:[a-z0-9_]+]] = arith.addi %[[PASSED]], %c-1_i32
 // CHECK:           tile.await %v_pipe[%[[N2]]]
 // CHECK-NEXT:      tile.mma_fence

@@ -159,3 +159,65 @@ attn.program @bounds dims [i, j] {
     red.bounds lo() hi() full %full
   }
 }
+
+// -----
+
+attn.program @extreme_kind dims [i, j] {
+  %x = attn.input "x" : <[i], i32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  } domain {
+  ^bb0(%i: i64, %j0: i64, %j1: i64):
+    %full = arith.constant true
+    // expected-error@+1 {{is of kind max or min}}
+    %e = red.extreme add of %x from [%i] to [%i] : <[i], i32>
+    red.bounds lo(%e) hi(%e) full %full
+  }
+}
+
+// -----
+
+attn.program @extreme_of_floats dims [i, j] {
+  %x = attn.input "x" : <[i], f32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  } domain {
+  ^bb0(%i: i64, %j0: i64, %j1: i64):
+    %full = arith.constant true
+    // expected-error@+1 {{needs an array of integers}}
+    %e = red.extreme max of %x from [%i] to [%i] : <[i], f32>
+    red.bounds lo(%e) hi(%e) full %full
+  }
+}
+
+// -----
+
+attn.program @extreme_box dims [i, j] {
+  %x = attn.input "x" : <[i, j], i32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[], i64> {
+    %size = attn.size i : <[], i64>
+    red.yield %size : !attn.array<[], i64>
+  } domain {
+  ^bb0(%i: i64, %j0: i64, %j1: i64):
+    %full = arith.constant true
+    // expected-error@+1 {{needs a first and a last index for each dim of its array}}
+    %e = red.extreme max of %x from [%i] to [%i] : <[i, j], i32>
+    red.bounds lo(%e) hi(%e) full %full
+  }
+}
+
+// -----
+
+attn.program @moment_of_another_sum dims [i, j] {
+  %s = attn.input "s" : <[i, j], f32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[i], f32> {
+    %x = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32>
+    %m = red.fold max over [j](%x) : (!attn.array<[i, j], f32>) -> !attn.array<[i], f32>
+    %c0 = red.fold add over [j](%x) : (!attn.array<[i, j], f32>) -> !attn.array<[i], f32>
+    // expected-error@+1 {{needs the moments of lower degree of the same sum}}
+    %c1 = red.fold add over [j]() exp(%x - %m) moment(%x - %m) above(%c0) : (!attn.array<[i, j], f32>, !attn.array<[i], f32>, !attn.array<[i, j], f32>, !attn.array<[i], f32>, !attn.array<[i], f32>) -> !attn.array<[i], f32>
+    red.yield %c1 : !attn.array<[i], f32>
+  }
+}

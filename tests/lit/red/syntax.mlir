@@ -5,6 +5,7 @@ attn.program @weights dims [b, i, d = 16, j, e = 16] {
   %q = attn.input "q" : <[b, i, d], bf16>
   %k = attn.input "k" : <[b, j, d], bf16>
   %v = attn.input "v" : <[b, j, e], bf16>
+  %len = attn.input "len" : <[b], i32>
   // CHECK: %[[O:.*]]:2 = red.nest grid [b] row [i] stream [j] inner [d, e] schedule {form = "stream", row_tile = 64 : i64} : !attn.array<[b, i, e], f32>, !attn.array<[b, i], f32> {
   %o:2 = red.nest grid [b] row [i] stream [j] inner [d, e] schedule {form = "stream", row_tile = 64 : i64} : !attn.array<[b, i, e], f32>, !attn.array<[b, i], f32> {
     %0 = attn.read %q [b, i, d] : (!attn.array<[b, i, d], bf16>) -> !attn.array<[b, i, d], f32>
@@ -30,8 +31,12 @@ attn.program @weights dims [b, i, d = 16, j, e = 16] {
     %n = red.scalar %size : <[], i64> -> i64
     %hi = arith.minsi %i1, %n : i64
     %full = arith.cmpi sle, %j1, %i0 : i64
-    // CHECK: red.bounds lo(%{{.*}}) hi(%{{.*}}) full %{{.*}}
-    red.bounds lo(%zero) hi(%hi) full %full
+    // CHECK: %[[LENGTH:.*]] = red.extreme max of %{{.*}} from[%{{.*}}] to[%{{.*}}] : <[b], i32>
+    %length = red.extreme max of %len from [%b] to [%b] : <[b], i32>
+    // CHECK: %[[LIVE:.*]] = arith.cmpi slt, %{{.*}}, %[[LENGTH]]
+    %live = arith.cmpi slt, %j0, %length : i64
+    // CHECK: red.bounds lo(%{{.*}}) hi(%{{.*}}) full %{{.*}} live %[[LIVE]]
+    red.bounds lo(%zero) hi(%hi) full %full live %live
   }
   // CHECK: attn.output "o" [b, i, e] %[[O]]#0 as bf16
   attn.output "o" [b, i, e] %o#0 as bf16 : <[b, i, e], f32>

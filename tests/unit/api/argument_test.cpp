@@ -1,5 +1,7 @@
 #include "tests/unit/api/handles.h"
 
+#include <cstddef>
+
 using namespace attnc::test;
 
 namespace {
@@ -101,8 +103,80 @@ TEST_F(Arguments, ThatDoNotFitAreRefusedByName) {
   tensors.list[0].shape = huge;
   EXPECT_EQ(bindSays(tensors.arguments()),
             "1: x: [1073741824, 1099511627776] is no shape of a tensor");
-  attnc_arguments none = {sizeof none, nullptr, 1, nullptr, 0};
+  attnc_arguments none = {};
+  none.struct_size = sizeof none;
+  none.tensor_count = 1;
   EXPECT_EQ(bindSays(none), "1: an array of arguments is NULL but its count is not 0");
+}
+
+/// tableSpec at i = 2 and j = 3: p has 24 bytes, and its maxima and sums are 8 each.
+class Budget : public testing::Test {
+protected:
+  Own<attnc_program> program = compile(tableSpec, optionsFor("cpu"));
+  Own<attnc_loaded> loaded = load(program.get());
+  float s[2][3] = {{1, 1, -1e9F}, {0, 0, 0}}, y[2] = {};
+  int32_t top[2] = {1, 2};
+  int64_t rows[1] = {2}, scores[2] = {2, 3};
+  std::vector<attnc_tensor> list = {{"s", s, ATTNC_F32, 2, scores, nullptr},
+                                    {"top", top, ATTNC_I32, 1, rows, nullptr},
+                                    {"y", y, ATTNC_F32, 1, rows, nullptr}};
+
+  attnc_arguments arguments(const int64_t *budget) const {
+    return {sizeof(attnc_arguments), list.data(), list.size(), nullptr, 0, budget};
+  }
+};
+
+TEST_F(Budget, AllowsWhatFits) {
+  const int64_t enough = 24 + 8 + 8;
+  attnc_arguments given = arguments(&enough);
+  ASSERT_EQ(said(attnc_launch(loaded.get(), &given, nullptr)), "");
+  EXPECT_FLOAT_EQ(y[0], 0.5F);
+  EXPECT_FLOAT_EQ(y[1], 1 / 3.0F);
+}
+
+TEST_F(Budget, RefusesMoreWhenShapesAreBound) {
+  const int64_t tooLittle = 39;
+  attnc_arguments given = arguments(&tooLittle);
+  attnc_plan *plan = nullptr;
+  std::string text = said(attnc_bind(loaded.get(), &given, &plan));
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_EQ(
+      text.find("1: 40 bytes go through memory between kernels at i=2, j=3; the memory budget "
+                "is 39 bytes\n    p: f32[i, j], 24 bytes, spec:"),
+      0U)
+      << text;
+  EXPECT_NE(text.find("y reads it at subscripts of its own, spec:"), std::string::npos) << text;
+  const int64_t negative = -1;
+  given = arguments(&negative);
+  EXPECT_EQ(said(attnc_bind(loaded.get(), &given, &plan)), "1: the memory budget is -1 bytes");
+}
+
+// As a caller that was compiled before the field was there.
+TEST_F(Budget, IsNotReadBehindAShorterStruct) {
+  const int64_t none = 0;
+  attnc_arguments given = arguments(&none);
+  given.struct_size = offsetof(attnc_arguments, memory_budget);
+  EXPECT_EQ(said(attnc_launch(loaded.get(), &given, nullptr)), "");
+}
+
+// 64 TiB of weights: more than a machine has. All rows of the scores are one row here.
+TEST_F(Budget, WithoutOneMemoryThatIsNotThereIsAnError) {
+  constexpr int64_t n = int64_t(1) << 22;
+  const int64_t strides[2] = {0, 1};
+  std::vector<float> row(n), result(n);
+  std::vector<int32_t> table(n);
+  rows[0] = scores[0] = scores[1] = n;
+  list[0].data = row.data();
+  list[0].strides = strides;
+  list[1].data = table.data();
+  list[2].data = result.data();
+  attnc_arguments given = arguments(nullptr);
+  std::string text = said(attnc_launch(loaded.get(), &given, nullptr));
+  EXPECT_EQ(text.find("3: there is no memory for what goes between kernels, 64.0 TiB at "
+                      "i=4194304, j=4194304: "),
+            0U)
+      << text;
+  EXPECT_NE(text.find("\n    p: f32[i, j], 64.0 TiB, spec:"), std::string::npos) << text;
 }
 
 TEST_F(Arguments, InputsGiveTheShapesOfOutputs) {

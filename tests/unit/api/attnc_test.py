@@ -115,6 +115,28 @@ class OnCpu(unittest.TestCase):
         self.assertIn('"attnc_manifest"', program.text("manifest"))
         self.assertIsNone(program.text("red"))
 
+    def test_a_memory_budget_is_checked_when_shapes_are_bound(self):
+        program = attnc.compile(
+            {"attnc": 1, "name": "table", "inputs": {"s": "f32[i, j]"},
+             "body": ["p[i,j] = softmax(j, s)", "y[i] = p[i, size(j) - 1]"],
+             "outputs": {"y": "f32"}}, target="cpu")
+        s, y = Array((2, 4), [0] * 8), Array((2,))
+        bytes_of_weights = 2 * 4 * 4
+        arguments = {"s": s, "out": {"y": y}}
+        program(memory_budget=1 << 20, **arguments)
+        self.assertEqual(list(y.values), [0.25, 0.25])
+        with self.assertRaises(attnc.InvalidArgument) as raised:
+            program.bind(memory_budget=bytes_of_weights - 1, **arguments)
+        self.assertIn("p: f32[i, j], 32 bytes", str(raised.exception))
+        with self.assertRaises(attnc.InvalidArgument):
+            program.launch({"s": s}, {"y": y}, memory_budget=0)
+
+    def test_inputs_that_disagree_are_named_with_their_declarations(self):
+        with self.assertRaises(attnc.InvalidArgument) as raised:
+            self.program(q=self.q, k=self.k, v=random_array((1, 2, 4, 8), 1), out=self.o)
+        self.assertIn("v: dim j is 4 but k has 5", str(raised.exception))
+        self.assertRegex(str(raised.exception), r"k is declared at .*causal.json:\d+:\d+, v is ")
+
     def test_what_does_not_fit_raises_with_a_reason(self):
         arrays = {"q": self.q, "k": self.k, "v": self.v}
         for changed, out, reason in (

@@ -76,4 +76,55 @@ TEST_F(GpuApi, HostMemoryIsRefused) {
             std::string::npos);
 }
 
+/// tableSpec on GPU 0, with one row of scores for all rows.
+class GpuScratch : public OnGpu {
+protected:
+  static constexpr int64_t most = int64_t(1) << 22;
+
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (!device)
+      return;
+    loaded = load(compile(tableSpec, optionsFor("sm_80")).get());
+    for (DeviceBuffer *buffer : {&row, &table, &result}) {
+      *buffer = *device->allocate(most * sizeof(float));
+      ASSERT_TRUE(buffer->fill(0));
+    }
+  }
+
+  std::string launch(int64_t n, const int64_t *budget) {
+    const int64_t scores[2] = {n, n}, strides[2] = {0, 1};
+    const attnc_tensor list[] = {{"s", row.data(), ATTNC_F32, 2, scores, strides},
+                                 {"top", table.data(), ATTNC_I32, 1, scores, nullptr},
+                                 {"y", result.data(), ATTNC_F32, 1, scores, nullptr}};
+    const attnc_arguments arguments = {sizeof arguments, list, 3, nullptr, 0, budget};
+    return said(attnc_launch(loaded.get(), &arguments, nullptr));
+  }
+
+  Own<attnc_loaded> loaded;
+  DeviceBuffer row, table, result;
+};
+
+// 64 TiB of weights: more than a GPU has. What follows is as if nothing had been asked for.
+TEST_F(GpuScratch, ThatIsNotThereIsAnErrorAndNoMore) {
+  std::string text = launch(most, nullptr);
+  EXPECT_EQ(text.find("3: there is no memory for what goes between kernels, 64.0 TiB at i=4194304, "
+                      "j=4194304: "),
+            0U)
+      << text;
+  EXPECT_NE(text.find("p: f32[i, j], 64.0 TiB, spec:"), std::string::npos) << text;
+  ASSERT_EQ(launch(1000, nullptr), "");
+  ASSERT_TRUE(device->synchronize());
+  std::vector<float> weights(1000);
+  ASSERT_TRUE(result.download(weights.data(), weights.size() * sizeof(float)));
+  for (float weight : weights)
+    ASSERT_FLOAT_EQ(weight, 0.001F);
+}
+
+TEST_F(GpuScratch, IsComparedWithTheBudget) {
+  const int64_t budget = 4'008'000; // p, and for each row a maximum and a sum
+  EXPECT_EQ(launch(1000, &budget), "");
+  EXPECT_EQ(launch(1001, &budget).find("1: 3.8 MiB go through memory between kernels at "), 0U);
+}
+
 } // namespace

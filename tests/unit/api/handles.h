@@ -36,6 +36,14 @@ inline constexpr const char *scaleSpec = R"json({
   "outputs": {"y": "T", "z": "T"}
 })json";
 
+/// p goes through memory, because y reads it at a table of positions.
+inline constexpr const char *tableSpec = R"json({
+  "attnc": 1, "name": "table", "types": {"T": "f32"},
+  "inputs": {"s": "T[i, j]", "top": "i32[i]"},
+  "body": ["p[i,j] = softmax(j, s)", "y[i] = p[i,top[i]]"],
+  "outputs": {"y": "T"}
+})json";
+
 inline attnc_compile_options optionsFor(const char *target) {
   attnc_compile_options options = {};
   options.struct_size = sizeof options;
@@ -65,7 +73,7 @@ struct ScaleTensors {
             {"z", z.data(), ATTNC_F32, 1, shape.data(), nullptr}};
   }
   attnc_arguments arguments() const {
-    return {sizeof(attnc_arguments), list.data(), list.size(), nullptr, 0};
+    return {sizeof(attnc_arguments), list.data(), list.size(), nullptr, 0, nullptr};
   }
 
   std::vector<int64_t> shape;

@@ -173,6 +173,50 @@ TEST(Bounds, RoundingOfTheWeightsIsAllowedOnlyBesideA16BitOperand) {
   EXPECT_GT(compare(program.run(inputs)["o"], o).failures, 700);
 }
 
+// Rounded to bf16, the weights of many keys err like a random walk, and equal ones alike.
+TEST(Bounds, RoundingsOfManyWeightsSpread) {
+  Program program(attentionText("bf16"));
+  std::map<std::string, int64_t> extents{{"b", 1},    {"h", 1},  {"i", 8},
+                                         {"j", 2048}, {"d", 16}, {"e", 64}};
+  for (bool equal : {false, true}) {
+    EvalInputs inputs = randomInputs(program, extents);
+    if (equal) // all keys but the first
+      std::fill(inputs.tensors["k"].value.begin() + 16, inputs.tensors["k"].value.end(), 0.0);
+    Outputs reference = program.run(inputs);
+    // Without the rounding of the result, which is as large.
+    Array o = Emulation(inputs, {"", toF32}, kStyles[0]).run(false).first;
+    Array rounded = Emulation(inputs, kFormats[1], kStyles[0]).run(false).first;
+    EXPECT_GT(compare(o, rounded).maxError, 0) << "no weight was rounded";
+    Comparison comparison = compare(reference["o"], rounded);
+    EXPECT_TRUE(comparison.passed()) << summary(reference["o"], rounded, comparison);
+    // A third of what the roundings come to if all have one sign.
+    double magnitude = 0.8; // the mean of |v|
+    for (double error : reference["o"].error)
+      EXPECT_LT(error, kUnitBF16 * magnitude / 3);
+  }
+}
+
+TEST(Bounds, TheReferenceOfALogarithmOfExponentialsCancels) {
+  Program program(R"(
+attn.program @shifted dims [j] {
+  %x = attn.input "x" : !attn.array<[j], f32>
+  %r = attn.read %x[j] : (!attn.array<[j], f32>) -> !attn.array<[j], f32>
+  %y = attn.map (%a = %r : !attn.array<[j], f32>) -> !attn.array<[j], f32> {
+    %three = arith.constant 3.0 : f32
+    %b = arith.mulf %a, %three : f32
+    attn.yield %b : f32
+  }
+  %lse = attn.reduce logsumexp over [j] %y : !attn.array<[j], f32> -> !attn.array<[], f32>
+  attn.output "lse" [] %lse as f32 : !attn.array<[], f32>
+})");
+  double x = 10000;
+  Array lse = program.run(given({{"x", reals({4}, {x, x, x, x})}}))["lse"];
+  // The elements' error and the last addition's; the maximum's, which is as large, is not added.
+  double rounding = kUnitF32 * 3 * x;
+  EXPECT_GT(lse.errorAt(0), 2 * rounding);
+  EXPECT_LT(lse.errorAt(0), 2.1 * rounding);
+}
+
 TEST(Bounds, MaximumOfInexactElementsIsKnownAsWellAsItsCandidates) {
   // 1 +- 0.1 and 0.95 +- 0.3: the maximum lies in [0.9, 1.25].
   Real m = maximum({1, 0.1}, {0.95, 0.3});

@@ -87,6 +87,60 @@ TEST_F(Causal, ATileThatIsWronglyFullIsFound) {
   EXPECT_NE(complaint().find("calls a tile full"), std::string::npos) << complaint();
 }
 
+TEST_F(Causal, ATileThatIsWronglySkippedIsFound) {
+  OpBuilder b(bounds);
+  Block *domain = bounds->getBlock();
+  Value jFirst = domain->getArgument(domain->getNumArguments() - 2);
+  Value some = arith::ConstantOp::create(b, bounds.getLoc(), b.getI64IntegerAttr(16));
+  Value live = arith::CmpIOp::create(b, bounds.getLoc(), arith::CmpIPredicate::ne, jFirst, some);
+  bounds.getLiveMutable().assign(live);
+  EXPECT_NE(complaint().find("leaves out the element at"), std::string::npos) << complaint();
+  EXPECT_NE(complaint().find("j=16"), std::string::npos) << complaint();
+}
+
+TEST_F(Causal, ATileThatMattersToNobodyMayBeSkipped) {
+  OpBuilder b(bounds);
+  ValueRange arguments = bounds->getBlock()->getArguments();
+  Value iLast = arguments[arguments.size() - 3], jFirst = arguments[arguments.size() - 2];
+  Value live = arith::CmpIOp::create(b, bounds.getLoc(), arith::CmpIPredicate::sge, iLast, jFirst);
+  bounds.getLiveMutable().assign(live);
+  EXPECT_EQ(complaint(), "");
+}
+
+// The extremes of boxes of data, as they are read for the check.
+TEST(DomainOfData, IsCheckedAgainstTheData) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  Diagnostics diagnostics;
+  auto spec = parseSpec(context, "test.json", R"j({"attnc": 1, "name": "t", "dims": {"d": 8},
+      "inputs": {"q": "f32[b,i,d]", "k": "f32[b,j,d]", "len": "i32[b]"},
+      "body": ["s = where(j < 9 * len[b], sum(d, q[b,i,d] * k[b,j,d]), -inf)",
+               "o[b,i] = logsumexp(j, s)"],
+      "outputs": {"o": "f32"}})j",
+                        {}, diagnostics);
+  ASSERT_TRUE(spec.has_value());
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(spec->module->clone());
+  attn::ProgramOp program = *module->getOps<attn::ProgramOp>().begin();
+  for (const Step &step : targetIndependentSteps())
+    step.run(program);
+  auto verifier = PassVerifier::create(*spec->module->getOps<attn::ProgramOp>().begin(),
+                                       {{"b", 5}, {"i", 40}, {"j", 300}});
+  ASSERT_TRUE(verifier.ok()) << verifier.error().text();
+  EXPECT_TRUE(verifier->check(program, "the pass").ok());
+  int extremes = 0;
+  program.walk([&](red::ExtremeOp extreme) { // of another batch
+    OpBuilder b(extreme);
+    Value zero = arith::ConstantOp::create(b, extreme.getLoc(), b.getI64IntegerAttr(0));
+    extreme.getFirstMutable()[0].set(zero);
+    extreme.getLastMutable()[0].set(zero);
+    ++extremes;
+  });
+  EXPECT_GT(extremes, 0);
+  Status status = verifier->check(program, "the pass");
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().text().find("the domain"), std::string::npos) << status.error().text();
+}
+
 TEST_F(Causal, AChangeOfArithmeticIsFound) {
   program.walk([](arith::CmpIOp compare) {
     if (isa<attn::MapOp>(compare->getParentOp()))
@@ -103,6 +157,43 @@ TEST_F(Causal, CasesCoverFewKeysAndNegativeParams) {
     EXPECT_TRUE(llvm::is_contained(cases, label)) << label;
   EXPECT_TRUE(llvm::none_of(
       cases, [](const std::string &c) { return c.find("u =") != std::string::npos; }));
+}
+
+/// What the verifier of `written` says of the program of `other`; empty if it is content.
+std::string complaintOf(const std::string &written, const std::string &other) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  Diagnostics diagnostics;
+  auto parsed = [&](const std::string &body) {
+    auto spec = parseSpec(context, "test.json",
+                          R"j({"attnc": 1, "name": "t", "inputs": {"s": "f32[i,j]", "v": "f32[j]"},
+                               "body": [)j" +
+                              body + R"j(], "outputs": {"o": "f32"}})j",
+                          {}, diagnostics);
+    EXPECT_TRUE(spec.has_value());
+    return std::move(*spec);
+  };
+  Spec before = parsed(written), after = parsed(other);
+  auto verifier =
+      PassVerifier::create(*before.module->getOps<attn::ProgramOp>().begin(), {{"i", 7}, {"j", 9}});
+  EXPECT_TRUE(verifier.ok()) << verifier.error().text();
+  Status status = verifier->check(*after.module->getOps<attn::ProgramOp>().begin(), "the pass");
+  return status ? "" : status.error().text();
+}
+
+// Over no keys the quotient is 0/0, and NaN.
+TEST(EmptyRows, ASoftmaxWithoutKeysStays0) {
+  const std::string byHand = R"j("w = exp(s - max(j, s))", "o = sum(j, w * v) / sum(j, w)")j";
+  EXPECT_NE(complaintOf(R"j("o = sum(j, softmax(j, s) * v)")j", byHand).find("no keys"),
+            std::string::npos);
+  EXPECT_NE(complaintOf(R"j("o = sum(j, v)")j", R"j("o = sum(j, v) / (sum(j, v) / sum(j, v))")j"),
+            "");
+}
+
+TEST(EmptyRows, AQuotientByHandMayBeAppliedAfterTheSum) {
+  EXPECT_EQ(complaintOf(R"j("w = exp(s - max(j, s))", "o = sum(j, w / sum(j, w) * v)")j",
+                        R"j("w = exp(s - max(j, s))", "o = sum(j, w * v) / sum(j, w)")j"),
+            "");
 }
 
 } // namespace

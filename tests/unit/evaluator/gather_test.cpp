@@ -80,6 +80,60 @@ TEST(BoundsCheck, FindsNothingWhereAllIsInside) {
   EXPECT_TRUE(llvm::cantFail(findOutsideReads(program.op(), inputs)).empty());
 }
 
+/// x[table] over j, whose length is len[b]; the table has dims `dims`.
+std::string lengthsText(const std::string &dims) {
+  std::string table = "!attn.array<[" + dims + "], i32>",
+              index = "!attn.array<[" + dims + "], i64>";
+  return R"(
+attn.program @g dims [n, b, j] {
+  %x = attn.input "x" : !attn.array<[n], f32>
+  %t = attn.input "table" : )" +
+         table + R"(
+  %l = attn.input "len" : !attn.array<[b], i32>
+  %len = attn.read %l[b] : (!attn.array<[b], i32>) -> !attn.array<[b], i64>
+  attn.extent j %len : <[b], i64>
+  %s = attn.read %t[)" +
+         dims + "] : (" + table + ") -> " + index + R"(
+  %o = attn.read %x[%s] else 7.0 : (!attn.array<[n], f32>, )" +
+         index + ") -> !attn.array<[" + dims + R"(], f32>
+  attn.output "o" [)" +
+         dims + "] %o as f32 : !attn.array<[" + dims + "], f32>\n}";
+}
+
+TEST(BoundsCheck, LeavesOutWhatIsBeyondALength) {
+  Program program(lengthsText("b, j"));
+  auto found = [&](std::vector<int64_t> lengths) {
+    return llvm::cantFail(
+        findOutsideReads(program.op(), given({{"x", reals({3}, {1, 2, 3})},
+                                              {"table", wholes({2, 3}, {0, -1, -1, 1, 2, 9})},
+                                              {"len", wholes({2}, std::move(lengths))}})));
+  };
+  EXPECT_TRUE(found({1, 2}).empty());
+  EXPECT_TRUE(found({0, 0}).empty());
+  auto reads = found({2, 2});
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].value, -1);
+  std::vector<std::pair<std::string, int64_t>> at = {{"b", 0}, {"j", 1}};
+  EXPECT_EQ(reads[0].at, at);
+  EXPECT_EQ(reads[0].outside, 1);
+  EXPECT_EQ(reads[0].all, 4);
+  EXPECT_EQ(found({3, 3})[0].outside, 3);
+}
+
+// A subscript without the dim of the lengths is read if it is within one of them.
+TEST(BoundsCheck, TakesTheGreatestLengthWhereASubscriptServesAll) {
+  Program program(lengthsText("j"));
+  auto count = [&](std::vector<int64_t> lengths) {
+    return llvm::cantFail(
+               findOutsideReads(program.op(), given({{"x", reals({3}, {1, 2, 3})},
+                                                     {"table", wholes({3}, {0, 1, -1})},
+                                                     {"len", wholes({2}, std::move(lengths))}})))
+        .size();
+  };
+  EXPECT_EQ(count({2, 1}), 0u);
+  EXPECT_EQ(count({1, 3}), 1u);
+}
+
 TEST(BoundsCheck, LeavesTheProgramAsItWas) {
   Program program(gatherText("i32"));
   auto print = [&] {

@@ -68,6 +68,52 @@ TEST_F(Bounds, GroupedHeads) {
   EXPECT_FALSE(proves("h // 3", "\"dims\": {\"h\": 13, \"n\": 4}"));
 }
 
+TEST_F(Bounds, QuotientsByAnInequalityOfWhatIsDivided) {
+  for (const char *fact :
+       {"size(i) <= 64 * size(n)", "size(n) * 64 >= size(i)", "size(i) - 1 < 64 * size(n)",
+        "(size(i) + 63) // 64 <= size(n)", "size(n) >= (size(i) + 63) // 64",
+        "size(n) > (size(i) - 1) // 64", "size(i) // 64 < size(n)", "-(-size(i) // 64) <= size(n)",
+        "size(n) == (size(i) + 63) // 64", "maximum(size(i), size(h)) <= 64 * size(n)",
+        "size(i) + size(h) <= 64 * size(n)"}) {
+    EXPECT_TRUE(proves("i // 64", require(fact))) << fact;
+    EXPECT_TRUE(proves("size(n) - 1 - i // 64", require(fact))) << fact;
+  }
+  for (const char *fact :
+       {"size(i) <= 64 * size(n) + 1", "size(i) // 64 <= size(n)", "size(i) <= 65 * size(n)",
+        "-size(i) // 64 <= size(n)", "(size(i) - 1) // 64 <= size(n)",
+        "(size(i) + 62) // 64 <= size(n)", "minimum(size(i), size(h)) <= 64 * size(n)"})
+    EXPECT_FALSE(proves("i // 64", require(fact))) << fact;
+  EXPECT_TRUE(proves("i // size(m)", require("size(i) <= size(m) * size(n)")));
+  EXPECT_TRUE(proves("i // 64 + 1", require("size(i) <= 64 * size(n) - 64")));
+  EXPECT_FALSE(proves("i // 64 + 1", require("size(i) <= 64 * size(n) - 63")));
+  EXPECT_TRUE(proves("(i + 1) // 64", require("size(i) < 64 * size(n)")));
+  EXPECT_FALSE(proves("(i + 1) // 64", require("size(i) <= 64 * size(n)")));
+  EXPECT_TRUE(proves("2 * i // 128", require("size(i) <= 64 * size(n)")));
+  EXPECT_TRUE(proves("i // 8 // 8", require("size(i) <= 64 * size(n)")));
+  EXPECT_FALSE(proves("i // 8 // 7", require("size(i) <= 64 * size(n)")));
+}
+
+TEST_F(Bounds, AbsoluteValues) {
+  EXPECT_TRUE(proves("abs(i - 3)", require("size(n) >= size(i) + 4")));
+  EXPECT_TRUE(proves("abs(i - h)", require("size(i) + size(h) <= size(n)")));
+  EXPECT_FALSE(proves("abs(i - 3)", require("size(n) >= size(i)")));
+  EXPECT_FALSE(proves("abs(i - h)", require("size(i) <= size(n)")));
+}
+
+TEST_F(Bounds, AProposedRequirementSuffices) {
+  for (const char *subscript : {"i", "7", "i // 64", "i // size(m)", "h // (size(h) // size(n))",
+                                "m * size(r) + r", "(i + h) // 4", "i // 64 + 1", "i // 8 // 8"}) {
+    EXPECT_FALSE(proves(subscript)) << subscript;
+    parse(specOf("\"x\": \"f32[n]\", \"q\": \"f32[b, h, i, m, r]\"",
+                 "\"o = x[" + std::string(subscript) + "] + 0 * q\"", "\"o\": \"f32\""));
+    std::string remedy = diagnostics.all().front().remedy, begin = "`require`: \"";
+    size_t at = remedy.find(begin);
+    ASSERT_NE(at, std::string::npos) << subscript << ": " << remedy;
+    std::string fact = remedy.substr(at + begin.size());
+    EXPECT_TRUE(proves(subscript, require(fact.substr(0, fact.find('"'))))) << fact;
+  }
+}
+
 TEST_F(Bounds, Segments) {
   std::string length = "\"let\": {\"L\": \"size(r)\"}";
   EXPECT_TRUE(proves("m * L + r", length + ", " + require("size(n) == size(m) * L")));

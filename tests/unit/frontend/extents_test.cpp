@@ -180,11 +180,19 @@ TEST_F(ExtentsOfDims, WhatIsWrongWithARaggedDimIsSaid) {
               {"cannot count its own sequences"});
   expectError(withDim("\"i\": {\"ragged\": \"cu\", \"over\": \"b\", \"by\": 1}"),
               {"unknown key 'by'"});
-  expectError(specOf("\"x\": \"f32[i]\", \"y\": \"f32[j]\", \"cu\": \"i32[n]\"", "\"o = x * y\"",
-                     "\"o\": \"f32\"",
-                     dims("\"b\": \"size(n) - 1\", \"i\": {\"ragged\": \"cu\", \"over\": \"b\"}, "
-                          "\"j\": {\"ragged\": \"cu\", \"over\": \"b\"}")),
-              {"two ragged dims", "reduce over one of them"});
+}
+
+// Both axes are stored by rows, as those of an input with both are.
+TEST_F(ExtentsOfDims, TwoRaggedDimsOfAnOutputAreBothStoredByRows) {
+  auto spec = parse(specOf("\"x\": \"f32[i]\", \"y\": \"f32[j]\", \"cu\": \"i32[n]\"",
+                           "\"o = x * y\"", "\"o\": \"f32\"",
+                           dims("\"b\": \"size(n) - 1\", \"i\": {\"ragged\": \"cu\", \"over\": "
+                                "\"b\"}, \"j\": {\"ragged\": \"cu\", \"over\": \"b\"}")));
+  ASSERT_TRUE(spec);
+  std::string stored;
+  for (mlir::StringAttr name : attn::dimNames(opsOf<attn::OutputOp>(*spec).front().getDims()))
+    stored += name.str() + " ";
+  EXPECT_EQ(stored, "i_rows j_rows ");
 }
 
 } // namespace

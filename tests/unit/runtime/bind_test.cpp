@@ -137,6 +137,36 @@ TEST(Bind, DTypesAndRanksMustMatch) {
             "o: has 3 axes, expected 4: [b, h, i, d]");
 }
 
+TEST(Bind, ErrorsSayWhereTheSpecDeclaresWhatDoesNotFit) {
+  Example example;
+  example.manifest.inputs[0].place = "a.json:4:9";
+  example.manifest.inputs[1].place = "a.json:5:9";
+  example.manifest.outputs[0].place = "a.json:9:4";
+  example.manifest.params[0].place = "a.json:6:4";
+  example.manifest.requires_[0].place = "a.json:7:4";
+  auto remedyAfter = [&](auto change) {
+    Example changed = example;
+    change(changed.request);
+    Result<Binding> binding = bind(changed.manifest, changed.request);
+    return binding ? std::string() : binding.error().remedy;
+  };
+  auto tensor = [&](std::vector<std::int64_t> shape) {
+    return TensorRef::contiguous(example.k, DType::F32, std::move(shape));
+  };
+  EXPECT_EQ(remedyAfter([&](BindRequest &r) { r.inputs["k"] = tensor({1, 2, 5, 4}); }),
+            "q is declared at a.json:4:9, k is declared at a.json:5:9");
+  EXPECT_EQ(remedyAfter([&](BindRequest &r) { r.inputs["q"] = tensor({2, 4, 3, 2}); }),
+            "q is declared at a.json:4:9");
+  EXPECT_EQ(remedyAfter([&](BindRequest &r) { r.inputs["k"] = tensor({2, 5, 4}); }),
+            "k is declared at a.json:5:9");
+  EXPECT_EQ(remedyAfter([&](BindRequest &r) { r.outputs["o"] = tensor({2, 4, 2, 4}); }),
+            "output o is declared at a.json:9:4");
+  EXPECT_EQ(remedyAfter([](BindRequest &r) { r.params["scale"] = Scalar(-1.0); }),
+            "its range is declared at a.json:6:4");
+  EXPECT_EQ(remedyAfter([&](BindRequest &r) { r.inputs["k"] = tensor({2, 3, 1, 4}); }),
+            "it stands at a.json:7:4");
+}
+
 TEST(Bind, DimsMustAgree) {
   EXPECT_EQ(errorAfter([](Example &e) {
               e.request.inputs["k"] = TensorRef::contiguous(e.k, DType::F32, {1, 2, 5, 4});

@@ -22,6 +22,24 @@ TEST(Manifest, RoundTripGivesTheSameBytes) {
   EXPECT_EQ(read->inputs[1].align, 16);
 }
 
+TEST(Manifest, PlacesReasonsAndTheBudgetRoundTrip) {
+  Manifest manifest = exampleManifest();
+  manifest.inputs[0].place = "a.json:4:9";
+  manifest.intermediates[0].reason = "o needs it";
+  manifest.params[0].place = "a.json:5:9";
+  manifest.requires_[0].place = "a.json:6:9";
+  manifest.memoryBudget = 0;
+  Result<Manifest> read = parseManifest(printManifest(manifest));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->inputs[0].place, "a.json:4:9");
+  EXPECT_EQ(read->intermediates[0].reason, "o needs it");
+  EXPECT_EQ(read->params[0].place, "a.json:5:9");
+  EXPECT_EQ(read->requires_[0].place, "a.json:6:9");
+  EXPECT_EQ(read->memoryBudget, 0);
+  manifest.memoryBudget = -1;
+  EXPECT_EQ(checkManifest(manifest).error().message, "manifest: header: 'memory_budget' is -1");
+}
+
 /// With everything that only GPUs of compute capability 9.0 and later can do.
 Manifest hopperManifest() {
   Manifest manifest = exampleManifest();

@@ -1,6 +1,7 @@
 #include "tests/unit/transforms/fused_program.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/pipeline.h"
+#include "compiler/transforms/split.h"
 #include "mlir/IR/Verifier.h"
 #include <gtest/gtest.h>
 
@@ -35,6 +36,19 @@ void FusedProgram::parse(const std::string &text) {
     if (failed(verify(*module)))
       throw std::runtime_error(std::string("invalid after ") + step.name);
   }
+}
+
+std::map<std::string, int64_t> FusedProgram::referenceShape() const {
+  return spec->reference.value("shape", std::map<std::string, int64_t>());
+}
+
+void FusedProgram::splitStreams(int64_t parts, int64_t granule) {
+  Builder b(&context);
+  fused()->setAttr(kSplitsAttr, b.getI64IntegerAttr(parts));
+  fused()->setAttr(kGranuleAttr, b.getI64IntegerAttr(granule));
+  split(fused());
+  if (failed(verify(*module)))
+    throw std::runtime_error("invalid after split");
 }
 
 std::vector<red::NestOp> FusedProgram::nests() {

@@ -17,6 +17,13 @@ public:
   /// Any spec.
   explicit FusedProgram(const std::string &spec);
 
+  /// Replaces the fused program by one whose streams are in parts, of `granule` times some
+  /// elements. Once more, and each part is in parts.
+  void splitStreams(int64_t parts, int64_t granule);
+
+  /// The extents of the spec's reference shape.
+  std::map<std::string, int64_t> referenceShape() const;
+
   attn::ProgramOp original() { return programIn(*spec->module); }
   attn::ProgramOp fused() { return programIn(*module); }
   std::vector<red::NestOp> nests();

@@ -1,15 +1,15 @@
-// A term that does not vary along the stream would be counted once and not once for each key:
-// another pass, and the note says so.
+// A term that does not vary along the stream counts for each key: it is multiplied by their number.
 //   p = softmax(j, s)
 //   o[i] = sum(j, p - 1)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
 // CHECK:     red.nest grid [i] row [] stream [j] inner []
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
-// CHECK:     red.notes = ["`o` needs another pass over j: `a term of the sum` does not vary along the stream"
+// CHECK:       %[[N:.*]] = attn.size j
+// CHECK:       arith.sitofp
+// CHECK:     is multiplied by how many there are
 // CHECK-NOT:   red.nest
 
-attn.program @refused_constant_term dims [i, j] {
+attn.program @constant_term dims [i, j] {
   %s = attn.input "s" : <[i, j], f32> loc("s")
   %s_0 = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32> loc("s")
   %p = attn.softmax over [j] %s_0 : <[i, j], f32> -> <[i, j], f32> loc("p")

@@ -1,15 +1,16 @@
-// log of the normalised weight mixes the stream with the sum: another pass, and the note says why.
+// The logarithm of a normalised weight is a difference, s - m - log z: a moment, as in entropy.mlir.
 //   p = softmax(j, s)
 //   h = sum(j, p * log(p))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
 // CHECK:     red.nest grid [i] row [] stream [j] inner []
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
-// CHECK:       math.log
-// CHECK:     red.notes = ["`h` needs another pass over j: `log`
+// CHECK:       %[[S:.*]] = attn.read %s [i, j]
+// CHECK:       %[[M:.*]] = red.fold max over [j](%[[S]])
+// CHECK:       %[[Z:.*]] = red.fold add over [j]() exp(%[[S]] - %[[M]])
+// CHECK:       red.fold add over [j]() exp(%[[S]] - %[[M]]) moment(%[[S]] - %{{.*}}) above(%[[Z]])
 // CHECK-NOT:   red.nest
 
-attn.program @refused_log dims [i, j] {
+attn.program @log_of_weights dims [i, j] {
   %s = attn.input "s" : <[i, j], f32> loc("s")
   %s_0 = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32> loc("s")
   %p = attn.softmax over [j] %s_0 : <[i, j], f32> -> <[i, j], f32> loc("p")

@@ -1,0 +1,22 @@
+// Formulas whose exponentials leave the range of float64 as they are written.
+#ifndef ATTNC_COMPILER_DRIVER_EXPONENT_RANGE_H
+#define ATTNC_COMPILER_DRIVER_EXPONENT_RANGE_H
+
+#include "compiler/evaluator/evaluator.h"
+
+namespace attnc::driver {
+
+/// The outputs of `program` if the arguments of its exponentials stay where float64 holds the
+/// result (-inf is kept): what differs from the program's own outputs comes from an exponential out
+/// of range, exp(800) / exp(800) say, and is no reference for a kernel that combines exponents.
+/// No outputs where the program has no exponentials. Errors: as evaluate.
+llvm::Expected<evaluator::Outputs> evaluateInRange(attn::ProgramOp program,
+                                                   const evaluator::EvalInputs &inputs,
+                                                   const evaluator::EvalOptions &options);
+
+/// Nothing can be said of elements of `expected` that come from an exponential out of range.
+void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange);
+
+} // namespace attnc::driver
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef ATTNC_COMPILER_TRANSFORMS_FINISH_VALUES_H
+#define ATTNC_COMPILER_TRANSFORMS_FINISH_VALUES_H
+
+#include "compiler/transforms/partition.h"
+
+namespace attnc {
+
+/// Combines the exponents of what is computed from the states, so that nothing out of range is
+/// formed there either (scaled_terms.h).
+void combineInFinish(attn::ProgramOp program, const Partition &passes);
+
+/// Erases what nothing uses: a maximum that cancelled, say. Passes without states go, too.
+void eraseUnusedStates(attn::ProgramOp program, Partition &passes);
+
+} // namespace attnc
+
+#endif

@@ -1,0 +1,151 @@
+#include "compiler/transforms/join_extremum.h"
+#include "compiler/transforms/value_ranges.h"
+#include "dialects/Attn/ScalarProperties.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace attnc::attn;
+using attnc::red::FoldKind;
+using attnc::red::FoldOp;
+
+namespace attnc {
+namespace {
+
+class ExtremumJoiner {
+public:
+  explicit ExtremumJoiner(PassStates states) : states(states) {}
+
+  bool join(FoldOp fold, Terms &terms) {
+    if (fold.getKind() != FoldKind::Max && fold.getKind() != FoldKind::Min)
+      return false;
+    OpBuilder b(fold);
+    bool isMax = fold.getKind() == FoldKind::Max;
+    const ScalarExpr *e = terms.of(fold.getFactors().front());
+    if (!isMonotone(terms, e))
+      return false;
+    const ScalarExpr *value = extremum(b, fold, terms, e, isMax);
+    if (!terms.splitSum(e)) // f of the identity is not the identity
+      value = terms.guarded(terms.leaf(hasElements(b, fold)), true, value,
+                            isMax ? -INFINITY : INFINITY);
+    replaceFold(fold, terms.build(b, fold.getLoc(), value));
+    return true;
+  }
+
+private:
+  // True unless a streamed dim has no index.
+  Value hasElements(OpBuilder &b, FoldOp fold) {
+    SmallVector<Value> sizes;
+    auto type = [&](Type element) { return attn::ArrayType::get(b.getContext(), {}, element); };
+    for (StringAttr dim : states.pass.stream)
+      sizes.push_back(SizeOp::create(b, fold.getLoc(), type(b.getI64Type()), dim));
+    return MapOp::create(
+        b, fold.getLoc(), type(b.getI1Type()), sizes,
+        [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+          Value count = x[0];
+          for (Value size : x.drop_front())
+            count = arith::MulIOp::create(inner, at, count, size);
+          Value zero = arith::ConstantOp::create(inner, at, inner.getI64IntegerAttr(0));
+          return arith::CmpIOp::create(inner, at, arith::CmpIPredicate::ne, count, zero);
+        });
+  }
+
+  // The argument of `e` along the stream, which it is proven to grow with, or to fall (`falls`), or
+  // null.
+  static const ScalarExpr *monotoneArgument(Terms &terms, const ScalarExpr *e, unsigned &position,
+                                            bool &falls) {
+    position = 0;
+    falls = e->kind == ScalarExpr::Kind::Neg;
+    if (falls)
+      return e->args[0];
+    auto properties = dyn_cast_or_null<ScalarProperties>(e->op);
+    if (!properties || llvm::count_if(e->args, [](auto *arg) { return arg->stream; }) != 1)
+      return nullptr;
+    position = llvm::find_if(e->args, [](auto *arg) { return arg->stream; }) - e->args.begin();
+    SmallVector<Sign> signs;
+    for (auto [i, arg] : llvm::enumerate(e->args))
+      signs.push_back(i == position ? Sign::Unknown : signOf(arg));
+    Growth growth = properties.growth(position, signs);
+    falls = growth == Growth::Falls;
+    if (growth != Growth::Unknown)
+      return e->args[position];
+    std::string factor = "a factor";
+    if (e->args.size() == 2 && e->args[1 - position]->leaf)
+      factor = "`" + nameOf(e->args[1 - position]->leaf, factor) + "`";
+    terms.refuse(Terms::nameOf(e), e->args.size() == 2
+                                       ? "is not proven to grow or to fall with what varies along "
+                                         "the stream: the sign of " +
+                                             factor + " is unknown"
+                                       : "is not declared to grow or to fall with its operand");
+    return nullptr;
+  }
+
+  static bool isMonotone(Terms &terms, const ScalarExpr *e) {
+    if (!e->state)
+      return e->stream;
+    if (terms.splitSum(e))
+      return true;
+    Terms::Attempt attempt(terms);
+    unsigned position;
+    bool falls;
+    const ScalarExpr *argument = monotoneArgument(terms, e, position, falls);
+    return argument && isMonotone(terms, argument);
+  }
+
+  // max over x of a(x) + b(g) is (max a) + b(g); of f(a(x)), f(max a) where f grows and f(min a)
+  // where it falls.
+  const ScalarExpr *extremum(OpBuilder &b, FoldOp fold, Terms &terms, const ScalarExpr *e,
+                             bool isMax) {
+    std::optional<Term> term = terms.splitSum(e);
+    if (!term) {
+      unsigned position;
+      bool falls;
+      const ScalarExpr *argument = monotoneArgument(terms, e, position, falls);
+      SmallVector<const ScalarExpr *> args;
+      llvm::append_range(args, e->args);
+      args[position] = extremum(b, fold, terms, argument, isMax != falls);
+      states.note("`" + nameOf(fold, "a fold") + "`: `" + Terms::nameOf(e).str() +
+                  "` is applied after the stream (it is proven to " + (falls ? "fall" : "grow") +
+                  " with what varies along it)");
+      return terms.withArgs(e, args);
+    }
+    Value along = terms.build(b, fold.getLoc(), term->exponent);
+    Value state = states.makeState(b, isMax ? FoldKind::Max : FoldKind::Min, {along}, Value(),
+                                   Value(), fold.getLoc());
+    // As a subtraction, so that over a row without keys (max = -inf) it stays -inf.
+    const ScalarExpr *total = terms.leaf(state);
+    if (!term->shift.empty()) {
+      total = terms.binary(ScalarExpr::Kind::Sub, total, terms.neg(terms.sum(term->shift)));
+      states.note("`" + nameOf(fold, "a fold") + "`: what does not vary along " +
+                  listDims(states.pass.stream) +
+                  " is added after the stream (max and min commute "
+                  "with adding a constant)");
+    }
+    return total;
+  }
+
+  PassStates states;
+};
+
+} // namespace
+
+bool joinExtremum(FoldOp fold, PassStates states, Terms &terms) {
+  return ExtremumJoiner(states).join(fold, terms);
+}
+
+void turnMinimum(FoldOp fold) {
+  auto map = fold.getFactors().front().getDefiningOp<MapOp>();
+  auto negation = map ? map.getYielded().getDefiningOp<arith::NegFOp>() : arith::NegFOp();
+  auto argument = negation ? dyn_cast<BlockArgument>(negation.getOperand()) : BlockArgument();
+  if (!argument || map.getOperand(argument.getArgNumber()).getType() != map.getType())
+    return;
+  OpBuilder b(fold);
+  Value max = FoldOp::create(b, fold.getLoc(), fold.getType(), FoldKind::Max, fold.getDims(),
+                             map.getOperand(argument.getArgNumber()), Value(), Value());
+  replaceFold(fold, MapOp::create(b, fold.getLoc(), fold.getType(), max,
+                                  [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+                                    return arith::NegFOp::create(inner, at, x[0]);
+                                  }));
+}
+
+} // namespace attnc

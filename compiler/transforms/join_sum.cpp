@@ -1,0 +1,292 @@
+#include "compiler/transforms/join_sum.h"
+#include "compiler/transforms/finite_factors.h"
+#include "compiler/transforms/fold_form.h"
+#include "compiler/transforms/growth.h"
+#include "compiler/transforms/scaled_terms.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace attnc::attn;
+using attnc::red::FoldKind;
+using attnc::red::FoldOp;
+
+namespace attnc {
+namespace {
+
+attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getType()); }
+
+class SumJoiner {
+public:
+  explicit SumJoiner(PassStates states) : states(states) {}
+
+  bool join(FoldOp fold, Terms &terms) {
+    const ScalarExpr *product = nullptr;
+    for (Value factor : fold.getFactors()) {
+      const ScalarExpr *e = terms.of(factor);
+      product = product ? terms.binary(ScalarExpr::Kind::Mul, product, e) : e;
+    }
+    std::optional<SmallVector<Term>> split = terms.split(product);
+    if (!split)
+      return false;
+    if (!llvm::all_of(*split,
+                      [&](const Term &term) { return isConstant(term) || coversStream(term); })) {
+      terms.refuse("a term of the sum", "varies along some of the streamed dims only");
+      return false;
+    }
+    for (const Term &term : *split)
+      for (const Difference &difference : term.differences)
+        if (!isComputedFromStates(difference.centre)) {
+          terms.refuse("a difference", "is taken from a fold of a result of the same pass");
+          return false;
+        }
+    OpBuilder b(fold);
+    SmallVector<const ScalarExpr *> parts;
+    for (const Term &term : *split)
+      parts.push_back(finishTerm(b, fold, terms, term));
+    const ScalarExpr *total = combineExponents(terms, terms.sum(parts));
+    if (llvm::any_of(*split, mayBeUndefinedOverNothing))
+      total = unlessEmpty(b, fold, terms, total);
+    replaceFold(fold, terms.build(b, fold.getLoc(), total));
+    return true;
+  }
+
+private:
+  static bool mayBeUndefinedOverNothing(const Term &term) {
+    return !term.differences.empty() || llvm::any_of(term.outer, [](const ScalarExpr *factor) {
+      return factor->state && mayBeInfiniteOverNothing(factor);
+    });
+  }
+
+  // A sum over nothing is 0, whatever its terms would be multiplied by.
+  const ScalarExpr *unlessEmpty(OpBuilder &b, FoldOp fold, Terms &terms, const ScalarExpr *total) {
+    auto integer = attn::ArrayType::get(b.getContext(), {}, b.getI64Type());
+    SmallVector<Value> sizes;
+    for (StringAttr dim : states.pass.stream)
+      if (!states.program.lookupDim(dim).isStatic())
+        sizes.push_back(SizeOp::create(b, fold.getLoc(), integer, dim));
+    if (sizes.empty())
+      return total;
+    Value some = MapOp::create(
+        b, fold.getLoc(), attn::ArrayType::get(b.getContext(), {}, b.getI1Type()), sizes,
+        [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+          Value zero = arith::ConstantOp::create(inner, at, inner.getI64IntegerAttr(0));
+          Value result;
+          for (Value size : x) {
+            Value positive =
+                arith::CmpIOp::create(inner, at, arith::CmpIPredicate::sgt, size, zero);
+            result =
+                result ? arith::AndIOp::create(inner, at, result, positive).getResult() : positive;
+          }
+          return result;
+        });
+    return terms.guarded(terms.leaf(some), true, total, 0);
+  }
+
+  static bool isConstant(const Term &term) {
+    return term.factors.empty() && !term.exponent && term.differences.empty();
+  }
+
+  // While the stream goes by, a centre is computed from the running states: element by element.
+  bool isComputedFromStates(const ScalarExpr *centre) {
+    llvm::SmallDenseSet<Value> seen;
+    SmallVector<Value> work(leavesOf(centre).takeVector());
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || !seen.insert(value).second || !dependsOn(value, states.pass.states))
+        continue;
+      auto fold = dyn_cast<FoldOp>(op);
+      if (fold && llvm::is_contained(states.pass.states, fold))
+        continue;
+      if (!isa<MapOp>(op))
+        return false;
+      llvm::append_range(work, op->getOperands());
+    }
+    return true;
+  }
+
+  // Each streamed dim has to occur in the term, or the fold would forget to count it.
+  bool coversStream(const Term &term) {
+    SmallVector<const ScalarExpr *> parts(term.factors.begin(), term.factors.end());
+    if (term.exponent)
+      parts.push_back(term.exponent);
+    for (const Difference &difference : term.differences)
+      parts.push_back(difference.base);
+    llvm::SmallDenseSet<StringAttr> dims;
+    for (Value leaf : leavesOf(parts))
+      dims.insert(arrayType(leaf).getDims().begin(), arrayType(leaf).getDims().end());
+    return llvm::all_of(states.pass.stream, [&](StringAttr dim) { return dims.contains(dim); });
+  }
+
+  // The state of a term, and what it contributes to the fold's value after the stream.
+  const ScalarExpr *finishTerm(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term) {
+    if (isConstant(term))
+      return finishConstant(b, fold, terms, term);
+    SmallVector<Value> factors;
+    for (const ScalarExpr *factor : term.factors)
+      llvm::append_range(factors, productFactors(b, terms.build(b, fold.getLoc(), factor)));
+    Value exponent, reference;
+    if (term.exponent) {
+      exponent =
+          terms.build(b, renamed(fold.getLoc(), nameOf(fold, "term") + "_exponent"), term.exponent);
+      reference = states.runningMax(b, exponent);
+    }
+    if (factors.empty() && !exponent) // a sum of what its differences alone make
+      factors.push_back(states.ones(b, fold));
+    Value sum = states.makeState(b, FoldKind::Add, factors, exponent, reference, fold.getLoc());
+    const ScalarExpr *value = terms.leaf(sum);
+    if (!term.differences.empty())
+      value = finishMoments(b, fold, terms, term, cast<FoldOp>(sum.getDefiningOp()));
+    if (const ScalarExpr *weight = leftoverWeight(terms, term, reference))
+      value = terms.binary(ScalarExpr::Kind::Mul, value, weight);
+    for (const ScalarExpr *factor : term.outer)
+      value = applyOuter(terms, value, factor);
+    if (term.condition)
+      value = whereWeighted(b, fold, terms, term, value);
+    states.noteTerm(fold, term, exponent, reference);
+    return value;
+  }
+
+  // A term that does not vary along the stream counts its elements.
+  const ScalarExpr *finishConstant(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term) {
+    Type element = fold.getType().getElementType();
+    const ScalarExpr *value = nullptr;
+    for (StringAttr dim : states.pass.stream) {
+      auto none = attn::ArrayType::get(b.getContext(), {}, b.getI64Type());
+      Value size = SizeOp::create(b, fold.getLoc(), none, dim);
+      Value count =
+          MapOp::create(b, fold.getLoc(), attn::ArrayType::get(b.getContext(), {}, element), size,
+                        [&](OpBuilder &inner, Location at, ValueRange x) -> Value {
+                          return arith::SIToFPOp::create(inner, at, element, x[0]);
+                        });
+      const ScalarExpr *factor = terms.leaf(count);
+      value = value ? terms.binary(ScalarExpr::Kind::Mul, value, factor) : factor;
+    }
+    for (const ScalarExpr *factor : term.outer)
+      value = applyOuter(terms, value, factor);
+    states.note("`" + nameOf(fold, "a fold") + "`: a term that does not vary along " +
+                listDims(states.pass.stream) + " is multiplied by how many there are");
+    return value;
+  }
+
+  // sum of w * (x - g): a moment about g, whatever g is while the stream goes by;
+  // of w * (x - g) * (x - h): the second one about g, and (g - h) times the first.
+  const ScalarExpr *finishMoments(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
+                                  FoldOp sum) {
+    const Difference &first = term.differences.front(), &last = term.differences.back();
+    Value base = terms.build(b, fold.getLoc(), first.base);
+    Value centre = terms.build(b, renamed(fold.getLoc(), nameOf(fold, "moment") + "_centre"),
+                               combineExponents(terms, first.centre));
+    SmallVector<Value> moments = {sum};
+    for (size_t degree = 1; degree <= term.differences.size(); ++degree)
+      moments.push_back(states.makeMoment(b, sum, base, centre, moments, fold.getLoc()));
+    states.note("`" + nameOf(fold, "a fold") +
+                "`: multiplied out, its differences would cancel; sums up to " + "degree " +
+                std::to_string(term.differences.size()) + " of " + nameOf(base, "x") + " - " +
+                nameOf(centre, "the centre") +
+                " are kept instead, and shifted when the centre moves (triangular action)");
+    const ScalarExpr *value = terms.leaf(moments.back());
+    if (term.differences.size() == 1 || sameExpression(first.centre, last.centre))
+      return value;
+    const ScalarExpr *gap = terms.binary(ScalarExpr::Kind::Sub, first.centre, last.centre);
+    return terms.binary(
+        ScalarExpr::Kind::Add, value,
+        terms.binary(ScalarExpr::Kind::Mul, terms.leaf(moments[1]), combineExponents(terms, gap)));
+  }
+
+  // `value` where the weights' sum passes the test that the term puts to each weight, else 0.
+  const ScalarExpr *whereWeighted(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
+                                  const ScalarExpr *value) {
+    const ScalarExpr *weight = finishTerm(b, fold, terms, *term.weight);
+    weight = combineExponents(terms, weight);
+    const ScalarExpr *test = terms.withArgs(term.condition, {weight, term.condition->args[1]});
+    return terms.guarded(test, term.countsWhere, value, 0);
+  }
+
+  static const ScalarExpr *applyOuter(Terms &terms, const ScalarExpr *value,
+                                      const ScalarExpr *factor) {
+    bool inverse = factor->kind == ScalarExpr::Kind::Div &&
+                   factor->args[0]->kind == ScalarExpr::Kind::Constant &&
+                   factor->args[0]->constant == 1;
+    return inverse ? terms.binary(ScalarExpr::Kind::Div, value, factor->args[1])
+                   : terms.binary(ScalarExpr::Kind::Mul, value, factor);
+  }
+
+  // exp(m + b(g)), or null where m cancels and nothing is left: the usual case, b = -m.
+  const ScalarExpr *leftoverWeight(Terms &terms, const Term &term, Value reference) {
+    if (!reference)
+      return nullptr;
+    SmallVector<const ScalarExpr *> rest;
+    llvm::append_range(rest, term.shift);
+    auto isReference = [&](const ScalarExpr *part) {
+      return part->kind == ScalarExpr::Kind::Neg && part->args[0]->leaf == reference;
+    };
+    auto found = llvm::find_if(rest, isReference);
+    bool cancelled = found != rest.end();
+    if (cancelled)
+      rest.erase(found);
+    else
+      cancelled = cancelMaximum(terms, term, rest);
+    bool onlyConstants = llvm::all_of(rest, [](const ScalarExpr *part) { return part->neutral(); });
+    if (cancelled && onlyConstants)
+      return rest.empty() ? nullptr : terms.exp(terms.sum(rest));
+    // As a subtraction from m, so that a row without keys (m = -inf) weighs 0 whatever b is.
+    const ScalarExpr *max = terms.leaf(reference);
+    if (cancelled)
+      rest.insert(rest.begin(), terms.neg(max));
+    const ScalarExpr *shift = rest.empty() ? nullptr : terms.neg(terms.sum(rest));
+    return terms.exp(shift ? terms.binary(ScalarExpr::Kind::Sub, max, shift) : max);
+  }
+
+  // The maximum of a growing f(x) is f(max x): true if `rest` has -f(max x), which is then taken
+  // out.
+  bool cancelMaximum(Terms &terms, const Term &term, SmallVectorImpl<const ScalarExpr *> &rest) {
+    SmallVector<const ScalarExpr *> along;
+    if (!sumParts(term.exponent, false, terms, along))
+      return false;
+    for (FoldOp state : states.pass.states) {
+      if (state.getKind() != FoldKind::Max || !growsWith(along, state.getFactors().front()))
+        continue;
+      SmallVector<const ScalarExpr *> left(rest.begin(), rest.end());
+      bool all = llvm::all_of(along, [&](const ScalarExpr *part) {
+        const ScalarExpr *opposite =
+            terms.neg(substitute(terms, part, state.getFactors().front(), state));
+        auto found =
+            llvm::find_if(left, [&](const ScalarExpr *x) { return sameExpression(x, opposite); });
+        if (found == left.end())
+          return false;
+        left.erase(found);
+        return true;
+      });
+      if (!all)
+        continue;
+      rest.assign(left.begin(), left.end());
+      return true;
+    }
+    return false;
+  }
+
+  PassStates states;
+};
+
+} // namespace
+
+bool joinSum(FoldOp fold, PassStates states, Terms &terms) {
+  return SumJoiner(states).join(fold, terms);
+}
+
+// A sum of exponentials that nothing bounds takes the form of terms, also where it depends on no
+// state: each exponential relative to its own running maximum.
+bool joinWeights(FoldOp fold, PassStates states) {
+  if (fold.getKind() != FoldKind::Add || fold.getExponent() ||
+      !isa<FloatType>(fold.getType().getElementType()))
+    return false;
+  Terms terms(states.program, states.pass.stream,
+              [&](Value value) { return dependsOn(value, states.pass.states); });
+  bool weighted = llvm::any_of(fold.getFactors(),
+                               [&](Value factor) { return terms.hasWeight(terms.of(factor)); });
+  return weighted && joinSum(fold, states, terms);
+}
+
+} // namespace attnc

@@ -1,0 +1,20 @@
+// Values c * exp(m): their quotients, products and logarithms without ever leaving the range.
+#ifndef ATTNC_COMPILER_TRANSFORMS_SCALED_TERMS_H
+#define ATTNC_COMPILER_TRANSFORMS_SCALED_TERMS_H
+
+#include "compiler/transforms/terms.h"
+
+namespace attnc {
+
+/// `e`, an expression of the finish, with the exponents of its exponentials combined before exp:
+///
+///   c exp(m) / (d exp(n)) = c / d * exp(m - n),   log(c exp(m)) = m + log(c),
+///   c exp(m) + d exp(n) = (c exp(m - M) + d exp(n - M)) exp(M),  M = max(m, n).
+///
+/// What is in range already stays as it is: the same expression comes back where nothing cancels
+/// and no exponent grows without another that shifts it.
+const ScalarExpr *combineExponents(Terms &terms, const ScalarExpr *e);
+
+} // namespace attnc
+
+#endif

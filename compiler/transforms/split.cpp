@@ -1,0 +1,403 @@
+#include "compiler/transforms/split.h"
+#include "compiler/transforms/partition.h"
+#include "compiler/transforms/roles.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace attnc::attn;
+using attnc::red::FoldKind;
+using attnc::red::FoldOp;
+using attnc::red::NestOp;
+
+namespace attnc {
+namespace {
+
+constexpr int64_t kGranule = 128;
+
+attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getType()); }
+
+TypedAttr identityOf(FoldKind kind, Type type) {
+  auto real = [&](double value) { return FloatAttr::get(type, value); };
+  auto whole = [&](const APInt &value) { return IntegerAttr::get(type, value); };
+  bool isReal = isa<FloatType>(type);
+  unsigned width = isReal ? 0 : type.getIntOrFloatBitWidth();
+  switch (kind) {
+  case FoldKind::Add:
+  case FoldKind::Or:
+    return isReal ? TypedAttr(real(0)) : whole(APInt(width, 0));
+  case FoldKind::Mul:
+  case FoldKind::And:
+    return isReal ? TypedAttr(real(1)) : whole(APInt(width, 1));
+  case FoldKind::Max:
+    return isReal ? TypedAttr(real(-INFINITY)) : whole(APInt::getSignedMinValue(width));
+  case FoldKind::Min:
+    return isReal ? TypedAttr(real(INFINITY)) : whole(APInt::getSignedMaxValue(width));
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+int64_t granuleOf(ProgramOp program) {
+  auto granule = program->getAttrOfType<IntegerAttr>(kGranuleAttr);
+  return granule ? granule.getInt() : kGranule;
+}
+
+/// Splits one nest.
+class Splitter {
+public:
+  Splitter(ProgramOp program, NestOp nest, StringAttr part, int64_t parts)
+      : program(program), nest(nest), parts(parts), granule(granuleOf(program)), b(nest),
+        states(nest.states()), stream(cast<StringAttr>(nest.getStream()[0])), part(part) {}
+
+  void run() {
+    NestOp partial = buildPartial();
+    buildMerge(partial);
+    nest.erase();
+  }
+
+private:
+  //===--- the states of each part -----------------------------------------------------------===//
+
+  NestOp buildPartial() {
+    IRMapping mapping;
+    auto body = std::make_unique<Block>();
+    OpBuilder inner(b.getContext());
+    inner.setInsertionPointToStart(body.get());
+    insidePart = Value();
+    guards.clear();
+    for (Operation &op : nest.getBodyBlock()->without_terminator()) {
+      auto fold = dyn_cast<FoldOp>(op);
+      if (fold && llvm::is_contained(states, fold))
+        mapping.map(fold.getResult(), partialState(inner, fold, mapping));
+      else if (!dependsOnStates(&op))
+        inner.clone(op, mapping);
+      else if (isa<MapOp>(op))
+        cloneFinish(inner, cast<MapOp>(op), mapping);
+    }
+    SmallVector<Value> yielded;
+    SmallVector<Type> types;
+    for (FoldOp state : states)
+      yielded.push_back(mapping.lookup(state.getResult()));
+    for (Value centre : centres())
+      yielded.push_back(mapping.lookup(centre));
+    for (Value value : yielded)
+      types.push_back(value.getType());
+    red::YieldOp::create(inner, nest.getLoc(), yielded);
+    SmallVector<StringAttr> grid = dimNames(nest.getGrid());
+    grid.push_back(part);
+    auto partial = NestOp::create(b, nest.getLoc(), types, grid, dimNames(nest.getRow()),
+                                  dimNames(nest.getStream()), dimNames(nest.getInner()));
+    Block *target = partial.getBodyBlock();
+    target->getOperations().splice(target->end(), body->getOperations());
+    eraseUnused(target);
+    note(partial, "`" + stream.getValue().str() + "` is split into " + std::to_string(parts) +
+                      " parts, which fold side by side");
+    return partial;
+  }
+
+  bool dependsOnStates(Operation *op) {
+    return llvm::any_of(op->getResults(), [&](Value v) { return nest.dependsOnState(v); });
+  }
+
+  // What moments are about.
+  SmallVector<Value> centres() {
+    llvm::SetVector<Value> found;
+    for (FoldOp state : states)
+      if (state.getCentre() && nest.dependsOnState(state.getCentre()))
+        found.insert(state.getCentre());
+    return found.takeVector();
+  }
+
+  // A map of states, of each part; a centre that a part without elements does not have is 0.
+  void cloneFinish(OpBuilder &inner, MapOp map, IRMapping &mapping) {
+    for (Value operand : map.getOperands())
+      if (operand.getParentBlock() == nest.getBodyBlock() && !mapping.contains(operand))
+        return;
+    auto copy = cast<MapOp>(inner.clone(*map, mapping));
+    SmallVector<Value> operands(copy.getOperands());
+    Type element = map.getType().getElementType();
+    auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands), element);
+    copy.getResult().setType(type);
+    if (!llvm::is_contained(centres(), map.getResult()))
+      return;
+    mapping.map(map.getResult(),
+                MapOp::create(inner, map.getLoc(), type, copy.getResult(),
+                              [&](OpBuilder &s, Location at, ValueRange x) -> Value {
+                                Value zero =
+                                    arith::ConstantOp::create(s, at, FloatAttr::get(element, 0));
+                                Value none = arith::SubFOp::create(s, at, x[0], x[0]);
+                                Value finite = arith::CmpFOp::create(
+                                    s, at, arith::CmpFPredicate::OEQ, none, zero);
+                                return arith::SelectOp::create(s, at, finite, x[0], zero);
+                              }));
+  }
+
+  // The fold over the elements of one part: all others contribute the identity.
+  Value partialState(OpBuilder &inner, FoldOp state, IRMapping &mapping) {
+    SmallVector<Value> factors;
+    for (Value factor : state.getFactors())
+      factors.push_back(mapping.lookupOrDefault(factor));
+    Value exponent, reference;
+    if (state.getExponent()) {
+      exponent = guarded(inner, mapping.lookupOrDefault(state.getExponent()), FoldKind::Max);
+      reference = mapping.lookup(state.getReference());
+    } else {
+      Value &first = *llvm::find_if(factors, [&](Value f) { return arrayType(f).hasDim(stream); });
+      first = guarded(inner, first, state.getKind());
+    }
+    SmallVector<Value> operands(factors), lower;
+    if (exponent)
+      operands.push_back(exponent);
+    Value base, centre;
+    if (state.getBase()) {
+      base = mapping.lookupOrDefault(state.getBase());
+      centre = mapping.lookupOrDefault(state.getCentre());
+      operands.append({base, centre});
+    }
+    for (Value value : state.getLower())
+      lower.push_back(mapping.lookup(value));
+    SmallVector<StringAttr> dims;
+    for (StringAttr dim : unionDims(program, operands))
+      if (dim != stream)
+        dims.push_back(dim);
+    auto type = attn::ArrayType::get(b.getContext(), dims, state.getType().getElementType());
+    return FoldOp::create(inner, state.getLoc(), type, state.getKind(), state.getDims(), factors,
+                          exponent, reference, base, centre, lower);
+  }
+
+  // `array` within the part, the identity of `kind` outside.
+  Value guarded(OpBuilder &inner, Value array, FoldKind kind) {
+    Value &known = guards[{array, kind}];
+    if (known)
+      return known;
+    Value inside = isInsidePart(inner);
+    Type element = arrayType(array).getElementType();
+    SmallVector<Value> operands = {inside, array};
+    auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands), element);
+    known = MapOp::create(inner, array.getLoc(), type, operands,
+                          [&](OpBuilder &scalars, Location loc, ValueRange x) -> Value {
+                            Value identity =
+                                arith::ConstantOp::create(scalars, loc, identityOf(kind, element));
+                            return arith::SelectOp::create(scalars, loc, x[0], x[1], identity);
+                          });
+    return known;
+  }
+
+  // Part p has the elements p * c to (p + 1) * c, c the smallest multiple of the granule for which
+  // the parts have all of the stream.
+  Value isInsidePart(OpBuilder &inner) {
+    if (insidePart)
+      return insidePart;
+    Location loc = renamed(nest.getLoc(), "part");
+    auto integers = [&](ArrayRef<StringAttr> dims) {
+      return attn::ArrayType::get(b.getContext(), dims, b.getI64Type());
+    };
+    Value size = SizeOp::create(inner, loc, integers({}), stream);
+    Value index = IndexOp::create(inner, loc, integers(stream), stream);
+    Value number = IndexOp::create(inner, loc, integers(part), part);
+    SmallVector<Value> operands = {index, number, size};
+    auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands), b.getI1Type());
+    insidePart = MapOp::create(
+        inner, loc, type, operands, [&](OpBuilder &s, Location at, ValueRange x) -> Value {
+          auto constant = [&](int64_t value) -> Value {
+            return arith::ConstantOp::create(s, at, s.getI64IntegerAttr(value));
+          };
+          int64_t most = parts * granule;
+          Value up = arith::AddIOp::create(s, at, x[2], constant(most - 1));
+          Value granules = arith::FloorDivSIOp::create(s, at, up, constant(most));
+          Value length = arith::MulIOp::create(s, at, granules, constant(granule));
+          Value first = arith::MulIOp::create(s, at, x[1], length);
+          Value end = arith::AddIOp::create(s, at, first, length);
+          Value after = arith::CmpIOp::create(s, at, arith::CmpIPredicate::sge, x[0], first);
+          Value before = arith::CmpIOp::create(s, at, arith::CmpIPredicate::slt, x[0], end);
+          return arith::AndIOp::create(s, at, after, before);
+        });
+    return insidePart;
+  }
+
+  //===--- their merge -----------------------------------------------------------------------===//
+
+  void buildMerge(NestOp partial) {
+    auto body = std::make_unique<Block>();
+    OpBuilder inner(b.getContext());
+    inner.setInsertionPointToStart(body.get());
+    IRMapping mapping;
+    llvm::DenseMap<Value, Value> ofParts; // by state
+    SmallVector<FoldOp> merged;
+    SmallVector<Value> stored;
+    for (FoldOp state : states)
+      stored.push_back(state);
+    llvm::append_range(stored, centres());
+    for (auto [value, result] : llvm::zip_equal(stored, partial.getResults())) {
+      auto dims = arrayType(result).getDims();
+      ofParts[value] = ReadOp::create(inner, value.getLoc(), result.getType(), result, ValueRange(),
+                                      b.getArrayAttr({dims.begin(), dims.end()}), FloatAttr());
+    }
+    for (Operation &op : nest.getBodyBlock()->without_terminator()) {
+      auto fold = dyn_cast<FoldOp>(op);
+      if (!fold || !llvm::is_contained(states, fold))
+        inner.clone(op, mapping);
+      else
+        mapping.map(fold.getResult(), mergeState(inner, fold, ofParts, mapping, merged));
+    }
+    SmallVector<Value> yielded;
+    auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+    for (Value value : yield.getValues())
+      yielded.push_back(mapping.lookupOrDefault(value));
+    red::YieldOp::create(inner, nest.getLoc(), yielded);
+    eraseUnused(body.get());
+    place(std::move(body), merged, yielded);
+  }
+
+  // A fold over the parts by the same operation, relative to the maximum of all. A moment is that
+  // of the parts about their own centres, each shifted to the common one: sum over parts of w * sum
+  // over i of binomial(k, i) * (centre of the part - centre)^(k - i) * c_i.
+  Value mergeState(OpBuilder &inner, FoldOp state, llvm::DenseMap<Value, Value> &ofParts,
+                   IRMapping &mapping, SmallVectorImpl<FoldOp> &merged) {
+    Value exponent, reference;
+    if (state.getReference()) {
+      exponent = ofParts[state.getReference()];
+      reference = mapping.lookup(state.getReference());
+    }
+    Value base = ofParts.lookup(state.getCentre());
+    SmallVector<Value> sums;
+    SmallVector<double> times;
+    double binomial = 1;
+    for (unsigned i = state.degree() + 1; i-- > 0;) {
+      if (i < state.degree())
+        binomial *= double(i + 1) / (state.degree() - i);
+      Value part = ofParts[i == state.degree() ? state.getResult() : state.getLower()[i]];
+      if (i < state.degree() && !base)
+        break; // a centre that is the same for all parts
+      SmallVector<Value> moments;
+      for (unsigned degree = 0; degree + i <= state.degree(); ++degree) {
+        SmallVector<Value> operands = {part};
+        if (exponent)
+          operands.push_back(exponent);
+        Value centre = degree > 0 ? mapping.lookup(state.getCentre()) : Value();
+        if (centre)
+          operands.append({base, centre});
+        SmallVector<StringAttr> dims;
+        for (StringAttr dim : unionDims(program, operands))
+          if (dim != this->part)
+            dims.push_back(dim);
+        auto type = attn::ArrayType::get(b.getContext(), dims, state.getType().getElementType());
+        moments.push_back(
+            once(merged, FoldOp::create(inner, state.getLoc(), type, state.getKind(),
+                                        b.getArrayAttr({this->part}), part, exponent, reference,
+                                        degree > 0 ? base : Value(), centre, moments)));
+      }
+      sums.push_back(moments.back());
+      times.push_back(binomial);
+    }
+    if (sums.size() == 1)
+      return sums.front();
+    return MapOp::create(
+        inner, state.getLoc(), state.getType(), sums,
+        [&](OpBuilder &s, Location at, ValueRange x) -> Value {
+          Value sum = x[0];
+          for (size_t i = 1; i < x.size(); ++i) {
+            Value term = x[i];
+            if (times[i] != 1)
+              term = arith::MulFOp::create(
+                  s, at, term,
+                  arith::ConstantOp::create(s, at, FloatAttr::get(term.getType(), times[i])));
+            sum = arith::AddFOp::create(s, at, sum, term);
+          }
+          return sum;
+        });
+  }
+
+  // `fold`, or the same one that there is already.
+  static Value once(SmallVectorImpl<FoldOp> &folds, FoldOp fold) {
+    for (FoldOp known : folds)
+      if (OperationEquivalence::isEquivalentTo(known, fold,
+                                               OperationEquivalence::IgnoreLocations)) {
+        fold.erase();
+        return known;
+      }
+    folds.push_back(fold);
+    return fold;
+  }
+
+  void place(std::unique_ptr<Block> body, ArrayRef<FoldOp> merged, ArrayRef<Value> yielded) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : body->without_terminator())
+      ops.push_back(&op);
+    Roles roles = chooseRoles(program, part, ops, merged, yielded);
+    auto merge = NestOp::create(b, nest.getLoc(), nest.getResultTypes(), roles.grid, roles.row,
+                                roles.stream, roles.inner);
+    Block *target = merge.getBodyBlock();
+    target->getOperations().splice(target->end(), body->getOperations());
+    if (Attribute notes = nest->getAttr(kNotesAttr))
+      merge->setAttr(kNotesAttr, notes);
+    note(merge, "merges the parts of `" + stream.getValue().str() +
+                    "`: its states are combined as those of two keys are");
+    nest.replaceAllUsesWith(merge.getResults());
+  }
+
+  //===--- either ----------------------------------------------------------------------------===//
+
+  static void eraseUnused(Block *body) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+
+  void note(NestOp of, const std::string &text) {
+    SmallVector<Attribute> notes;
+    if (auto known = of->getAttrOfType<ArrayAttr>(kNotesAttr))
+      llvm::append_range(notes, known);
+    notes.push_back(b.getStringAttr(text));
+    of->setAttr(kNotesAttr, b.getArrayAttr(notes));
+  }
+
+  ProgramOp program;
+  NestOp nest;
+  int64_t parts, granule;
+  OpBuilder b;
+  SmallVector<FoldOp> states;
+  StringAttr stream, part;
+  Value insidePart;
+  llvm::DenseMap<std::pair<Value, FoldKind>, Value> guards;
+};
+
+} // namespace
+
+// A dim for the parts of `stream`: the outermost one, so that the states of a part lie as they
+// would without parts.
+static StringAttr addPartDim(ProgramOp program, StringAttr stream, int64_t parts) {
+  std::string name = stream.getValue().str() + "_part";
+  while (program.lookupDim(StringAttr::get(program.getContext(), name)))
+    name += "_";
+  SmallVector<Attribute> dims(program.getDims().begin(), program.getDims().end());
+  auto part =
+      DimAttr::get(program.getContext(), StringAttr::get(program.getContext(), name), parts);
+  dims.insert(dims.begin(), part);
+  program.setDimsAttr(ArrayAttr::get(program.getContext(), dims));
+  return part.getName();
+}
+
+void split(ProgramOp program) {
+  auto parts = program->getAttrOfType<IntegerAttr>(kSplitsAttr);
+  if (!parts)
+    return;
+  llvm::DenseMap<StringAttr, StringAttr> partDims; // by stream
+  SmallVector<NestOp> nests(program.getBodyBlock()->getOps<NestOp>());
+  for (NestOp nest : nests) {
+    if (nest.getStream().size() != 1 || nest.states().empty())
+      continue;
+    auto stream = cast<StringAttr>(nest.getStream()[0]);
+    if (program.lookupDim(stream).isStatic())
+      continue;
+    StringAttr &part = partDims[stream];
+    if (!part)
+      part = addPartDim(program, stream, parts.getInt());
+    Splitter(program, nest, part, parts.getInt()).run();
+  }
+}
+
+} // namespace attnc

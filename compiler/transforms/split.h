@@ -1,0 +1,23 @@
+#ifndef ATTNC_COMPILER_TRANSFORMS_SPLIT_H
+#define ATTNC_COMPILER_TRANSFORMS_SPLIT_H
+
+#include "dialects/Red/Red.h"
+
+namespace attnc {
+
+/// The discardable attribute of a program that asks for it: into how many parts streams are split,
+/// an i64 of at least 2.
+inline constexpr llvm::StringLiteral kSplitsAttr = "red.splits";
+
+/// The discardable attribute of a program that says of how many elements the lengths of parts are
+/// multiples, an i64; 128 without it, so that few tiles lie across the borders of parts.
+inline constexpr llvm::StringLiteral kGranuleAttr = "red.split_granule";
+
+/// Divides each stream whose extent is known only at run time into parts that fold side by side.
+/// The nest's states become one for each part; a second nest folds over the parts, by the same
+/// operations, and finishes. A program without the attribute stays as it is.
+void split(attn::ProgramOp program);
+
+} // namespace attnc
+
+#endif

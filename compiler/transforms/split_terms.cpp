@@ -1,0 +1,451 @@
+// What a fold's lift is split into: terms, each of which a pass can keep.
+#include "compiler/transforms/finite_factors.h"
+#include "compiler/transforms/terms.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace attnc::attn;
+
+namespace attnc {
+
+// More terms than this are not worth a state each.
+static constexpr size_t kMaxTerms = 4;
+// Sums and products are multiplied out: expressions that are shared, x = y + y of y = z + z, have
+// exponentially many summands. With more than this the fold gets a pass of its own.
+static constexpr size_t kMaxParts = 1024;
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+StringRef Terms::nameOf(const ScalarExpr *e) {
+  switch (e->kind) {
+  case ScalarExpr::Kind::Op:
+    return e->op->getName().stripDialect();
+  case ScalarExpr::Kind::Div:
+    return "/";
+  case ScalarExpr::Kind::Mul:
+    return "*";
+  case ScalarExpr::Kind::Add:
+    return "+";
+  case ScalarExpr::Kind::Sub:
+  case ScalarExpr::Kind::Neg:
+    return "-";
+  case ScalarExpr::Kind::Exp:
+    return "exp";
+  case ScalarExpr::Kind::Log:
+    return "log";
+  case ScalarExpr::Kind::Max:
+    return "maximum";
+  case ScalarExpr::Kind::Empty:
+    return "==";
+  case ScalarExpr::Kind::Select:
+    return "where";
+  case ScalarExpr::Kind::Leaf:
+  case ScalarExpr::Kind::Constant:
+    return "a value";
+  }
+  return "a value";
+}
+
+std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef reason) {
+  refuse(nameOf(e), reason);
+  return std::nullopt;
+}
+
+bool Terms::summands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr *> &out) {
+  if (!appendSummands(e, out))
+    return false;
+  if (out.size() > kMaxParts)
+    refuse(e, "adds up too many summands");
+  return out.size() <= kMaxParts;
+}
+
+bool Terms::appendSummands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr *> &out) {
+  if (!e->state) {
+    out.push_back(e);
+    return true;
+  }
+  SmallVector<const ScalarExpr *> parts;
+  switch (e->kind) {
+  case ScalarExpr::Kind::Add:
+    return summands(e->args[0], out) && summands(e->args[1], out);
+  case ScalarExpr::Kind::Sub:
+    if (!summands(e->args[0], out) || !summands(e->args[1], parts))
+      return false;
+    for (const ScalarExpr *part : parts)
+      out.push_back(neg(part));
+    return true;
+  case ScalarExpr::Kind::Neg:
+    if (!summands(e->args[0], parts))
+      return false;
+    for (const ScalarExpr *part : parts)
+      out.push_back(neg(part));
+    return true;
+  case ScalarExpr::Kind::Mul:
+  case ScalarExpr::Kind::Div: {
+    bool left = e->kind == ScalarExpr::Kind::Mul && e->args[0]->neutral();
+    const ScalarExpr *factor = e->args[left ? 0 : 1], *rest = e->args[left ? 1 : 0];
+    if (!factor->neutral())
+      break;
+    if (!summands(rest, parts))
+      return false;
+    for (const ScalarExpr *part : parts)
+      out.push_back(part->kind == ScalarExpr::Kind::Neg
+                        ? neg(binary(e->kind, part->args[0], factor))
+                        : binary(e->kind, part, factor));
+    return true;
+  }
+  case ScalarExpr::Kind::Log:
+    if (e->stream)
+      return appendLogarithm(e->args[0], out);
+    break;
+  default:
+    break;
+  }
+  if (e->stream) {
+    refuse(e, "mixes the stream with a result of the same pass and is not a sum");
+    return false;
+  }
+  out.push_back(e);
+  return true;
+}
+
+// log(exp(a + b) * B) = a + b + log(B).
+bool Terms::appendLogarithm(const ScalarExpr *argument, SmallVectorImpl<const ScalarExpr *> &out) {
+  std::optional<SmallVector<Term>> terms = split(argument);
+  if (!terms)
+    return false;
+  const Term &term = terms->front();
+  if (terms->size() > 1 || !term.differences.empty() || term.condition) {
+    refuse("log", "is taken of a sum that mixes the stream with a result of the same pass");
+    return false;
+  }
+  if (!term.factors.empty() && !term.outer.empty()) {
+    refuse("log", "is taken of a product whose factors have no proven sign");
+    return false;
+  }
+  if (term.exponent)
+    out.push_back(term.exponent);
+  llvm::append_range(out, term.shift);
+  auto product = [&](ArrayRef<const ScalarExpr *> factors) {
+    const ScalarExpr *result = factors.front();
+    for (const ScalarExpr *factor : factors.drop_front())
+      result = binary(ScalarExpr::Kind::Mul, result, factor);
+    return result;
+  };
+  for (ArrayRef<const ScalarExpr *> factors :
+       {ArrayRef<const ScalarExpr *>(term.factors), ArrayRef<const ScalarExpr *>(term.outer)})
+    if (!factors.empty())
+      out.push_back(log(product(factors)));
+  return true;
+}
+
+std::optional<Term> Terms::splitSum(const ScalarExpr *e) {
+  SmallVector<const ScalarExpr *> parts, along;
+  if (!summands(e, parts))
+    return std::nullopt;
+  Term term;
+  for (const ScalarExpr *part : parts)
+    if (part->stream)
+      along.push_back(part);
+    else
+      term.shift.push_back(part);
+  if (along.empty())
+    return refuse(e, "does not vary along the stream");
+  term.exponent = sum(along);
+  return term;
+}
+
+// `exponent` where `condition` is `side`; it is that already if it is written so.
+static bool isGuardedBy(Terms &terms, const ScalarExpr *exponent, const ScalarExpr *condition,
+                        bool side) {
+  const ScalarExpr *e = exponent->leaf ? terms.openAll(exponent->leaf) : exponent;
+  const ScalarExpr *known = condition->leaf ? terms.openAll(condition->leaf) : condition;
+  if (e->kind != ScalarExpr::Kind::Select)
+    return false;
+  const ScalarExpr *other = e->args[side ? 2 : 1];
+  const ScalarExpr *own = e->args[0]->leaf ? terms.openAll(e->args[0]->leaf) : e->args[0];
+  return other->kind == ScalarExpr::Kind::Constant && other->constant == -INFINITY &&
+         sameExpression(own, known);
+}
+
+static const ScalarExpr *guardExponent(Terms &terms, const ScalarExpr *condition, bool side,
+                                       const ScalarExpr *exponent) {
+  return isGuardedBy(terms, exponent, condition, side)
+             ? exponent
+             : terms.guarded(condition, side, exponent, -INFINITY);
+}
+
+std::optional<SmallVector<Term>> Terms::splitExp(const ScalarExpr *e, double base) {
+  const ScalarExpr *argument = e->args[0];
+  if (base != M_E) {
+    // base^x is exp(x log base); one f32 holds too little of the logarithm. The rest is subtracted
+    // where it is negative, so that x = -inf stays -inf.
+    double whole = std::log(base), high = static_cast<float>(whole);
+    const ScalarExpr *main =
+        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, high));
+    const ScalarExpr *rest =
+        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, std::abs(whole - high)));
+    argument = binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add, main, rest);
+  }
+  std::optional<Term> term = splitSum(argument);
+  if (!term)
+    return std::nullopt;
+  return SmallVector<Term>{*term};
+}
+
+std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const ScalarExpr *y) {
+  std::optional<SmallVector<Term>> left = split(x);
+  std::optional<SmallVector<Term>> right = left ? split(y) : std::nullopt;
+  if (!right)
+    return std::nullopt;
+  if (left->size() * right->size() > kMaxTerms)
+    return refuse(x, "multiplies out into too many terms");
+  SmallVector<Term> terms;
+  for (const Term &l : *left)
+    for (const Term &r : *right) {
+      if (l.condition && r.condition)
+        return refuse(x, "multiplies two values that count only where a weight does");
+      if (l.differences.size() + r.differences.size() > 2)
+        return refuse(x, "multiplies more than two differences that would cancel if multiplied "
+                         "out");
+      if (!l.differences.empty() && !r.differences.empty() &&
+          !sameExpression(l.differences[0].base, r.differences[0].base))
+        return refuse(x, "multiplies differences of two values, which would cancel if multiplied "
+                         "out");
+      Term term = l;
+      llvm::append_range(term.differences, r.differences);
+      if (r.condition) {
+        term.condition = r.condition;
+        term.countsWhere = r.countsWhere;
+        term.weight = r.weight;
+      }
+      llvm::append_range(term.factors, r.factors);
+      llvm::append_range(term.shift, r.shift);
+      llvm::append_range(term.outer, r.outer);
+      if (term.factors.size() + term.shift.size() + term.outer.size() > kMaxParts)
+        return refuse(x, "multiplies out into too many factors");
+      if (term.exponent && r.exponent)
+        term.exponent = binary(ScalarExpr::Kind::Add, term.exponent, r.exponent);
+      else if (r.exponent)
+        term.exponent = r.exponent;
+      terms.push_back(std::move(term));
+    }
+  return terms;
+}
+
+// A condition that compares a weight with 0.
+static bool isWeightTest(const ScalarExpr *condition) {
+  return isa_and_nonnull<arith::CmpFOp>(condition->op) &&
+         condition->args[1]->kind == ScalarExpr::Kind::Constant &&
+         condition->args[1]->constant == 0;
+}
+
+// What the comparison of 0 with 0 says.
+static bool holdsForZero(const ScalarExpr *condition) {
+  switch (cast<arith::CmpFOp>(condition->op).getPredicate()) {
+  case arith::CmpFPredicate::OEQ:
+  case arith::CmpFPredicate::OGE:
+  case arith::CmpFPredicate::OLE:
+  case arith::CmpFPredicate::UEQ:
+  case arith::CmpFPredicate::UGE:
+  case arith::CmpFPredicate::ULE:
+  case arith::CmpFPredicate::ORD:
+  case arith::CmpFPredicate::AlwaysTrue:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// where(w == 0, 0, y) of a weight w = exp(a + b) * B, and terms y of the same weight: keys of
+// weight 0 do not count, whatever they are multiplied by. B has one sign and the exponential
+// another of its own, so the comparison says the same of each w and of their sum.
+std::optional<SmallVector<Term>> Terms::splitWhereWeighted(const ScalarExpr *e) {
+  const ScalarExpr *condition = e->args[0];
+  bool zeroSide = holdsForZero(condition);
+  const ScalarExpr *zero = e->args[zeroSide ? 1 : 2], *value = e->args[zeroSide ? 2 : 1];
+  std::optional<SmallVector<Term>> weight = split(condition->args[0]);
+  std::optional<SmallVector<Term>> terms = weight ? split(value) : std::nullopt;
+  if (!terms)
+    return std::nullopt;
+  Term &first = weight->front();
+  if (zero->kind != ScalarExpr::Kind::Constant || zero->constant != 0 || weight->size() > 1 ||
+      !first.exponent || !first.factors.empty() || !first.differences.empty() || first.condition)
+    return refuse(e, "has a condition that mixes the stream with a result of the same pass");
+  auto shared = std::make_shared<Term>(first);
+  for (Term &term : *terms) {
+    if (!term.exponent || !sameExpression(term.exponent, first.exponent) || term.condition)
+      return refuse(e, "has a condition on a weight that its value has not");
+    for (const ScalarExpr *&factor : term.factors)
+      if (factor->kind != ScalarExpr::Kind::Constant)
+        factor = whereWeighted(term.exponent, factor);
+    for (Difference &difference : term.differences)
+      difference.base = whereWeighted(term.exponent, difference.base);
+    term.condition = condition;
+    term.countsWhere = !zeroSide;
+    term.weight = shared;
+  }
+  return terms;
+}
+
+// where(c, t, f) = [c] t + [not c] f: a condition along the stream goes into the exponent where
+// there is one (an empty weight), else into the coefficient; and into every other factor that may
+// be infinite where the condition leaves it out.
+std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
+  const ScalarExpr *condition = e->args[0];
+  if (condition->state && condition->stream && isWeightTest(condition))
+    return splitWhereWeighted(e);
+  if (condition->state)
+    return condition->stream
+               ? refuse(e, "has a condition that mixes the stream with a result of the same pass")
+               : refuse(e, "has a condition that depends on a result of the same pass");
+  SmallVector<Term> terms;
+  for (unsigned side : {1u, 2u}) {
+    const ScalarExpr *value = e->args[side];
+    if (value->kind == ScalarExpr::Kind::Constant && value->constant == 0)
+      continue;
+    std::optional<SmallVector<Term>> part = split(value);
+    if (!part)
+      return std::nullopt;
+    for (Term &term : *part) {
+      if (term.condition)
+        return refuse(e, "has a part that counts only where a weight does");
+      if (!term.exponent && term.factors.empty())
+        term.factors.push_back(constant(e->type, 1));
+      if (term.exponent)
+        term.exponent = guardExponent(*this, condition, side == 1, term.exponent);
+      if (llvm::any_of(term.outer, [](const ScalarExpr *factor) {
+            return factor->state && mayBeInfiniteOverNothing(factor);
+          }))
+        return refuse(e, "may leave out a whole row, and a result of the same pass that it "
+                         "multiplies may be infinite there");
+      auto isInfinite = [](const ScalarExpr *factor) {
+        return !factor->state && !keepsFinite(factor);
+      };
+      llvm::copy_if(term.outer, std::back_inserter(term.factors), isInfinite);
+      llvm::erase_if(term.outer, isInfinite);
+      for (auto [number, factor] : llvm::enumerate(term.factors))
+        if ((number == 0 && !term.exponent) || !keepsFinite(factor))
+          factor = guarded(condition, side == 1, factor, 0);
+      terms.push_back(std::move(term));
+    }
+  }
+  if (terms.size() > kMaxTerms)
+    return refuse(e, "splits into too many terms");
+  return terms;
+}
+
+// Appends signed summands of `e`; those that mix the stream with a state are no sums.
+bool Terms::flatten(const ScalarExpr *e, bool negative, SmallVectorImpl<const ScalarExpr *> &out) {
+  bool mixes = e->stream && e->state;
+  if (out.size() >= kMaxParts) {
+    refuse(e, "adds up too many summands");
+    return false;
+  }
+  if (mixes && e->kind == ScalarExpr::Kind::Log) {
+    SmallVector<const ScalarExpr *> parts;
+    if (!appendLogarithm(e->args[0], parts))
+      return false;
+    for (const ScalarExpr *part : parts)
+      out.push_back(negative ? neg(part) : part);
+    return true;
+  }
+  if (!mixes && !(e->stream && hasWeight(e))) {
+    out.push_back(negative ? neg(e) : e);
+    return true;
+  }
+  switch (e->kind) {
+  case ScalarExpr::Kind::Add:
+    return flatten(e->args[0], negative, out) && flatten(e->args[1], negative, out);
+  case ScalarExpr::Kind::Sub:
+    return flatten(e->args[0], negative, out) && flatten(e->args[1], !negative, out);
+  case ScalarExpr::Kind::Neg:
+    return flatten(e->args[0], !negative, out);
+  default:
+    out.push_back(negative ? neg(e) : e);
+    return true;
+  }
+}
+
+// A sum is one term for each summand. What varies along the stream and what depends on a state,
+// x and g, stay together as the difference x - (-g): apart, they would cancel in products.
+std::optional<SmallVector<Term>> Terms::splitDifferences(const ScalarExpr *e) {
+  SmallVector<const ScalarExpr *> parts, along, states;
+  if (!flatten(e, false, parts))
+    return std::nullopt;
+  SmallVector<Term> terms;
+  for (const ScalarExpr *part : parts) {
+    if (part->stream && (part->state || hasWeight(part))) {
+      std::optional<SmallVector<Term>> mixed = split(part);
+      if (!mixed)
+        return std::nullopt;
+      llvm::append_range(terms, *mixed);
+    } else {
+      (part->state ? states : along).push_back(part);
+    }
+  }
+  bool varies = llvm::any_of(along, [](const ScalarExpr *part) { return part->stream; });
+  Term rest;
+  if (varies && !states.empty()) {
+    rest.differences.push_back({sum(along), neg(states.front())});
+    for (const ScalarExpr *part : ArrayRef(states).drop_front())
+      rest.differences[0].centre =
+          part->kind == ScalarExpr::Kind::Neg
+              ? binary(ScalarExpr::Kind::Add, rest.differences[0].centre, part->args[0])
+              : binary(ScalarExpr::Kind::Sub, rest.differences[0].centre, part);
+  } else if (varies) {
+    rest.factors.push_back(sum(along));
+  } else {
+    llvm::append_range(along, states);
+    if (!along.empty())
+      rest.outer.push_back(sum(along));
+  }
+  if (!along.empty() || !states.empty())
+    terms.push_back(std::move(rest));
+  return terms.size() <= kMaxTerms ? std::optional(terms) : refuse(e, "has too many terms");
+}
+
+std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
+  Term term;
+  if (e->kind == ScalarExpr::Kind::Mul)
+    return splitProduct(e->args[0], e->args[1]);
+  if ((!e->state || !e->stream) && !hasWeight(e)) {
+    (e->stream ? term.factors : term.outer).push_back(e);
+    return SmallVector<Term>{term};
+  }
+  switch (e->kind) {
+  case ScalarExpr::Kind::Add:
+  case ScalarExpr::Kind::Sub:
+  case ScalarExpr::Kind::Log:
+    return splitDifferences(e);
+  case ScalarExpr::Kind::Neg: {
+    std::optional<SmallVector<Term>> terms = split(e->args[0]);
+    if (terms)
+      for (Term &t : *terms)
+        t.outer.push_back(constant(e->type, -1));
+    return terms;
+  }
+  case ScalarExpr::Kind::Div:
+    if (e->args[1]->stream && e->args[1]->state)
+      return refuse(e, "divides by a value that mixes the stream with a result of the same pass");
+    return splitProduct(e->args[0],
+                        binary(ScalarExpr::Kind::Div, constant(e->type, 1), e->args[1]));
+  case ScalarExpr::Kind::Exp:
+    return splitExp(e, M_E);
+  case ScalarExpr::Kind::Select:
+    return splitSelect(e);
+  case ScalarExpr::Kind::Op:
+    if (double base = exponentialBase(e); base != 0)
+      return splitExp(e, base);
+    break;
+  default:
+    break;
+  }
+  return refuse(e, "mixes the stream with a result of the same pass, and has no form that can be "
+                   "updated while the stream goes by");
+}
+
+} // namespace attnc

@@ -1,0 +1,32 @@
+// Properties that scalar ops declare, and what follows from them.
+#ifndef ATTNC_DIALECTS_ATTN_SCALARPROPERTIES_H
+#define ATTNC_DIALECTS_ATTN_SCALARPROPERTIES_H
+
+#include "mlir/IR/OpDefinition.h"
+
+namespace attnc::attn {
+
+enum class ScalarForm { Other, Sum, Difference, Negation, Product, Quotient, Logarithm, Choice };
+
+enum class Growth { Unknown, Grows, Falls };
+
+/// Of all values of an expression, NaN aside. Those from Zero on are not negative.
+enum class Sign { Unknown, Negative, Zero, NotNegative, Positive };
+
+bool isNotNegative(Sign sign);
+Sign negated(Sign sign);
+Sign signOfProduct(Sign x, Sign y);
+Sign signOfSum(Sign x, Sign y);
+/// Of a value that is one or the other.
+Sign signOfEither(Sign x, Sign y);
+Sign signOfLarger(Sign x, Sign y);
+Sign signOfConstant(double value);
+
+/// Attaches the properties of arith, math and attn ops. Those dialects have to be loaded.
+void attachScalarProperties(mlir::MLIRContext &context);
+
+} // namespace attnc::attn
+
+#include "dialects/Attn/ScalarProperties.h.inc"
+
+#endif

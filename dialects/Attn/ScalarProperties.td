@@ -1,0 +1,37 @@
+#ifndef ATTNC_SCALAR_PROPERTIES_TD
+#define ATTNC_SCALAR_PROPERTIES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Attn_ScalarProperties : OpInterface<"ScalarProperties"> {
+  let description = [{
+    What the online rewrite has to know of a scalar op with one result. An op that declares nothing
+    is opaque: what it is applied to and what it makes are unrelated. An op of another dialect gets
+    fused by declaring what holds of it; ops of arith and math do so by external models.
+  }];
+  let cppNamespace = "::attnc::attn";
+  let methods = [
+    InterfaceMethod<[{
+      The op's place in the field of reals. That says what is its identity (0 of a sum, 1 of a
+      product), its inverse (the difference, the quotient), and what distributes over what: a product
+      over sums, a sum over max and min, a choice over everything.
+    }], "::attnc::attn::ScalarForm", "getForm", (ins), "",
+      "return ::attnc::attn::ScalarForm::Other;">,
+    InterfaceMethod<[{
+      The b of an op that is b^x, with b > 1, or 0: it takes sums to products, and a logarithm to base
+      b is its inverse.
+    }], "double", "getExponentialBase", (ins), "", "return 0;">,
+    InterfaceMethod<[{
+      How the result moves with an operand while the others, whose signs are given, stay.
+    }], "::attnc::attn::Growth", "growth",
+      (ins "unsigned":$operand, "::llvm::ArrayRef<::attnc::attn::Sign>":$signs), "",
+      "return ::attnc::attn::Growth::Unknown;">,
+    InterfaceMethod<"The sign of the result, given those of the operands; NaN aside.",
+      "::attnc::attn::Sign", "sign", (ins "::llvm::ArrayRef<::attnc::attn::Sign>":$signs), "",
+      "return ::attnc::attn::Sign::Unknown;">,
+    InterfaceMethod<"True if the result is at most a constant, whatever the operands are.",
+      "bool", "isBoundedAbove", (ins), "", "return false;">,
+  ];
+}
+
+#endif
