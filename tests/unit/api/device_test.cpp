@@ -124,7 +124,8 @@ TEST_F(GpuScratch, ThatIsNotThereIsAnErrorAndNoMore) {
 TEST_F(GpuScratch, IsComparedWithTheBudget) {
   const int64_t budget = 4'008'000; // p, and for each row a maximum and a sum
   EXPECT_EQ(launch(1000, &budget), "");
-  EXPECT_EQ(launch(1001, &budget).find("1: 3.8 MiB go through memory between kernels at "), 0U);
+  EXPECT_EQ(launch(1001, &budget).find("1: 4016012 bytes go through memory between kernels at "),
+            0U);
 }
 
 } // namespace
