@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
               4,
               {"GiB", "--shape"}},
         Wrong{"overflowing_shape",
-              {"run", "full", "--shape", "b=1000000000,i=1000000000", "--target", "cpu"},
+              {"run", "full", "--shape", "b=4000000000000,i=4000000000000", "--target", "cpu"},
               2,
               {"more than 2^63 bytes", "choose smaller extents"}},
         Wrong{"unwritable",
