@@ -213,7 +213,8 @@ def main():
     options = parser.parse_args()
     attnc = str(options.attnc.resolve())
 
-    report = {"machine": machine(attnc),
+    report = {"kind": "portable",
+              "machine": machine(attnc),
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
               "commit": options.commit}
 

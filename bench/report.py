@@ -9,6 +9,7 @@ import pathlib
 import sys
 
 import report_attention
+import report_compile
 import report_portable
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
@@ -23,7 +24,8 @@ test fails when they differ. [bench/README.md](../bench/README.md) says how to m
 """
 
 # Who writes the section of a file, by the `kind` that it says it has; in the order of the page.
-KINDS = {"attention": report_attention, "portable": report_portable}
+KINDS = {"attention": report_attention, "portable": report_portable,
+         "compile": report_compile}
 
 
 def generated():
@@ -35,13 +37,15 @@ def generated():
     sections, files = [], {}
     for kind, writer in KINDS.items():
         for path, report in reports:
-            if report.get("kind", "portable") != kind:
+            if report.get("kind") != kind:
                 continue
-            picture = PICTURES / f"performance-{path.stem}.svg"
-            files[picture] = writer.picture(report)
             title, text = writer.section(path.name, report)
-            shown = f"![TFLOP/s by cell]({picture.relative_to(PAGE.parent)})"
-            sections.append(f"## {title}\n\n{shown}\n\n{text}")
+            shown = ""
+            if picture := writer.picture(report):
+                file = PICTURES / f"performance-{path.stem}.svg"
+                files[file] = picture
+                shown = f"![TFLOP/s by cell]({file.relative_to(PAGE.parent)})\n\n"
+            sections.append(f"## {title}\n\n{shown}{text}")
     files[PAGE] = HEAD + "\n" + "\n".join(sections)
     return files
 

@@ -31,13 +31,18 @@ ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z
                : "memory");
 }
 
-/// The box of `map` at the given coordinates, from column 0 on, panel by panel. What lies outside
+/// The box of `map` at the given coordinates, from `column` on, panel by panel. What lies outside
 /// of the tensor is not written.
 template <class Tile, class... Coordinates>
-ATTNC_DEVICE void storeBox(const TensorMap &map, Tile tile, Coordinates... at) {
+ATTNC_DEVICE void storeBoxFrom(const TensorMap &map, Tile tile, i32 column, Coordinates... at) {
 #pragma unroll
   for (int p = 0; p < Tile::kPanels; ++p)
-    storePanel(map, tile.base + p * Tile::kPanelBytes, p * Tile::kPanelCols, at...);
+    storePanel(map, tile.base + p * Tile::kPanelBytes, column + p * Tile::kPanelCols, at...);
+}
+/// The same from column 0 on.
+template <class Tile, class... Coordinates>
+ATTNC_DEVICE void storeBox(const TensorMap &map, Tile tile, Coordinates... at) {
+  storeBoxFrom(map, tile, 0, at...);
 }
 
 /// Adds a contiguous tile to as many elements of global memory, 16-byte aligned.

@@ -42,10 +42,11 @@ template <int kBytes> ATTNC_DEVICE void moveFromShared(void *to, u32 from) {
 /// Starts the copy of a tile: row r of `tile` from `from + r * rowStride`; rows from `rows` on, and
 /// columns beyond Tile::kCols, become zero and are not read. All kThreads threads of the block take
 /// part. kVectorBytes says what alignment every row start has; 16 is the fast one, and 2 (a 16-bit
-/// element) copies through registers and is complete when it returns.
+/// element) copies through registers and is complete when it returns. Columns from `cols` on become
+/// zero and are not read either; it is such a multiple, too.
 template <int kThreads, int kVectorBytes = 16, class T, int kRows, int kCols>
-ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 rowStride,
-                           i32 rows) {
+ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 rowStride, i32 rows,
+                           i32 cols = kAllColumns) {
   using Tile = SharedTile<T, kRows, kCols>;
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
   constexpr int kPieces = Tile::kWidth / kVector;
@@ -63,7 +64,8 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
       break;
 #pragma unroll
     for (int c = 0; c < Tile::kWidth; c += kAcross * kVector) {
-      const bool valid = row0 + r < rows && (kCols == Tile::kWidth || col0 + c < kCols);
+      const bool valid = row0 + r < rows && (kCols == Tile::kWidth || col0 + c < kCols) &&
+                         (cols == kAllColumns || col0 + c < cols);
       // Where the swizzle repeats with the steps, the address advances by a constant too.
       constexpr bool kPeriodic =
           kAcross * kVectorBytes % (16 * Tile::kPeriod) == 0 && kDown % 8 == 0;
@@ -78,16 +80,18 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
 }
 
 /// Writes the rows < `rows` of a tile to global memory. kVectorBytes says what alignment every row
-/// start has, as in copyTile; kCols is a multiple of it. The caller places the barrier before it.
+/// start has, as in copyTile; kCols is a multiple of it. Of each row the columns < `cols`. The
+/// caller places the barrier before it.
 template <int kThreads, int kVectorBytes = 16, class T, int kRows, int kCols>
-ATTNC_DEVICE void storeTile(T *to, i64 rowStride, SharedTile<T, kRows, kCols> tile, i32 rows) {
+ATTNC_DEVICE void storeTile(T *to, i64 rowStride, SharedTile<T, kRows, kCols> tile, i32 rows,
+                            i32 cols = kAllColumns) {
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
   constexpr int kPieces = kCols / kVector;
 #pragma unroll 4
   for (int i = threadIdx.x; i < kRows * kPieces; i += kThreads) {
     const int row = i / kPieces;
     const int col = i % kPieces * kVector;
-    if (row < rows)
+    if (row < rows && (cols == kAllColumns || col < cols))
       moveFromShared<kVectorBytes>(to + row * rowStride + col, tile.at(row, col));
   }
 }

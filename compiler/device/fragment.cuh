@@ -125,6 +125,15 @@ ATTNC_DEVICE void storeFragment(SharedTile<T, kRows, kTileCols> tile,
   }
 }
 
+/// Writes one element of a tile, rounded to its type.
+template <class T, int kRows, int kCols>
+ATTNC_DEVICE void storeElement(SharedTile<T, kRows, kCols> tile, int row, int col, f32 x) {
+  if constexpr (sizeof(T) == 4)
+    storeShared(tile.at(row, col), __float_as_uint(x));
+  else
+    storeShared2(tile.at(row, col), fromF32<T>(x).bits);
+}
+
 /// The 16 bytes that lane place of a quad stores of a row of four 8-column blocks that start at
 /// `block`, and the column of the first of them. The lanes exchange what they hold: 16-bit elements
 /// of four blocks, f32 of two. Blocks from kBlocks on are left out.
@@ -159,9 +168,10 @@ ATTNC_DEVICE int gatherRow(u32 (&w)[4], const Accumulator<16, kCols> &x, int hal
 
 /// Writes the rows of an accumulator whose number, counted from `first`, is < end to global memory:
 /// row r to `to + r * stride`, which is aligned to 16 bytes. Every lane stores 16 bytes at a time.
+/// Of each row the columns < `cols`.
 template <class T, int kCols>
 ATTNC_DEVICE void storeFragmentRows(T *to, i64 stride, const Accumulator<16, kCols> &x, i32 first,
-                                    i32 end) {
+                                    i32 end, i32 cols = kAllColumns) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const i32 row = first + lane() / 4 + 8 * half;
@@ -169,7 +179,7 @@ ATTNC_DEVICE void storeFragmentRows(T *to, i64 stride, const Accumulator<16, kCo
     for (int block = 0; block < kCols / 8; block += 8 / static_cast<int>(sizeof(T))) {
       u32 w[4];
       const int column = gatherRow<T>(w, x, half, block);
-      if (row < end && column < kCols)
+      if (row < end && column < kCols && (cols == kAllColumns || column < cols))
         *reinterpret_cast<uint4 *>(to + row * stride + column) = uint4{w[0], w[1], w[2], w[3]};
     }
   }

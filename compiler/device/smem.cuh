@@ -10,6 +10,9 @@ ATTNC_DEVICE u32 sharedAddress(const void *p) {
   return static_cast<u32>(__cvta_generic_to_shared(p));
 }
 
+/// How many columns of a tile a copy or a store has: all that there are.
+constexpr i32 kAllColumns = 0x7fffffff;
+
 /// kRowCount rows of kColCount elements; rows are stored with kWidth elements (a whole number of
 /// mma steps), the columns beyond kCols are zero once a copy has filled the tile.
 ///

@@ -134,10 +134,23 @@ ATTNC_DEVICE void startProducts(Fragment &c, const RegisterOperand<T, kDepth> &a
     wgmma<T, 0, !kTransposed>(c, a.x[k], with + sumStep<B, !kTransposed>(k), !kReplace || k > 0);
 }
 
+/// The columns of c from kFirst on: 256 at a time, the most that one instruction has, and the rest.
+template <bool kReplace, int kFirst, int kCols, class A, class B>
+ATTNC_DEVICE void startColumns(Accumulator<16, kCols> &c, const A &a, B b) {
+  constexpr int kCount = kCols - kFirst < 256 ? kCols - kFirst : 256;
+  auto &part = reinterpret_cast<Accumulator<16, kCount> &>(c.block[0][kFirst / 8]);
+  startProducts<kReplace, false>(part, a, b.template columns<kCount>(kFirst));
+  if constexpr (kFirst + kCount < kCols)
+    startColumns<kReplace, kFirst + kCount>(c, a, b);
+}
+
 /// Starts c += a b: one row of b for each column of a.
 template <bool kReplace = false, class Fragment, class A, class B>
 ATTNC_DEVICE void startAB(Fragment &c, const A &a, B b) {
-  startProducts<kReplace, false>(c, a, b);
+  if constexpr (Fragment::kCols > 256)
+    startColumns<kReplace, 0>(c, a, b);
+  else
+    startProducts<kReplace, false>(c, a, b);
 }
 /// Starts c += a b^T: one row of b for each column of c.
 template <bool kReplace = false, class Fragment, class A, class B>

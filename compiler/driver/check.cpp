@@ -316,6 +316,16 @@ Samples chooseSamples(attn::ProgramOp program, const std::map<std::string, int64
   return samples;
 }
 
+bool canSample(attn::ProgramOp program, std::map<std::string, int64_t> extents,
+               double maxElements) {
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+    if (dim.isStatic())
+      extents[dim.getName().str()] = dim.getExtent();
+  for (const auto &[dim, indices] : chooseSamples(program, extents, maxElements))
+    extents[dim] = static_cast<int64_t>(indices.size());
+  return largestSpace(program, extents) <= maxElements;
+}
+
 Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &inputs,
                                  const std::map<std::string, HostTensor> &outputs,
                                  const std::string &label, double maxElements) {

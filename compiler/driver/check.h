@@ -83,6 +83,10 @@ std::map<std::string, std::vector<int64_t>>
 chooseSamples(attn::ProgramOp program, const std::map<std::string, int64_t> &extents,
               double maxElements);
 
+/// True if these samples leave no array of more than `maxElements` elements: too many dims are
+/// reduced otherwise, and extents have to be smaller. `extents` are those of the dynamic dims.
+bool canSample(attn::ProgramOp program, std::map<std::string, int64_t> extents, double maxElements);
+
 /// The program of a spec.
 attn::ProgramOp programOf(const Spec &spec);
 

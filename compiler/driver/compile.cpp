@@ -1,11 +1,18 @@
 #include "compiler/driver/compile.h"
 #include "compiler/codegen/cuda/emit.h"
-#include "compiler/device/wgmma_header.h"
+#include "compiler/driver/cut_finishes.h"
+#include "compiler/driver/equal_kernels.h"
+#include "compiler/driver/fold_choice.h"
 #include "compiler/driver/manifest_builder.h"
 #include "compiler/driver/nest_report.h"
 #include "compiler/driver/pipeline.h"
+#include "compiler/driver/reported_errors.h"
+#include "compiler/driver/side_by_side.h"
+#include "compiler/driver/spec_hints.h"
+#include "compiler/driver/split_variant.h"
 #include "compiler/driver/verify_pass.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/cpu_tiles.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/stream_plan.h"
@@ -15,19 +22,13 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include <chrono>
-#include <fmt/format.h>
-#include <future>
 
 using namespace mlir;
 
 namespace attnc::driver {
 namespace {
-
-constexpr int64_t kDefaultSplits = 8;
-constexpr int64_t kMostSplits = 128; // the states of so many parts are kept in memory
 
 using Clock = std::chrono::steady_clock;
 
@@ -35,28 +36,12 @@ double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Collects what MLIR reports while it lives, with places in the spec.
-class ReportedErrors {
-public:
-  explicit ReportedErrors(MLIRContext *context)
-      : handler(context, [this](mlir::Diagnostic &diagnostic) {
-          std::string place = attn::specPlace(diagnostic.getLocation());
-          text +=
-              (text.empty() ? "" : "\n") + (place.empty() ? "" : place + ": ") + diagnostic.str();
-          return success();
-        }) {}
-  const std::string &str() const { return text; }
-
-private:
-  std::string text;
-  ScopedDiagnosticHandler handler;
-};
-
 class Compiler {
 public:
-  Compiler(const Spec &spec, const CompileOptions &options)
+  Compiler(const Spec &spec, const CompileOptions &options, bool isOfParts = false)
       : spec(spec), options(options), module(cast<ModuleOp>(spec.module.get()->clone())),
-        program(*module->getOps<attn::ProgramOp>().begin()), errors(module->getContext()) {}
+        program(*module->getOps<attn::ProgramOp>().begin()), errors(module->getContext()),
+        isOfParts(isOfParts) {}
 
   Result<Compilation> run() {
     Clock::time_point start = Clock::now();
@@ -71,6 +56,20 @@ public:
   }
 
 private:
+  /// A nest of this program, or of the one in parts.
+  struct Build {
+    Compiler *of;
+    size_t number;
+
+    bool operator==(const Build &) const = default;
+    red::NestOp nest() const { return of->nests[number]; }
+    NestReport &report() const { return of->result.nests[number]; }
+    /// The name of the image in the manifest.
+    std::string image() const {
+      return of->isOfParts ? partsName(report().kernel) : report().kernel;
+    }
+  };
+
   bool onCpu() const { return options.target == "cpu"; }
   bool reaches(Stage stage) const { return options.upTo >= stage; }
 
@@ -90,15 +89,19 @@ private:
   //===--- target-independent passes ---------------------------------------------------------===//
 
   Status runSteps() {
-    Result<nlohmann::json> merged = mergedOverrides();
-    if (!merged)
-      return merged.error();
-    overrides = std::move(*merged);
-    if (Status status = requestSplit(overrides); !status)
-      return status;
+    overrides = scheduleKeys(spec, options.schedule);
+    Result<FoldChoice> choice = takeFoldChoice(overrides);
+    if (!choice)
+      return choice.error();
+    fold = *choice;
+    if (isOfParts)
+      fold.fold = FoldChoice::Fold::TwoPass;
+    if (fold.fold == FoldChoice::Fold::TwoPass)
+      program->setAttr(kSplitsAttr,
+                       OpBuilder(program).getI64IntegerAttr(fold.parts.value_or(kDefaultParts)));
     if (options.verifyPasses) {
       std::map<std::string, int64_t> extents = options.extents;
-      extents.merge(referenceExtents());
+      extents.merge(referenceExtents(spec));
       Result<PassVerifier> created = PassVerifier::create(program, extents, options.params);
       if (!created)
         return created.error();
@@ -115,6 +118,8 @@ private:
         if (Status status = verifier->check(program, step.name); !status)
           return status;
     }
+    if (!onCpu())
+      cutFinishes(program, options.target);
     for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
       result.nests.push_back(reportNest(nest, options.extents));
     result.red = printIr(*module);
@@ -126,25 +131,12 @@ private:
                          "report this with the spec");
   }
 
-  std::map<std::string, int64_t> referenceExtents() const {
-    std::map<std::string, int64_t> extents;
-    auto shape = spec.reference.find("shape");
-    if (shape != spec.reference.end())
-      for (auto &[dim, extent] : shape->items())
-        extents[dim] = extent.get<int64_t>();
-    return extents;
-  }
-
   //===--- cpu -------------------------------------------------------------------------------===//
 
-  // There is nothing to choose here; what is misspelt is an error all the same.
-  Status checkScheduleKeys() {
-    return schedule::checkOverrides(llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()),
-                                    overrides);
-  }
-
   Status compileForCpu() {
-    if (Status status = checkScheduleKeys(); !status)
+    if (Status status = schedule::setCpuTiles(
+            llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()), overrides);
+        !status)
       return status;
     std::vector<KernelShape> kernels;
     for (auto [nest, report] :
@@ -213,38 +205,27 @@ private:
     report.scheduled = driver::reportSchedule(nest, options.target);
   }
 
-  // What the caller says comes before what the spec hints at.
-  Result<nlohmann::json> mergedOverrides() const {
-    nlohmann::json keys = spec.schedule.is_object() ? spec.schedule : nlohmann::json::object();
-    if (options.schedule.is_object())
-      keys.update(options.schedule);
-    return keys;
-  }
-
-  // Takes the keys that say how streams are folded out of the schedule.
-  Status requestSplit(nlohmann::json &keys) {
-    nlohmann::json fold = keys.value("fold", nlohmann::json("auto"));
-    nlohmann::json splits = keys.value("splits", nlohmann::json(kDefaultSplits));
-    keys.erase("fold");
-    keys.erase("splits");
-    if (fold != "auto" && fold != "stream" && fold != "two_pass")
-      return invalidArgument("schedule: fold is " + fold.dump() +
-                                 "; it can be \"auto\", \"stream\" or \"two_pass\"",
-                             "leave the key out");
-    if (!splits.is_number_integer() || splits < 2 || splits > kMostSplits)
-      return invalidArgument(fmt::format("schedule: splits is {}; it can be a whole number from 2 "
-                                         "to {}",
-                                         splits.dump(), kMostSplits),
-                             "leave the key out");
-    if (fold == "two_pass")
-      program->setAttr(kSplitsAttr, OpBuilder(program).getI64IntegerAttr(splits.get<int64_t>()));
-    return {};
-  }
-
   Status compileForGpu() {
     Clock::time_point start = Clock::now();
-    std::vector<red::NestOp> nests;
-    std::vector<KernelShape> shapes;
+    if (Status status = lowerNests(); !status)
+      return status;
+    lowerParts();
+    double lowering = secondsSince(start);
+    if (Status status = makeCopies(); !status)
+      return status;
+    if (reaches(Stage::Cubin))
+      if (Status status = buildKernels(); !status)
+        return status;
+    for (const NestReport &report : result.nests)
+      result.tile += report.tile + "\n";
+    result.red = printIr(program);
+    result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
+                             options.keepIr ? result.tile : "", lowering});
+    return finishProgram();
+  }
+
+  // Tile IR and CUDA C++ of all nests.
+  Status lowerNests() {
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
       nests.push_back(nest);
@@ -253,22 +234,46 @@ private:
         return shape.error();
       shapes.push_back(*shape);
     }
-    double lowering = secondsSince(start);
-    if (Status status = startCopies(shapes); !status)
-      return status;
-    if (reaches(Stage::Cubin))
-      for (size_t i = 0; i < nests.size(); ++i)
-        if (Status status = compileNest(nests[i], result.nests[i], shapes[i]); !status)
-          return status;
-    if (Status status = finishCopies(shapes); !status)
-      return status;
-    for (const NestReport &report : result.nests)
-      result.tile += report.tile + "\n";
-    result.red = printIr(program);
-    result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
-                             options.keepIr ? result.tile : "", lowering});
-    return finishProgram(shapes);
+    return {};
   }
+
+  //===--- streams in parts ------------------------------------------------------------------===//
+
+  // The program with its streams in parts, as a variant for launches that would leave much of the
+  // GPU idle. What somebody has chosen in the schedule stands for one program, not for two.
+  void lowerParts() {
+    bool wanted = options.partsVariant && fold.fold == FoldChoice::Fold::Auto &&
+                  overrides.empty() && !isOfParts;
+    if (!wanted || llvm::none_of(nests, canBeInParts))
+      return;
+    auto compiler = std::make_unique<Compiler>(spec, options, /*isOfParts=*/true);
+    if (compiler->runSteps() && compiler->scheduleNests() && foldsPartsByTiles(compiler->program) &&
+        compiler->lowerNests())
+      parts = std::move(compiler);
+  }
+
+  Status addParts() {
+    if (Status status = parts->makeCopies(); !status)
+      return status;
+    if (Status status = parts->makeManifest(parts->shapes); !status)
+      return status;
+    addPartsVariant(result.program.manifest, parts->result.program.manifest,
+                    partsOfMachine(parts->program, parts->shapes, fold.parts.value_or(kMostParts)));
+    for (auto [i, report] : llvm::enumerate(parts->result.nests)) {
+      if (KernelDecl *decl = findKernel(partsName(report.kernel))) {
+        decl->resources = report.resources;
+        Build first = parts->firstOf(i);
+        decl->image = first.image();
+        decl->symbol = first.report().kernel;
+      }
+      addImages(partsName(report.kernel), report.source, std::move(report.cubin),
+                std::move(report.ptx));
+    }
+    result.partsNests = std::move(parts->result.nests);
+    return checkManifest(result.program.manifest);
+  }
+
+  //===--- machine code ----------------------------------------------------------------------===//
 
   static bool spills(const NestReport &report) {
     return report.resources && (report.resources->spillStores || report.resources->spillLoads);
@@ -287,6 +292,7 @@ private:
                            "report this with the spec");
     report.kernel = kernel->getSymName().str();
     report.tile = printIr(*kernel);
+    nameless[report.kernel] = namelessText(*kernel);
     Result<KernelShape> shape = shapeOf(nest, *kernel);
     if (!shape || !reaches(Stage::Cuda))
       return shape;
@@ -298,99 +304,147 @@ private:
     return shape;
   }
 
-  // Machine code of a nest that has been lowered, and lowered again as long as it spills.
-  Status compileNest(red::NestOp nest, NestReport &report, KernelShape &shape) {
-    const schedule::Machine *machine = schedule::findMachine(options.target);
-    Status status = compileCuda(report);
-    while (status && spills(report) && !hasTileOverrides() &&
-           schedule::chooseSmallerSchedule(nest, *machine)) {
-      reportSchedule(nest, report);
-      Result<KernelShape> smaller = lowerNest(nest, report);
-      if (!smaller)
-        return smaller.error();
-      shape = *smaller;
-      status = compileCuda(report);
-    }
-    return status;
-  }
-
-  Status compileCuda(NestReport &report) {
-    Result<NvrtcRequest> request = nvrtcRequest(report.source, report.kernel);
-    if (!request)
-      return request.error();
-    Result<NvrtcOutput> output = options.nvrtc->compile(*request);
-    if (!output)
-      return output.error();
-    result.nvrtcSeconds += output->seconds;
-    report.ptxasNotes = output->notes;
-    for (const KernelReport &kernel : output->kernels)
-      if (kernel.symbol == report.kernel)
-        report.resources = kernel.resources;
-    report.cubin = std::move(output->cubin);
-    report.ptx = std::move(output->ptx);
-    return {};
-  }
-
-  Result<NvrtcRequest> nvrtcRequest(const std::string &source, const std::string &image) const {
+  // All kernels side by side, then those again that spilled and have become smaller.
+  Status buildKernels() {
     if (!options.nvrtc)
       return environmentError("NVRTC is needed for " + options.target,
                               "install the CUDA toolkit 13, or use --target cpu");
-    NvrtcRequest request;
-    request.source = source;
-    request.name = image + ".cu";
-    request.headers = device::headersFor(source);
-    request.architecture = options.target;
-    // NVRTC's own cache leaves out ptxas's report, and with it the spills.
-    request.options = {"--no-cache"};
-    return request;
+    std::vector<Build> builds = chooseBuilds();
+    bool copies = !aligned.empty();
+    while (!builds.empty() || copies) {
+      Result<std::vector<Build>> again = buildOnce(builds, copies);
+      if (!again)
+        return again.error();
+      builds = *std::move(again);
+      if (builds.empty())
+        for (Compiler *each : {this, parts.get()})
+          if (each)
+            if (Status status = each->followFirsts(); !status)
+              return status;
+      // A nest that spilled has another schedule since then, which may need other tensors aligned.
+      copies = builds.empty() && alignedTensors(program, shapes) != aligned;
+      if (copies)
+        if (Status status = makeCopies(); !status)
+          return status;
+    }
+    return {};
+  }
+
+  // Of kernels that are equal but for names, here and in the program in parts, only the first is
+  // built.
+  std::vector<Build> chooseBuilds() {
+    std::vector<Build> all;
+    std::vector<std::string> texts;
+    for (Compiler *each : {this, parts.get()})
+      for (size_t i = 0; each && i < each->nests.size(); ++i) {
+        all.push_back({each, i});
+        texts.push_back(each->nameless[each->result.nests[i].kernel]);
+      }
+    std::vector<Build> builds;
+    for (auto [build, first] : llvm::zip(all, firstEqual(texts))) {
+      build.of->imageOf.push_back(all[first]);
+      if (build == all[first])
+        builds.push_back(build);
+    }
+    return builds;
+  }
+
+  // Once all is built: what stands for the others has another schedule if it spilled.
+  Status followFirsts() {
+    for (size_t i = 0; i < imageOf.size(); ++i) {
+      Build first = imageOf[i];
+      if (first == Build{this, i})
+        continue;
+      NestReport &report = result.nests[i];
+      if (nests[i].getScheduleAttr() != first.nest().getScheduleAttr()) {
+        nests[i].setScheduleAttr(first.nest().getScheduleAttr());
+        reportSchedule(nests[i], report);
+        Result<KernelShape> smaller = lowerNest(nests[i], report);
+        if (!smaller)
+          return smaller.error();
+        shapes[i] = *smaller;
+      }
+      report.resources = first.report().resources;
+      report.ptxasNotes = first.report().ptxasNotes;
+    }
+    return {};
+  }
+
+  // Returns what has to be built once more.
+  Result<std::vector<Build>> buildOnce(const std::vector<Build> &builds, bool copies) {
+    std::vector<NvrtcRequest> requests;
+    for (const Build &build : builds) {
+      const NestReport &report = build.of->result.nests[build.number];
+      requests.push_back(requestFor(options.target, report.source, report.kernel));
+    }
+    if (copies)
+      requests.push_back(requestFor(options.target, result.copies.source, result.copies.image));
+    Clock::time_point start = Clock::now();
+    std::vector<Result<NvrtcOutput>> outputs = compileSideBySide(*options.nvrtc, requests);
+    result.nvrtcSeconds += secondsSince(start);
+    for (const Result<NvrtcOutput> &output : outputs) {
+      if (!output)
+        return output.error();
+      result.kernelSeconds += output->seconds;
+    }
+    if (copies)
+      copiesOutput = *std::move(outputs.back());
+    std::vector<Build> again;
+    for (size_t i = 0; i < builds.size(); ++i) {
+      Result<bool> repeats = builds[i].of->take(builds[i].number, *std::move(outputs[i]));
+      if (!repeats)
+        return repeats.error();
+      if (*repeats)
+        again.push_back(builds[i]);
+    }
+    return again;
+  }
+
+  // Keeps what NVRTC made of a nest. True if it spills and has been lowered with a smaller
+  // schedule.
+  Result<bool> take(size_t number, NvrtcOutput output) {
+    NestReport &report = result.nests[number];
+    report.ptxasNotes = output.notes;
+    for (const KernelReport &kernel : output.kernels)
+      if (kernel.symbol == report.kernel)
+        report.resources = kernel.resources;
+    report.cubin = std::move(output.cubin);
+    report.ptx = std::move(output.ptx);
+    const schedule::Machine *machine = schedule::findMachine(options.target);
+    if (!spills(report) || hasTileOverrides() ||
+        !schedule::chooseSmallerSchedule(nests[number], *machine))
+      return false;
+    reportSchedule(nests[number], report);
+    Result<KernelShape> smaller = lowerNest(nests[number], report);
+    if (!smaller)
+      return smaller.error();
+    shapes[number] = *smaller;
+    return true;
   }
 
   //===--- tensors that are not aligned ------------------------------------------------------===//
 
-  // Makes the kernels that copy, and has NVRTC compile them beside the others; after them where
-  // there can be no further thread.
-  Status startCopies(ArrayRef<KernelShape> shapes) {
-    copiesBuild = {};
+  Status makeCopies() {
     aligned = alignedTensors(program, shapes);
     Result<AlignedCopies> made = makeAlignedCopies(program, aligned, shapes);
     if (!made)
       return made.error();
     result.copies = *std::move(made);
-    if (aligned.empty() || !reaches(Stage::Cubin))
-      return {};
-    Result<NvrtcRequest> request = nvrtcRequest(result.copies.source, result.copies.image);
-    if (!request)
-      return request.error();
-    copiesBuild = std::async(
-        std::launch::async | std::launch::deferred,
-        [nvrtc = options.nvrtc, request = *std::move(request)] { return nvrtc->compile(request); });
-    return {};
-  }
-
-  // A nest that spilled has another schedule since then, which may need other tensors aligned.
-  Status finishCopies(ArrayRef<KernelShape> shapes) {
-    if (alignedTensors(program, shapes) != aligned)
-      if (Status status = startCopies(shapes); !status)
-        return status;
-    if (!copiesBuild.valid())
-      return {};
-    Clock::time_point start = Clock::now();
-    Result<NvrtcOutput> output = copiesBuild.get();
-    result.nvrtcSeconds += secondsSince(start);
-    if (!output)
-      return output.error();
-    copiesOutput = *std::move(output);
     return {};
   }
 
   //===--- the program -----------------------------------------------------------------------===//
 
-  Status finishProgram(ArrayRef<KernelShape> shapes) {
+  Status finishProgram() {
     if (Status status = makeManifest(shapes); !status)
       return status;
-    for (NestReport &report : result.nests) {
-      if (KernelDecl *decl = findKernel(report.kernel))
+    if (fold.fold == FoldChoice::Fold::TwoPass && !fold.parts)
+      setParts(result.program.manifest, partsOfMachine(program, shapes, kMostParts));
+    for (auto [i, report] : llvm::enumerate(result.nests)) {
+      if (KernelDecl *decl = findKernel(report.kernel)) {
         decl->resources = report.resources;
+        decl->image = decl->symbol = firstOf(i).image();
+      }
       addImages(report.kernel, report.source, std::move(report.cubin), std::move(report.ptx));
     }
     for (const KernelReport &kernel : copiesOutput.kernels)
@@ -399,8 +453,11 @@ private:
     if (reaches(Stage::Cuda))
       addImages(result.copies.image, result.copies.source, std::move(copiesOutput.cubin),
                 std::move(copiesOutput.ptx));
-    return {};
+    return parts ? addParts() : Status();
   }
+
+  // The nest whose image holds the kernel of nest `i`.
+  Build firstOf(size_t i) { return imageOf.empty() ? Build{this, i} : imageOf[i]; }
 
   KernelDecl *findKernel(const std::string &name) {
     for (KernelDecl &decl : result.program.manifest.kernels)
@@ -426,9 +483,15 @@ private:
   ReportedErrors errors;
   std::optional<PassVerifier> verifier;
   nlohmann::json overrides;                    // of the schedule
+  std::map<std::string, std::string> nameless; // what kernels do, by name
+  std::vector<Build> imageOf;                  // of each nest, the first whose kernel is equal
   std::map<std::string, std::int64_t> aligned; // what is copied
-  std::future<Result<NvrtcOutput>> copiesBuild;
   NvrtcOutput copiesOutput;
+  FoldChoice fold;
+  const bool isOfParts; // of the program in parts
+  std::vector<red::NestOp> nests;
+  std::vector<KernelShape> shapes; // of nests
+  std::unique_ptr<Compiler> parts; // the same program with streams in parts, or null
   Compilation result;
 };
 

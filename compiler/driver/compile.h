@@ -9,6 +9,7 @@
 #include "compiler/driver/schedule_report.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/schedule/tuning_database.h"
+#include "compiler/transforms/derivation.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/program/program.h"
 #include <memory>
@@ -33,6 +34,9 @@ struct CompileOptions {
   bool keepIr = false;       ///< keep the IR after each pass, for explain
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
   const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
+  /// Also the variant that folds streams in parts, for launches that would leave much of the GPU
+  /// idle: for those who run the program. From Stage::Tile on, and not on the cpu.
+  bool partsVariant = false;
   /// Becomes Manifest::memoryBudget; none: any number of bytes.
   std::optional<std::int64_t> memoryBudget = {};
   /// Of dynamic dims: what reports count at, and where passes are verified (else at the spec's
@@ -59,13 +63,13 @@ struct NestReport {
   std::vector<std::string> gathers;                  ///< reads at subscripts from data, in words
   std::vector<std::string> streamed; ///< tensors read at subscripts that vary along the stream
   std::vector<std::string> states;   ///< in words
-  std::vector<std::string> notes;    ///< how the pass over the stream was derived
-  bool skipsTiles = false;           ///< the domain bounds the stream
-  NestWork work;                     ///< operations, and the part that the mask leaves
-  std::string domain;                ///< lo, hi and full in words or C-like text; empty if none
-  std::string schedule;              ///< as printed in the IR
-  ScheduleReport scheduled;          ///< what that means
-  std::vector<std::string> stores;   ///< outputs and intermediates that it writes
+  std::vector<derivation::Step> derivation; ///< how the nest came about
+  bool skipsTiles = false;                  ///< the domain bounds the stream
+  NestWork work;                            ///< operations, and the part that the mask leaves
+  std::string domain;              ///< lo, hi and full in words or C-like text; empty if none
+  std::string schedule;            ///< as printed in the IR
+  ScheduleReport scheduled;        ///< what that means
+  std::vector<std::string> stores; ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
   std::string tile;                       ///< the kernel in the tile dialect; empty on the cpu
   std::string source;                     ///< CUDA C++; empty on the cpu
@@ -80,6 +84,9 @@ struct Compilation {
   std::string name;
   std::vector<PassRecord> passes;
   std::vector<NestReport> nests;
+  /// The nests of the variant for launches that would leave much of the GPU idle, by their own
+  /// names (partsName has those of the kernels); empty if there is no such variant.
+  std::vector<NestReport> partsNests;
   AlignedCopies copies;              ///< what serves tensors that are not aligned; empty on the cpu
   std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached
   /// Manifest always (from Stage::Red on); images and sources for GPU targets.
@@ -88,7 +95,10 @@ struct Compilation {
   std::shared_ptr<const cpu::CpuExecutable> cpu;
   double seconds = 0;      ///< wall-clock time of the compilation
   double nvrtcSeconds = 0; ///< of that, spent waiting for NVRTC
-  double llvmSeconds = 0;  ///< or from nests to machine code of the processor, nearly all in LLVM
+  /// How long NVRTC took for each kernel, summed: more than nvrtcSeconds where they are compiled
+  /// side by side.
+  double kernelSeconds = 0;
+  double llvmSeconds = 0; ///< or from nests to machine code of the processor, nearly all in LLVM
 };
 
 /// Compiles a spec. The spec's module is read and not changed. Errors: InvalidArgument for what the

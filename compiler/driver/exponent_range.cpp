@@ -12,8 +12,15 @@ namespace attnc::driver {
 // The largest argument whose exponential float64 holds, about; the smallest is its negative.
 static constexpr double kLargestExponent = 700;
 
+// Arguments below this are brought nearer to it, in their order, instead of all to the smallest: a
+// sum of exponentials that vanish has the ratios of none, nor of equal ones.
+static constexpr double kVanishing = -600;
+
+// What happens to an argument beyond the largest one.
+enum class Beyond { Clipped, NaN };
+
 // True if there are exponentials.
-static bool clipExponents(attn::ProgramOp program) {
+static bool limitExponents(attn::ProgramOp program, Beyond beyond) {
   bool any = false;
   program.getBody().walk([&](Operation *op) {
     if (!isa<math::ExpOp, math::Exp2Op>(op))
@@ -25,21 +32,46 @@ static bool clipExponents(attn::ProgramOp program) {
     auto constant = [&](double value) -> Value {
       return arith::ConstantOp::create(b, loc, b.getFloatAttr(x.getType(), value));
     };
+    if (beyond == Beyond::NaN) {
+      Value large =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, constant(kLargestExponent));
+      op->setOperand(0, arith::SelectOp::create(b, loc, large, constant(NAN), x));
+      return;
+    }
     Value empty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, constant(-INFINITY));
     Value clipped = arith::MinimumFOp::create(b, loc, x, constant(kLargestExponent));
-    clipped = arith::MaximumFOp::create(b, loc, clipped, constant(-kLargestExponent));
+    // From kVanishing at kVanishing down to the smallest one at -inf.
+    double reach = kLargestExponent + kVanishing;
+    Value share = arith::DivFOp::create(b, loc, constant(reach * kVanishing), x);
+    Value near = arith::AddFOp::create(b, loc, share, constant(-kLargestExponent));
+    Value vanishes =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, constant(kVanishing));
+    clipped = arith::SelectOp::create(b, loc, vanishes, near, clipped);
     op->setOperand(0, arith::SelectOp::create(b, loc, empty, x, clipped));
   });
   return any;
 }
 
+static llvm::Expected<evaluator::Outputs> evaluateLimited(attn::ProgramOp program,
+                                                          const evaluator::EvalInputs &inputs,
+                                                          const evaluator::EvalOptions &options,
+                                                          Beyond beyond) {
+  OwningOpRef<attn::ProgramOp> limited(cast<attn::ProgramOp>(program->clone()));
+  if (!limitExponents(*limited, beyond))
+    return evaluator::Outputs();
+  return evaluator::evaluate(*limited, inputs, options);
+}
+
 llvm::Expected<evaluator::Outputs> evaluateInRange(attn::ProgramOp program,
                                                    const evaluator::EvalInputs &inputs,
                                                    const evaluator::EvalOptions &options) {
-  OwningOpRef<attn::ProgramOp> clipped(cast<attn::ProgramOp>(program->clone()));
-  if (!clipExponents(*clipped))
-    return evaluator::Outputs();
-  return evaluator::evaluate(*clipped, inputs, options);
+  return evaluateLimited(program, inputs, options, Beyond::Clipped);
+}
+
+llvm::Expected<evaluator::Outputs> evaluateWithoutOverflow(attn::ProgramOp program,
+                                                           const evaluator::EvalInputs &inputs,
+                                                           const evaluator::EvalOptions &options) {
+  return evaluateLimited(program, inputs, options, Beyond::NaN);
 }
 
 void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange) {

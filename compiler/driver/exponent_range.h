@@ -14,6 +14,11 @@ llvm::Expected<evaluator::Outputs> evaluateInRange(attn::ProgramOp program,
                                                    const evaluator::EvalInputs &inputs,
                                                    const evaluator::EvalOptions &options);
 
+/// The outputs of `program` if exponentials that overflow were NaN. Otherwise as evaluateInRange.
+llvm::Expected<evaluator::Outputs> evaluateWithoutOverflow(attn::ProgramOp program,
+                                                           const evaluator::EvalInputs &inputs,
+                                                           const evaluator::EvalOptions &options);
+
 /// Nothing can be said of elements of `expected` that come from an exponential out of range.
 void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange);
 

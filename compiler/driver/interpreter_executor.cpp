@@ -1,5 +1,6 @@
 #include "compiler/driver/interpreter_executor.h"
 #include "compiler/driver/host_memory.h"
+#include "compiler/driver/split_variant.h"
 #include "compiler/evaluator/interpreter/interpreter.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/IR/Diagnostics.h"
@@ -116,7 +117,8 @@ Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
   Result<Binding> binding = bind(manifest(), *bound);
   if (!binding)
     return binding.error();
-  binding->scope.multiprocessors = options.multiprocessors;
+  if (Status status = addMachineSizes(manifest(), binding->scope, options.multiprocessors); !status)
+    return status.error();
   Result<Plan> plan = this->plan(*binding, memory);
   if (!plan)
     return plan.error();
@@ -157,6 +159,9 @@ Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &com
       std::make_unique<InterpreterExecutor>(compilation.program.manifest, std::move(options));
   for (const NestReport &nest : compilation.nests)
     if (Status status = executor->add(nest.kernel, nest.tile); !status)
+      return status.error();
+  for (const NestReport &nest : compilation.partsNests)
+    if (Status status = executor->add(partsName(nest.kernel), nest.tile); !status)
       return status.error();
   for (const AlignedCopy &copy : compilation.copies.tensors)
     if (Status status = executor->add(copy.kernel.name, copy.tile); !status)

@@ -1,4 +1,5 @@
 #include "compiler/driver/memory_check.h"
+#include "compiler/driver/interpreter_executor.h"
 #include "runtime/program/available_memory.h"
 #include "runtime/program/byte_count.h"
 #include "runtime/program/memory_budget.h"
@@ -12,8 +13,11 @@ namespace {
 
 /// The extents of all dims, where they can be computed from those of the dynamic ones, in whatever
 /// order they are declared.
-Scope allSizes(const Manifest &manifest, const std::map<std::string, int64_t> &extents) {
+Scope allSizes(const Manifest &manifest, const std::map<std::string, int64_t> &extents,
+               const CudaDevice *device) {
   Scope scope;
+  scope.multiprocessors = device ? device->properties().multiprocessors
+                                 : InterpreterOptions().multiprocessors; // where it matters
   scope.sizes = extents;
   size_t known = 0;
   do {
@@ -90,7 +94,7 @@ Result<Workspace> planFor(const Manifest &manifest, const Scope &scope) {
 
 Status checkMemory(const Manifest &manifest, const std::map<std::string, int64_t> &extents,
                    const CudaDevice *device) {
-  Scope scope = allSizes(manifest, extents);
+  Scope scope = allSizes(manifest, extents, device);
   Result<Workspace> workspace = planFor(manifest, scope);
   if (!workspace)
     return workspace.error();

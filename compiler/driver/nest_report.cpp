@@ -1,6 +1,6 @@
 #include "compiler/driver/nest_report.h"
 #include "compiler/schedule/signature.h"
-#include "compiler/transforms/partition.h"
+#include "compiler/transforms/spec_words.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Attn/Subscripts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,27 +19,10 @@ std::vector<std::string> names(ArrayAttr dims) {
   return list;
 }
 
-std::string nameOf(Value value) {
-  StringRef name = attn::specName(value.getLoc());
-  return name.empty() ? "a value" : name.str();
-}
-
+// "o = sum(j, v * exp(s - p_max))"
 std::string describe(red::FoldOp state) {
-  std::string text = nameOf(state) + ": " + red::stringifyFoldKind(state.getKind()).str() + " of ";
-  std::string product;
-  for (Value factor : state.getFactors()) {
-    auto read = factor.getDefiningOp<attn::ReadOp>();
-    std::string name = read ? schedule::tensorOf(read.getSource()).name : nameOf(factor);
-    product += (product.empty() ? "" : " * ") + name;
-  }
-  if (state.getExponent())
-    product += (product.empty() ? "" : " * ") + std::string("exp(") + nameOf(state.getExponent()) +
-               " - " + nameOf(state.getReference()) + ")";
-  if (state.getBase())
-    product += (product.empty() ? "" : " * ") + std::string("(") + nameOf(state.getBase()) + " - " +
-               nameOf(state.getCentre()) + ")" +
-               (state.degree() > 1 ? "^" + std::to_string(state.degree()) : "");
-  return text + product;
+  std::string name = attn::specName(state.getLoc()).str();
+  return name.empty() ? definitionOf(state) : name + " = " + definitionOf(state);
 }
 
 /// True for a name, a number, a call, or what stands in parentheses.
@@ -62,7 +45,7 @@ bool isOneTerm(StringRef text) {
 /// are written at each use, which can be any number of times.
 std::string expression(Value value, unsigned &left) {
   if (isa<BlockArgument>(value))
-    return nameOf(value);
+    return wordsOf(value);
   Operation *op = value.getDefiningOp();
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto literal = cast<IntegerAttr>(constant.getValue());
@@ -73,7 +56,7 @@ std::string expression(Value value, unsigned &left) {
   if (auto scalar = dyn_cast<red::ScalarOp>(op)) {
     if (auto size = scalar.getArray().getDefiningOp<attn::SizeOp>())
       return "size(" + size.getDim().str() + ")";
-    return nameOf(scalar.getArray());
+    return wordsOf(scalar.getArray());
   }
   if (auto extreme = dyn_cast<red::ExtremeOp>(op)) {
     std::string kind = red::stringifyFoldKind(extreme.getKind()).str(), box;
@@ -134,7 +117,7 @@ std::string expression(Value value) {
 /// not checked: "i_row".
 std::string keptSubscript(attn::ReadOp read, unsigned axis) {
   Value subscript = read.subscriptValue(axis);
-  return subscript ? nameOf(subscript) : "";
+  return subscript ? wordsOf(subscript) : "";
 }
 
 // "kp: table[b, w] selects along n; outside, 0 is read", "q: i_row selects along i_rows; beyond a
@@ -207,9 +190,7 @@ NestReport reportNest(red::NestOp nest, const std::map<std::string, int64_t> &ex
   reportStreamed(nest, report);
   for (red::FoldOp state : nest.states())
     report.states.push_back(describe(state));
-  if (auto notes = nest->getAttrOfType<ArrayAttr>(kNotesAttr))
-    for (StringAttr note : notes.getAsRange<StringAttr>())
-      report.notes.push_back(note.getValue().str());
+  report.derivation = derivation::stepsOf(nest);
   reportDomain(nest, report);
   report.work = countNestWork(nest, extents);
   for (Value result : nest.getResults()) {

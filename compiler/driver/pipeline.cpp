@@ -1,4 +1,5 @@
 #include "compiler/driver/pipeline.h"
+#include "compiler/transforms/choose_layouts.h"
 #include "compiler/transforms/cut_vectors.h"
 #include "compiler/transforms/desugar.h"
 #include "compiler/transforms/fuse_nests.h"
@@ -18,6 +19,8 @@ static const Step steps[] = {
     {"fuse-nests", "folds that can share a pass over the stream become one nest", fuseNests},
     {"cut-vectors", "sums of rows or of the stream alone are computed once", cutVectors},
     {"split", "streams in parts that fold side by side, where the schedule asks for it", split},
+    {"choose-layouts", "what nests store for each other lies as its readers want it",
+     chooseLayouts},
     {"mask-intervals", "which part of the stream matters to a tile, and when it needs no mask",
      maskIntervals},
 };

@@ -3,6 +3,8 @@
 #include "compiler/schedule/nest_key.h"
 #include "compiler/schedule/operand_maps.h"
 #include "compiler/schedule/schedule_ranking.h"
+#include "compiler/schedule/stream_parts.h"
+#include "dialects/Attn/SpecLocation.h"
 #include "runtime/program/byte_count.h"
 #include <fmt/format.h>
 
@@ -45,6 +47,7 @@ public:
     if (s.pack > 1)
       into.roles.push_back(fmt::format("a row tile has {} rows of each of {} indices of {}",
                                        s.rowIndices(), s.pack, plan.packing->dim.str()));
+    reportParts(s.columns, s.depth, into);
     reportTiles(s, into);
     reportMemory(s.rowTile(), s.streamTile, s.stages, bytes, into);
     into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
@@ -63,9 +66,24 @@ public:
     into.numbers["tuning_key"] = schedule::nestKey(nest);
   }
 
+  // What blocks and tiles have a part of: "e in 2 parts of 256, a block each: scores are computed 2
+  // times".
+  void reportParts(int64_t columns, int64_t depth, ScheduleReport &into) {
+    StreamPlan cut = schedule::cutPlan(plan, columns, depth);
+    if (int64_t parts = schedule::columnParts(cut); parts > 1)
+      into.roles.push_back(fmt::format("{} columns of the states in {} parts of {}, a block each: "
+                                       "the scores are computed {} times",
+                                       schedule::widestColumns(plan), parts, columns, parts));
+    if (int64_t parts = schedule::depthParts(cut); parts > 1)
+      into.roles.push_back(
+          fmt::format("a score is the sum of {} parts of {} products", parts, depth));
+    into.numbers["column_parts"] = schedule::columnParts(cut);
+  }
+
   void report(const StreamSchedule &s, ScheduleReport &into) {
     into.roles = {fmt::format("{} warps, each copies a share of the tiles and computes {} rows",
                               s.warps, s.rowTile / s.warps)};
+    reportParts(s.columns, s.depth, into);
     reportTiles(s, into);
     reportMemory(s.rowTile, s.streamTile, s.stages, schedule::sharedBytes(nest, plan, s), into);
     into.occupancy = fmt::format(
@@ -83,23 +101,32 @@ private:
   }
 
   void reportTiles(const WarpgroupSchedule &s, ScheduleReport &into) {
-    using Kind = schedule::OperandMap::Kind;
     for (const schedule::OperandMap &map : schedule::operandMaps(plan, s))
-      into.stages.push_back(tileText(map.read, map.rows, map.cols,
-                                     map.kind == Kind::Resident ? s.rowStages : s.stages));
+      into.stages.push_back(tileText(map.read, map.rows, map.cols, map.stages));
     for (const schedule::ResultMap &map : schedule::resultMaps(plan, s))
       into.stages.push_back(fmt::format("{}: {} x {}, one tile on its way out",
                                         schedule::tensorOf(map.result).name, map.rows, map.cols));
   }
 
   void reportTiles(const StreamSchedule &s, ScheduleReport &into) {
+    StreamPlan cut = schedule::cutPlan(plan, s.columns, s.depth);
     llvm::SmallDenseSet<Operation *> seen;
-    for (const schedule::Contraction &contraction : plan.contractions)
-      if (const schedule::OperandTile &tile = contraction.resident;
-          seen.insert(schedule::OperandTile(tile).read).second)
-        into.stages.push_back(tileText(tile.read, s.rowTile, tile.cols, 1));
-    for (const schedule::OperandTile &operand : plan.streamed)
-      into.stages.push_back(tileText(operand.read, s.streamTile, operand.cols, s.stages));
+    for (const schedule::Contraction &contraction : cut.contractions)
+      if (const schedule::OperandTile &tile = contraction.resident; seen.insert(tile.source).second)
+        into.stages.push_back(operandText(tile, s.rowTile, schedule::partsOf(tile)));
+    for (auto [i, operand] : llvm::enumerate(cut.streamed))
+      into.stages.push_back(operandText(operand, s.streamTile, schedule::ringStages(cut, i, s)));
+  }
+
+  static std::string operandText(const schedule::OperandTile &operand, int64_t rows,
+                                 int64_t stages) {
+    if (!operand.isComputed())
+      return tileText(operand.read, rows, operand.cols, stages);
+    llvm::StringRef name = attn::specName(operand.source->getLoc());
+    std::string element;
+    llvm::raw_string_ostream(element) << operand.element;
+    return fmt::format("{}: {} x {}, computed into one tile of {}",
+                       name.empty() ? "an operand" : name.str(), rows, operand.cols, element);
   }
 
   void reportMemory(int64_t rowTile, int64_t streamTile, int64_t stages, int64_t bytes,

@@ -46,9 +46,66 @@ bool isInPlace(attn::ReadOp read) {
                                        cast<attn::ArrayType>(read.getSource().getType()).getDims());
 }
 
-} // namespace
+// Dims known only at run time.
+SmallVector<StringAttr> dynamicDims(attn::ProgramOp program, ArrayRef<StringAttr> dims) {
+  SmallVector<StringAttr> result;
+  llvm::copy_if(dims, std::back_inserter(result),
+                [&](StringAttr dim) { return !program.lookupDim(dim).isStatic(); });
+  return result;
+}
 
-std::string whyStored(Value result) {
+// What a nest without a row dim is parallel over, though not all that it streams has it.
+SmallVector<StringAttr> broadcastDims(red::NestOp nest, ArrayRef<StringAttr> stream) {
+  SmallVector<attn::ReadOp> streamed;
+  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
+    if (llvm::any_of(stream, [&](StringAttr dim) { return read.getType().hasDim(dim); }))
+      streamed.push_back(read);
+  SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
+  llvm::erase_if(dims, [&](StringAttr dim) {
+    unsigned have =
+        llvm::count_if(streamed, [&](attn::ReadOp read) { return read.getType().hasDim(dim); });
+    return have == 0 || have == streamed.size();
+  });
+  return dims;
+}
+
+// Positions in sequences: what nests stream, and the rows that they do it for.
+struct SequenceDims {
+  llvm::SetVector<StringAttr> streams, all;
+
+  explicit SequenceDims(attn::ProgramOp program) {
+    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+      SmallVector<StringAttr> stream = dynamicDims(program, attn::dimNames(nest.getStream()));
+      SmallVector<StringAttr> rows =
+          dynamicDims(program, nest.getRow().empty() ? broadcastDims(nest, stream)
+                                                     : attn::dimNames(nest.getRow()));
+      if (stream.empty() || rows.empty())
+        continue;
+      streams.insert_range(stream);
+      all.insert_range(stream);
+      all.insert_range(rows);
+    }
+  }
+};
+
+// "; one for each pair of i and j: N x N values", for a value that grows with the product of two
+// lengths.
+std::string pairText(Value result) {
+  auto type = cast<attn::ArrayType>(result.getType());
+  SequenceDims sequences(attn::programOf(result.getDefiningOp()));
+  SmallVector<StringRef> dims;
+  for (StringAttr dim : type.getDims())
+    if (sequences.all.contains(dim))
+      dims.push_back(dim.getValue());
+  if (dims.size() < 2 ||
+      llvm::none_of(sequences.streams, [&](StringAttr dim) { return type.hasDim(dim); }))
+    return "";
+  return "; one for each " + std::string(dims.size() == 2 ? "pair" : "combination") + " of " +
+         llvm::join(ArrayRef(dims).drop_back(), ", ") + " and " + dims.back().str() +
+         (dims.size() == 2 ? ": N x N values" : ": N x N x N values");
+}
+
+std::string readersOf(Value result) {
   llvm::SetVector<red::NestOp> readers;
   attn::ReadOp elsewhere;
   for (Operation *user : result.getUsers())
@@ -68,6 +125,13 @@ std::string whyStored(Value result) {
       listed(readers.getArrayRef()) + (readers.size() == 1 ? " needs it" : " need it");
   ArrayAttr stream = result.getDefiningOp<red::NestOp>().getStream();
   return stream.empty() ? needed : needed + " once the pass over " + joined(stream) + " has ended";
+}
+
+} // namespace
+
+std::string whyStored(Value result) {
+  std::string readers = readersOf(result);
+  return readers.empty() ? "" : readers + pairText(result);
 }
 
 } // namespace attnc::driver

@@ -16,16 +16,45 @@ bool dependsOn(const Tensor &tensor, const Space &space) {
   return llvm::any_of(space.dims, [&](StringAttr dim) { return tensor.hasDim(dim); });
 }
 
+/// The 16-bit operands that `factor` may be, or may be taken apart into: itself, or those factors
+/// of the sum that it is which depend on a reduced dim.
+std::vector<NarrowFactor> partnersIn(const Tensor &factor, const Space &reduced) {
+  std::vector<NarrowFactor> partners;
+  if (factor.narrowUnit > 0)
+    partners.push_back({factor.dims, factor.narrowUnit, factor.narrowFloor});
+  llvm::copy_if(factor.narrowFactors, std::back_inserter(partners), [&](const NarrowFactor &inner) {
+    return llvm::any_of(reduced.dims,
+                        [&](StringAttr dim) { return llvm::is_contained(inner.dims, dim); });
+  });
+  return partners;
+}
+
 OperandRounding operandRounding(ArrayRef<Tensor> factors, const Space &reduced) {
   OperandRounding rounding;
-  bool computed = false;
-  for (const Tensor &factor : factors) {
+  for (auto [i, factor] : llvm::enumerate(factors)) {
     // A factor without a reduced dim leaves the sum; it is no operand of the contraction.
-    computed |= !factor.isRead && dependsOn(factor, reduced);
-    rounding.unit = std::max(rounding.unit, factor.narrowUnit);
-    rounding.floor = std::max(rounding.floor, factor.narrowFloor);
+    bool meetsComputed = false;
+    for (auto [k, other] : llvm::enumerate(factors))
+      meetsComputed |= k != i && !other.isRead && dependsOn(other, reduced);
+    if (!meetsComputed)
+      continue;
+    for (const NarrowFactor &partner : partnersIn(factor, reduced)) {
+      rounding.unit = std::max(rounding.unit, partner.unit);
+      rounding.floor = std::max(rounding.floor, partner.floor);
+    }
   }
-  return computed ? rounding : OperandRounding();
+  return rounding;
+}
+
+/// Of the sum of products of `factors`.
+std::vector<NarrowFactor> narrowFactorsOf(ArrayRef<Tensor> factors) {
+  std::vector<NarrowFactor> all;
+  for (const Tensor &factor : factors) {
+    if (factor.narrowUnit > 0)
+      all.push_back({factor.dims, factor.narrowUnit, factor.narrowFloor});
+    llvm::append_range(all, factor.narrowFactors);
+  }
+  return all;
 }
 
 /// Dims of `space` split by which operand has them.
@@ -62,7 +91,7 @@ public:
     }
     for (auto [axis, dim] : llvm::enumerate(reduced.dims))
       depth.append(reduced.shape[axis], a.strideOf(dim), b.strideOf(dim), 0);
-    inexactRight = b.error || (rounding.floor > 0 && a.isRead);
+    inexactRight = b.error || (rounding.floor > 0 && !b.isRead);
     // Of terms that are added up apart each is rounded, and their own sums are not known.
     isSpread = rounding.unit > 0 && !a.gross && !b.gross;
     if (!isSpread)
@@ -113,7 +142,7 @@ private:
     p.rightMagnitude.resize(size);
     p.rightError.resize(inexactRight ? size : 0);
     p.rightSquare.resize(isSpread ? size : 0);
-    bool rounded = a.isRead && !b.isRead;
+    bool rounded = !b.isRead;
     size_t at = 0;
     for (int64_t k : depthRight)
       for (int64_t n : columnRight) {
@@ -270,6 +299,7 @@ bool isContraction(ArrayRef<Tensor> factors, const Space &kept, const Space &red
 llvm::Expected<Tensor> sumOfProducts(Workplace work, std::vector<Tensor> factors, const Space &kept,
                                      const Space &reduced, double unit) {
   OperandRounding rounding = operandRounding(factors, reduced);
+  std::vector<NarrowFactor> narrow = narrowFactorsOf(factors);
   while (factors.size() > 2)
     if (llvm::Error error = mergeTwo(work, factors, kept, reduced, unit))
       return error;
@@ -283,6 +313,7 @@ llvm::Expected<Tensor> sumOfProducts(Workplace work, std::vector<Tensor> factors
     emulatedContraction(work, factors[0], factors[1], kept, reduced, unit, *result);
   else
     Contraction(factors[0], factors[1], kept, reduced, unit, rounding).run(work, *result);
+  result->narrowFactors = std::move(narrow);
   return result;
 }
 

@@ -66,8 +66,8 @@ inline Real subtract(Real x, Real y, double u) { return add(x, {-y.value, y.erro
 
 /// attn.sub: -inf on the left absorbs.
 inline Real subtractAbsorbing(Real x, Real y, double u) {
-  if (x.value == -std::numeric_limits<double>::infinity() && !unknown(x))
-    return {x.value, 0};
+  if (x.value == -std::numeric_limits<double>::infinity())
+    return {x.value, unknown(x) ? kUnknown : 0};
   return subtract(x, y, u);
 }
 

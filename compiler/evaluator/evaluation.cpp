@@ -120,6 +120,17 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
   return llvm::Error::success();
 }
 
+// The same elements with their axes in another order.
+static void orderAxes(Tensor &array, ArrayRef<StringAttr> dims) {
+  Tensor old = array;
+  array.dims.assign(dims.begin(), dims.end());
+  for (auto [axis, dim] : llvm::enumerate(dims)) {
+    size_t from = llvm::find(old.dims, dim) - old.dims.begin();
+    array.shape[axis] = old.shape[from];
+    array.strides[axis] = old.strides[from];
+  }
+}
+
 llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
   if (options.checkDomains && nest.getDomainBlock())
     if (llvm::Error error = evaluateDomain(nest))
@@ -134,6 +145,8 @@ llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
     stored.isRead = false;
     stored.gross = nullptr;
     stored.narrowUnit = stored.narrowFloor = 0;
+    stored.narrowFactors.clear();
+    orderAxes(stored, cast<attn::ArrayType>(result.getType()).getDims());
     arrays[result] = std::move(stored);
     release(value);
   }
@@ -379,6 +392,12 @@ std::optional<size_t> Evaluation::narrowPartner(red::FoldOp fold, ArrayRef<Tenso
   auto nest = fold->getParentOfType<red::NestOp>();
   if (!work.emulates() || factors.size() < 2 || !nest || !feedsTensorCores(nest) ||
       !llvm::is_contained(nest.states(), fold))
+    return std::nullopt;
+  // What is stored as f32 and is no weight under a maximum is not rounded.
+  bool keepsFloat = !fold.getExponent() && llvm::all_of(fold.getFactors(), [](Value factor) {
+    return factor.getDefiningOp<attn::ReadOp>() != nullptr;
+  }) && llvm::count_if(factors, [](const Tensor &factor) { return factor.narrowUnit == 0; }) > 0;
+  if (keepsFloat)
     return std::nullopt;
   auto isInner = [&](StringAttr dim) { return llvm::is_contained(nest.getInner(), dim); };
   for (auto [i, factor] : llvm::enumerate(factors))

@@ -37,6 +37,12 @@ struct Storage {
   ~Storage() { memory.release(bytes); }
 };
 
+/// A factor of 16 bits of a sum of products: a read of an input over `dims`.
+struct NarrowFactor {
+  Dims dims;
+  double unit, floor; // roundoff and smallest subnormal, as of Tensor
+};
+
 /// A view: one stride (in elements, 0 to broadcast) for each dim. Copies share the elements.
 struct Tensor {
   Dims dims;
@@ -53,6 +59,9 @@ struct Tensor {
   /// Unit roundoff and smallest subnormal of the 16-bit input that this is a read of, else 0.
   double narrowUnit = 0;
   double narrowFloor = 0;
+  /// If this is a sum of products: its factors of 16 bits, which another order of products
+  /// multiplies by what this is multiplied by.
+  std::vector<NarrowFactor> narrowFactors;
   /// True if this is a read of an input (of any type).
   bool isRead = false;
 

@@ -1,6 +1,7 @@
 // Outputs, grad and the reference shape.
 #include "compiler/frontend/program_builder.h"
 #include "compiler/frontend/suggest.h"
+#include "dialects/Attn/ReferenceShape.h"
 
 using namespace mlir;
 
@@ -140,6 +141,10 @@ void ProgramBuilder::readReference() {
         !extentsIncomplete)
       report(file.at(shape->offset, "the reference shape has no extent of '" + name.str() + "'",
                      "add \"" + name.str() + "\": 129"));
+  SmallVector<NamedAttribute> shapeAttrs;
+  for (const auto &[dim, extent] : extents.items())
+    shapeAttrs.push_back(builder.getNamedAttr(dim, builder.getI64IntegerAttr(extent)));
+  program->setAttr(attn::kReferenceAttr, builder.getDictionaryAttr(shapeAttrs));
   spec.reference["shape"] = std::move(extents);
 }
 

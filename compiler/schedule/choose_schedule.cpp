@@ -1,7 +1,9 @@
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/nest_key.h"
+#include "compiler/schedule/same_arithmetic.h"
 #include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/schedule_ranking.h"
+#include "compiler/schedule/stream_parts.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -27,6 +29,60 @@ static constexpr StreamSchedule kCandidates[] = {
     {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
 };
 
+// The same for operands so wide that their tiles have a part of the columns, and for accumulators
+// that only blocks together hold.
+static constexpr StreamSchedule kCutCandidates[] = {
+    {.rowTile = 128, .streamTile = 64, .warps = 8, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 16, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 32, .streamTile = 32, .warps = 2, .stages = 2, .minBlocks = 1},
+    {.rowTile = 32, .streamTile = 16, .warps = 2, .stages = 2, .minBlocks = 1},
+    {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
+};
+// Columns of accumulators that a block has, at most: fewer ones compute the scores more often.
+static constexpr int64_t kMostColumns[] = {256, 128, 64};
+// Columns of operands of scores that are long enough for the copies of the next ones.
+static constexpr int64_t kLeastDepth = 96, kUsualDepth = 128, kMostDepth = 192;
+
+// The depth that leaves the last part as full as others, or 0 where there is little to cut.
+static int64_t chooseDepth(int64_t extent) {
+  if (extent <= kMostDepth)
+    return 0;
+  auto cost = [&](int64_t depth) {
+    return std::pair(llvm::alignTo(extent, depth), std::abs(depth - kUsualDepth));
+  };
+  int64_t best = kUsualDepth;
+  for (int64_t depth = kLeastDepth; depth <= kMostDepth; depth += 16)
+    if (cost(depth) < cost(best))
+      best = depth;
+  return best;
+}
+
+// Of nests with few rows, or without products: these are as fast as memory, and many small blocks
+// read from it at a time.
+static constexpr StreamSchedule kSmallCandidates[] = {
+    {.rowTile = 16, .streamTile = 64, .warps = 1, .stages = 2, .minBlocks = 1},
+    {.rowTile = 16, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 1},
+    {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
+};
+static constexpr int64_t kFewRows = 256;
+
+static std::vector<StreamSchedule> candidatesFor(red::NestOp nest, const StreamPlan &plan) {
+  attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
+  bool isSmall = !plan.hasProducts() || (row.isStatic() && row.getExtent() <= kFewRows);
+  std::vector<StreamSchedule> all(isSmall ? ArrayRef(kSmallCandidates) : ArrayRef(kCandidates));
+  int64_t columns = widestColumns(plan), depth = chooseDepth(widestDepth(plan));
+  for (int64_t most : kMostColumns)
+    for (StreamSchedule candidate : kCutCandidates) {
+      candidate.columns = columns > most ? evenColumns(columns, most) : 0;
+      candidate.depth = depth;
+      if (candidate.columns || candidate.depth)
+        all.push_back(candidate);
+    }
+  return all;
+}
+
 static int64_t registersPerThread(const StreamSchedule &schedule, const Machine &machine) {
   int64_t perBlock = machine.registersPerMultiprocessor / schedule.minBlocks;
   return std::min(machine.registersPerThread, perBlock / (32 * schedule.warps));
@@ -46,6 +102,9 @@ static std::string checkShape(const StreamSchedule &s) {
                          kMostTileRows);
   if (s.stages < 2 || s.stages > 8)
     return llvm::formatv("stages is {0}; it is 2 to 8", s.stages);
+  for (auto [key, value] : {std::pair("columns", s.columns), std::pair("depth", s.depth)})
+    if (value < 0 || value % 16)
+      return llvm::formatv("{0} is {1}; it is a multiple of 16, or 0 for all", key, value);
   if (!(s.slack >= 0 && s.slack <= kMaxSlack))
     return llvm::formatv("slack is {0}; it is 0 to {1}", s.slack, kMaxSlack);
   if (s.minBlocks < 1 || s.minBlocks > 16)
@@ -69,6 +128,10 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
                           const Machine &machine) {
   if (std::string why = checkShape(schedule); !why.empty())
     return why;
+  int64_t parts = depthParts(cutPlan(plan, schedule.columns, schedule.depth));
+  if (parts > 1 && schedule.stages > parts)
+    return llvm::formatv("stages is {0}; with depth {1}, which makes {2} parts, it is 2 to {2}",
+                         schedule.stages, schedule.depth, parts);
   int64_t bytes = sharedBytes(nest, plan, schedule);
   int64_t limit =
       std::min(machine.sharedPerBlock,
@@ -115,7 +178,7 @@ void setGenericSchedule(red::NestOp nest, int64_t threads) {
 static std::string choosePortable(red::NestOp nest, const StreamPlan &plan,
                                   const Machine &machine) {
   std::string why;
-  for (const StreamSchedule &candidate : kCandidates) {
+  for (const StreamSchedule &candidate : candidatesFor(nest, plan)) {
     why = checkSchedule(nest, plan, candidate, machine);
     if (why.empty()) {
       nest.setScheduleAttr(candidate.toAttr(nest.getContext()));
@@ -144,19 +207,20 @@ std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
 std::vector<StreamSchedule> portableSchedules(red::NestOp nest, const StreamPlan &plan,
                                               const Machine &machine) {
   std::vector<StreamSchedule> fitting;
-  llvm::copy_if(kCandidates, std::back_inserter(fitting), [&](const StreamSchedule &candidate) {
-    return checkSchedule(nest, plan, candidate, machine).empty();
-  });
+  for (const StreamSchedule &candidate : candidatesFor(nest, plan))
+    if (checkSchedule(nest, plan, candidate, machine).empty())
+      fitting.push_back(candidate);
   return fitting;
 }
 
 static bool chooseSmallerPortable(red::NestOp nest, const StreamPlan &plan,
                                   const Machine &machine) {
   DictionaryAttr current = nest.getScheduleAttr();
-  auto position = llvm::find_if(kCandidates, [&](const StreamSchedule &candidate) {
+  std::vector<StreamSchedule> candidates = candidatesFor(nest, plan);
+  auto position = llvm::find_if(candidates, [&](const StreamSchedule &candidate) {
     return candidate.toAttr(nest.getContext()) == current;
   });
-  for (; position != std::end(kCandidates); ++position)
+  for (; position != candidates.end(); ++position)
     if (position->toAttr(nest.getContext()) != current &&
         checkSchedule(nest, plan, *position, machine).empty()) {
       nest.setScheduleAttr(position->toAttr(nest.getContext()));
@@ -236,6 +300,7 @@ Status chooseSchedules(attn::ProgramOp program, StringRef target, const nlohmann
     if (tuned)
       applyTuned(nest, *machine, *tuned);
   }
+  agreeOnScores(nests);
   return applyOverrides(nests, *machine, overrides);
 }
 

@@ -1,4 +1,5 @@
 #include "compiler/schedule/cost_model.h"
+#include "compiler/schedule/stream_parts.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -59,8 +60,8 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   phases.products =
       scores * static_cast<double>(work.scoreColumns + work.weightColumns) / rates.products;
   for (const Contraction &contraction : plan.contractions)
-    phases.shared +=
-        2.0 * static_cast<double>(contraction.resident.cols) * (64 + columns) / rates.sharedBytes;
+    phases.shared += 2.0 * static_cast<double>(contraction.resident.wholeCols()) * (64 + columns) /
+                     rates.sharedBytes;
   phases.shared += 2.0 * static_cast<double>(work.weightColumns) * columns / rates.sharedBytes;
   phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
   return phases;
@@ -70,11 +71,18 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
 // each other, the last one almost a step behind the first.
 static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &schedule,
                            const Rates &rates) {
-  double largest = 0, groups = static_cast<double>(schedule.groups);
-  for (const OperandTile &operand : plan.streamed)
-    largest = std::max(largest, 2.0 * static_cast<double>(operand.cols * schedule.streamTile));
-  double free = static_cast<double>(schedule.stages) - (2 - 1 / groups);
-  return (kCopyLatency + largest / rates.cacheBytes) / free;
+  double longest = 0, groups = static_cast<double>(schedule.groups);
+  for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+    double bytes = 2.0 * static_cast<double>(operand.cols * schedule.streamTile);
+    double clocks = kCopyLatency + bytes / rates.cacheBytes;
+    bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
+    // Of an operand in parts one is in use, by all groups at about the same time.
+    double free = inParts ? static_cast<double>(schedule.depthStages - 1)
+                          : static_cast<double>(schedule.stages) - (2 - 1 / groups);
+    longest =
+        std::max(longest, clocks * static_cast<double>(inParts ? partsOf(operand) : 1) / free);
+  }
+  return longest;
 }
 
 // The phases that groups wait for each other in.
@@ -193,12 +201,20 @@ double CostModel::kernelClocks(const WarpgroupSchedule &schedule, const StepPred
   return std::max(longest, total / multiprocessors + total / tiles / 2);
 }
 
+StepPrediction CostModel::step(const WarpgroupSchedule &schedule) const {
+  if (!schedule.columns && !schedule.depth)
+    return predictStep(plan, work, schedule, machine);
+  StreamPlan cut = cutPlan(plan, schedule.columns, schedule.depth);
+  return predictStep(cut, countWork(nest, cut), schedule, machine);
+}
+
 double CostModel::kernelShare(const WarpgroupSchedule &schedule) {
+  int64_t parts = columnParts(cutPlan(plan, schedule.columns, schedule.depth));
   StepPrediction prediction = step(schedule);
   double inverse = 0; // harmonic mean: of the times at equal work
   for (auto [i, reference] : llvm::enumerate(kReferenceExtents)) {
     double clocks =
-        kernelClocks(schedule, prediction, visits(schedule.rowTile(), i), reference.cells);
+        kernelClocks(schedule, prediction, visits(schedule.rowTile(), i), reference.cells * parts);
     double products = usefulScores[i] * static_cast<double>(work.scoreColumns + work.weightColumns);
     double atPeak = products / (machine.warpgroups->products *
                                 static_cast<double>(machine.warpgroups->multiprocessors));

@@ -51,9 +51,7 @@ class CostModel {
 public:
   CostModel(red::NestOp nest, const StreamPlan &plan, const Machine &machine);
 
-  StepPrediction step(const WarpgroupSchedule &schedule) const {
-    return predictStep(plan, work, schedule, machine);
-  }
+  StepPrediction step(const WarpgroupSchedule &schedule) const;
   /// Share of the tensor cores' peak that the whole kernel reaches, over the reference extents: the
   /// products of what the rows visit, over the time of the last multiprocessor to finish. Products
   /// that a tile makes beyond that count as time only.

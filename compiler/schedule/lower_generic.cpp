@@ -17,6 +17,17 @@ static int64_t threadsOf(red::NestOp nest) {
   return kDefaultThreads;
 }
 
+// The dims of all results; neighbouring threads store what lies side by side.
+static SmallVector<StringAttr> pointDims(red::NestOp nest) {
+  llvm::SetVector<StringAttr> order;
+  for (StringAttr dim : llvm::reverse(tensorOf(nest.getResults().front()).dims))
+    order.insert(dim);
+  SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
+  for (StringAttr dim : llvm::reverse(all))
+    order.insert(dim);
+  return llvm::to_vector(llvm::reverse(order));
+}
+
 // Splits the thread's number into the indices of `dims`, the last one fastest, and binds them.
 static void bindPoint(PointEvaluator &evaluator, const KernelMemory &memory, OpBuilder &builder,
                       Location loc, Value point, ArrayRef<StringAttr> dims) {
@@ -64,7 +75,7 @@ static void storeResult(red::NestOp nest, unsigned number, PointEvaluator &evalu
 tile::KernelOp lowerGenericNest(red::NestOp nest, OpBuilder &builder) {
   Location loc = nest.getLoc();
   KernelSignature signature(nest);
-  SmallVector<StringAttr> dims = attn::unionDims(attn::programOf(nest), nest.getResults());
+  SmallVector<StringAttr> dims = pointDims(nest);
   int64_t threads = threadsOf(nest);
 
   Attribute points = builder.getI64IntegerAttr(1);

@@ -1,6 +1,6 @@
 #include "compiler/schedule/lower_stream.h"
-#include "compiler/schedule/stream_lowering.h"
-#include "compiler/schedule/stream_schedule.h"
+#include "compiler/schedule/stream_parts.h"
+#include "compiler/schedule/warp_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -9,67 +9,27 @@
 using namespace mlir;
 
 namespace attnc::schedule {
-namespace {
-
-/// The portable kernel: every warp copies, multiplies and folds its own rows.
-class WarpLowering : public StreamLowering {
-public:
-  WarpLowering(red::NestOp nest, StreamPlan plan, StreamSchedule schedule,
-               const KernelSignature &signature, tile::KernelOp kernel, OpBuilder &builder)
-      : StreamLowering(nest, std::move(plan),
-                       {schedule.rowTile, schedule.streamTile, schedule.rowTile / schedule.warps,
-                        schedule.slack, /*padded=*/true},
-                       signature, kernel, builder),
-        schedule(schedule) {}
-
-  void build();
-
-private:
-  void locateBlock();
-  void placeTiles();
-  void boundStream();
-  Value operandBase(const OperandTile &operand);
-  Value operandEnd(const OperandTile &operand, StringAttr along);
-  void copyOperand(const OperandTile &operand, Value base, Value first, Value end, Value into);
-  Value nextLive(Value before);
-  SmallVector<Value> startFirstCopies();
-  void startCopies(Value index, Value slot);
-  void loopOverStream();
-  void loopOverLive(ArrayRef<Value> first);
-  void step(Value index, Value slot);
-  Value multiply(const Contraction &contraction);
-  void followMaximum(unsigned number);
-  void foldWeights();
-  void storeFragment(Value array, Value result, bool last);
-
-  StreamSchedule schedule;
-  Value warpRow;                               ///< i32: the warp's first row in the block
-  llvm::DenseMap<Operation *, Value> resident; ///< shared tile of a row x inner read
-  SmallVector<Value> rings, bases, ends;       ///< of the streamed operands
-  Value tileIndex;
-  SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
-};
 
 void WarpLowering::build() {
   locateBlock();
   boundStream();
   placeTiles();
   for (const OperandTile &operand : plan.streamed) {
-    bases.push_back(operandBase(operand));
-    ends.push_back(operandEnd(operand, plan.stream));
+    bases.push_back(operand.isComputed() ? Value() : streamedBase(bases.size()));
+    ends.push_back(operand.isComputed() ? Value() : operandEnd(operand, plan.stream));
   }
   llvm::DenseSet<Operation *> copied;
   for (const Contraction &contraction : plan.contractions) {
-    Operation *read = OperandTile(contraction.resident).read;
-    if (copied.insert(read).second)
-      copyOperand(contraction.resident, operandBase(contraction.resident), row0,
-                  operandEnd(contraction.resident, plan.row), resident[read]);
+    const OperandTile &operand = contraction.resident;
+    if (!copied.insert(operand.source).second)
+      continue;
+    fillResident(operand);
   }
-  SmallVector<Value> first = startFirstCopies();
+  startFirstCopies();
   hoistUniform();
   createStates(/*keepTops=*/true);
   if (skipsTiles())
-    loopOverLive(first);
+    loopOverLive();
   else
     loopOverStream();
   locateBlock(); // again: kept across the loop it would take registers
@@ -92,7 +52,7 @@ void WarpLowering::locateBlock() {
   Value last = arith::SubIOp::create(b, loc, count, constant(1));
   Value number = arith::SubIOp::create(b, loc, last, fromEnd);
   row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
-  bindCells(arith::DivSIOp::create(b, named("cell"), block, count));
+  bindCells(takeColumnPart(arith::DivSIOp::create(b, named("cell"), block, count)));
   Value warp = tile::WarpOp::create(b, named("warp_number"));
   warpRow = arith::MulIOp::create(b, named("warp_row"), warp, constant(tiles.warpRows));
   rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, warpRow);
@@ -112,8 +72,13 @@ void WarpLowering::boundStream() {
 // Operands
 //===----------------------------------------------------------------------===//
 
-static std::string sourceName(attn::ReadOp read) {
-  return cIdentifier(tensorOf(read.getSource()).name);
+std::string sourceName(attn::ReadOp read) { return cIdentifier(tensorOf(read.getSource()).name); }
+
+static std::string operandName(const OperandTile &operand) {
+  if (!operand.isComputed())
+    return sourceName(operand.read);
+  StringRef name = attn::specName(operand.source->getLoc());
+  return name.empty() ? "computed" : cIdentifier(name);
 }
 
 void WarpLowering::placeTiles() {
@@ -124,16 +89,26 @@ void WarpLowering::placeTiles() {
     return at;
   };
   for (const Contraction &contraction : plan.contractions) {
-    attn::ReadOp read = contraction.resident.read;
-    tile::SharedType type = sharedTile(contraction.resident, schedule.rowTile);
-    if (!resident.contains(read))
-      resident[read] = place(type, type.getBytes(), sourceName(read) + "_tile");
+    const OperandTile &operand = contraction.resident;
+    tile::SharedType type = sharedTile(operand, schedule.rowTile);
+    std::string name = operandName(operand);
+    if (resident.contains(operand.source))
+      continue;
+    if (int64_t parts = partsOf(operand); parts > 1)
+      resident[operand.source] = place(tile::RingType::get(b.getContext(), parts, type),
+                                       parts * type.getBytes(), name + "_parts");
+    else
+      resident[operand.source] = place(type, type.getBytes(), name + "_tile");
   }
-  for (const OperandTile &operand : plan.streamed) {
+  for (auto [number, operand] : llvm::enumerate(plan.streamed)) {
     tile::SharedType type = sharedTile(operand, schedule.streamTile);
-    auto ring = tile::RingType::get(b.getContext(), schedule.stages, type);
-    rings.push_back(
-        place(ring, schedule.stages * type.getBytes(), sourceName(operand.read) + "_ring"));
+    if (operand.isComputed()) {
+      rings.push_back(place(type, type.getBytes(), operandName(operand) + "_tile"));
+      continue;
+    }
+    int64_t stages = ringStages(plan, number, schedule);
+    auto ring = tile::RingType::get(b.getContext(), stages, type);
+    rings.push_back(place(ring, stages * type.getBytes(), sourceName(operand.read) + "_ring"));
   }
 }
 
@@ -158,7 +133,7 @@ Value WarpLowering::operandEnd(const OperandTile &operand, StringAttr along) {
 }
 
 void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value first, Value end,
-                               Value into) {
+                               Value into, Value columns) {
   attn::ReadOp read = operand.read;
   Location loc = read.getLoc();
   Value stride = memory.stride(read.getSource(), operand.rowAxis);
@@ -169,51 +144,21 @@ void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value fir
     rows = arith::MaxSIOp::create(b, loc, rows, constant(0));
   // Contiguous rows follow each other, so what their length is a multiple of is what can be
   // assumed.
-  int64_t rowBytes = operand.cols * (operand.element.getIntOrFloatBitWidth() / 8);
-  tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, into,
-                       b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
-}
-
-// The first tile after `before` that matters, or one beyond the last.
-Value WarpLowering::nextLive(Value before) {
-  Location loc = nest.getLoc();
-  auto nameAll = [&](ValueRange carried) {
-    carried[0].setLoc(named("live"));
-    carried[1].setLoc(named("skips"));
-  };
-  auto skips = [&](OpBuilder &, Location, ValueRange carried) {
-    nameAll(carried);
-    scf::ConditionOp::create(b, loc, carried[1], carried);
-  };
-  auto pass = [&](OpBuilder &, Location, ValueRange carried) {
-    nameAll(carried);
-    Value tile = arith::AddIOp::create(b, loc, carried[0], constant(1));
-    Value left = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, tile, endTile);
-    Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    Value dead = arith::XOrIOp::create(b, loc, isLive(tile), yes);
-    Value skip = arith::AndIOp::create(b, loc, left, dead);
-    scf::YieldOp::create(b, loc, ValueRange{tile, skip});
-  };
-  Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-  SmallVector<Type> types = {b.getI32Type(), b.getI1Type()};
-  return scf::WhileOp::create(b, named("live"), types, ValueRange{before, yes}, skips, pass)
-      .getResult(0);
+  int64_t rowBytes = operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
+  tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
+                       into, b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
 }
 
 // The tiles whose copies run before the loop.
-SmallVector<Value> WarpLowering::startFirstCopies() {
-  SmallVector<Value> first;
+void WarpLowering::startFirstCopies() {
+  if (cutsDepth())
+    return startFirstParts();
+  if (skipsTiles())
+    return; // in the loop
   for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage) {
-    if (skipsTiles()) {
-      Value before = b.createOrFold<arith::SubIOp>(nest.getLoc(), firstTile, constant(1));
-      first.push_back(nextLive(stage == 0 ? before : first.back()));
-      startCopies(first.back(), constant(stage));
-      continue;
-    }
-    first.push_back(b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage)));
-    startCopies(first.back(), first.back());
+    Value number = b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage));
+    startCopies(number, number);
   }
-  return first;
 }
 
 // Starts the copies of tile `index` of every streamed operand, if the stream has it, and closes the
@@ -227,11 +172,8 @@ void WarpLowering::startCopies(Value index, Value slot) {
     b.setInsertionPointToStart(&guarded.getThenRegion().front());
     Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "_next"), index,
                                         constant(schedule.streamTile));
-    for (auto [operand, base, end, ring] : llvm::zip(plan.streamed, bases, ends, rings)) {
-      Value stage =
-          tile::StageOp::create(b, loc, cast<tile::RingType>(ring.getType()).getTile(), ring, slot);
-      copyOperand(operand, base, first, end, stage);
-    }
+    for (unsigned number = 0; number < plan.streamed.size(); ++number)
+      copyStreamed(number, first, slot);
   }
   tile::CommitOp::create(b, loc);
 }
@@ -243,73 +185,119 @@ void WarpLowering::loopOverStream() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   tileIndex = loop.getInductionVar();
-  tile::WaitOp::create(b, loc, b.getI64IntegerAttr(schedule.stages - 2));
-  tile::BarrierOp::create(b, loc);
-  Value next = arith::AddIOp::create(b, named("next"), tileIndex, constant(schedule.stages - 1));
-  startCopies(next, next);
-  step(tileIndex, tileIndex);
+  Value next = advance(tileIndex, tileIndex);
+  step(tileIndex, tileIndex, next);
 }
 
-// The same over those tiles that matter. The numbers of the tiles that are on their way go along.
-void WarpLowering::loopOverLive(ArrayRef<Value> first) {
+// The same over those tiles that matter. What is known of the tiles that are on their way goes
+// along. The first copies start in the loop, too, before there is a tile to compute, so that a tile
+// is looked for in one place; unless tiles arrive in parts.
+void WarpLowering::loopOverLive() {
   Location loc = nest.getLoc();
-  SmallVector<Value> init(first);
-  init.push_back(constant(0));
-  auto nameAll = [&](ValueRange carried) {
-    for (Value tile : carried.drop_back())
+  Value zero = constant(0), no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  Value firstSlot = zero;
+  bool startsInside = !cutsDepth();
+  if (startsInside) {
+    ahead.numbers.assign(schedule.stages - 1, endTile);
+    ahead.full.assign(schedule.stages - 1, no);
+    ahead.left = {firstTile, zero, zero};
+    firstSlot = constant(1 - schedule.stages);
+  }
+  size_t count = ahead.numbers.size();
+  SmallVector<Value> init(ahead.numbers);
+  llvm::append_range(init, ahead.full);
+  init.append({ahead.left.next, ahead.left.live, ahead.left.full, firstSlot});
+  auto nameCarried = [&](ValueRange carried) {
+    for (Value tile : carried.take_front(count))
       tile.setLoc(named("t"));
-    carried.back().setLoc(named("slot"));
+    for (Value full : carried.slice(count, count))
+      full.setLoc(named("full"));
+    nameAll(carried.take_back(4), {"asked", "live", "full", "slot"});
+  };
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, predicate, x, y);
   };
   auto isLeft = [&](OpBuilder &, Location, ValueRange carried) {
-    nameAll(carried);
-    Value left = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, carried[0], endTile);
+    nameCarried(carried);
+    Value left = compare(arith::CmpIPredicate::slt, carried[0], endTile);
+    if (startsInside) {
+      Value starts = compare(arith::CmpIPredicate::slt, carried.back(), zero);
+      left = arith::OrIOp::create(b, loc, starts, left);
+    }
     scf::ConditionOp::create(b, loc, left, carried);
   };
   auto tile = [&](OpBuilder &, Location, ValueRange carried) {
-    nameAll(carried);
-    tile::WaitOp::create(b, loc, b.getI64IntegerAttr(schedule.stages - 2));
-    tile::BarrierOp::create(b, loc);
-    Value slot = carried.back(), newest = carried[carried.size() - 2];
-    Value next = nextLive(newest);
-    startCopies(next, arith::AddIOp::create(b, named("next"), slot, constant(schedule.stages - 1)));
-    step(carried[0], slot);
-    SmallVector<Value> after(carried.drop_front().drop_back());
+    nameCarried(carried);
+    if (startsInside)
+      awaitCopies();
+    ValueRange known = carried.take_back(4);
+    Value slot = known[3];
+    LiveTiles left = nextLive({known[0], known[1], known[2]});
+    auto [next, nextIsFull] = firstOf(left);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      if (startsInside) {
+        startCopies(next,
+                    arith::AddIOp::create(b, named("next"), slot, constant(schedule.stages - 1)));
+        Value isThere = compare(arith::CmpIPredicate::sge, slot, zero);
+        auto branch = scf::IfOp::create(b, loc, isThere, /*withElseRegion=*/false);
+        b.setInsertionPointToStart(branch.thenBlock());
+      }
+      step(carried[0], slot, next, carried[count]);
+    }
+    SmallVector<Value> after(carried.take_front(count).drop_front());
     after.push_back(next);
-    after.push_back(arith::AddIOp::create(b, loc, slot, constant(1)));
+    llvm::append_range(after, carried.slice(count, count).drop_front());
+    after.append({nextIsFull, left.next, left.live, left.full,
+                  arith::AddIOp::create(b, loc, slot, constant(1))});
     scf::YieldOp::create(b, loc, after);
   };
-  SmallVector<Type> types(init.size(), b.getI32Type());
-  scf::WhileOp::create(b, loc, types, init, isLeft, tile);
+  scf::WhileOp::create(b, loc, ValueRange(init).getTypes(), init, isLeft, tile);
 }
 
 //===----------------------------------------------------------------------===//
 // One tile
 //===----------------------------------------------------------------------===//
 
-void WarpLowering::step(Value index, Value slot) {
-  beginTile(index);
+void WarpLowering::step(Value index, Value slot, Value next, Value isKnownFull) {
+  beginTile(index, isKnownFull);
   stageTiles.clear();
+  tabulateStreamed();
   for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
+    if (operand.isComputed()) {
+      stageTiles.push_back(ring);
+      continue;
+    }
     std::string name = sourceName(operand.read) + "_tile";
     auto type = cast<tile::RingType>(ring.getType()).getTile();
-    stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, slot));
+    Value number = cutsDepth() ? constant(0) : slot;
+    stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, number));
   }
-  for (const Contraction &contraction : plan.contractions)
-    contractionFragments[red::FoldOp(contraction.fold)] = multiply(contraction);
+  if (cutsDepth())
+    multiplyParts(index, slot, next);
+  else
+    for (const Contraction &contraction : plan.contractions)
+      contractionFragments[red::FoldOp(contraction.fold)] = multiply(contraction);
+  for (red::FoldOp fold : plan.direct)
+    contractionFragments[fold] = foldDirectly(fold);
   for (unsigned number = 0; number < plan.references.size(); ++number)
     followMaximum(number);
   foldScores();
   foldWeights();
 }
 
+// The warp's rows of a tile of rows.
+Value WarpLowering::warpStrip(Location loc, Value whole) {
+  auto type = cast<tile::SharedType>(whole.getType());
+  auto strip =
+      tile::SharedType::get(b.getContext(), tiles.warpRows, type.getCols(), type.getElement());
+  return tile::StripOp::create(b, loc, strip, whole, warpRow);
+}
+
 Value WarpLowering::multiply(const Contraction &contraction) {
   red::FoldOp fold = contraction.fold;
-  Value fragment = contractionPlace(contraction, 0);
-  Value whole = resident[OperandTile(contraction.resident).read];
-  auto type = cast<tile::SharedType>(whole.getType());
-  auto stripType =
-      tile::SharedType::get(b.getContext(), tiles.warpRows, type.getCols(), type.getElement());
-  Value strip = tile::StripOp::create(b, fold.getLoc(), stripType, whole, warpRow);
+  Value fragment = contractionPlace(fold, 0);
+  Value strip = warpStrip(fold.getLoc(), resident[contraction.resident.source]);
   tile::MmaOp::create(b, fold.getLoc(), fragment, strip, stageTiles[contraction.streamed],
                       /*transposed=*/true);
   return fragment;
@@ -335,8 +323,10 @@ void WarpLowering::followMaximum(unsigned number) {
 // Every weight is computed once; its row sums and products follow at once, so that its registers
 // are free again for the next one.
 void WarpLowering::foldWeights() {
+  keepLowerSums();
+  SmallVector<Value> fragments;
   for (auto [number, weight] : llvm::enumerate(plan.weights)) {
-    Value fragment = weightFragment(weight);
+    Value fragment = fragments.emplace_back(weightFragment(weight));
     sumRows(number, fragment);
     for (auto [s, place] : llvm::zip(plan.states, state)) {
       if (s.weight != static_cast<int>(number) || s.streamed == -1)
@@ -348,6 +338,7 @@ void WarpLowering::foldWeights() {
                           /*transposed=*/false);
     }
   }
+  foldMoments(fragments);
 }
 
 // A result per element goes out through shared memory, whose operands nobody reads any more, so
@@ -355,7 +346,8 @@ void WarpLowering::foldWeights() {
 void WarpLowering::storeFragment(Value array, Value result, bool last) {
   Location loc = array.getLoc();
   Tensor tensor = tensorOf(result);
-  int64_t cols = attn::programOf(nest).lookupDim(tensor.dims.back()).getExtent();
+  int64_t wholeCols = attn::programOf(nest).lookupDim(tensor.dims.back()).getExtent();
+  int64_t cols = columnPart ? std::min(wholeCols, tiles.partColumns) : wholeCols;
   Value into = finishFragment(array, result, last);
   std::string name = cIdentifier(tensor.name);
   auto whole = tile::SharedType::get(b.getContext(), schedule.rowTile, cols, tensor.element);
@@ -373,12 +365,13 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
   Value offset = arith::AddIOp::create(
       b, loc, base, arith::MulIOp::create(b, loc, widen(row0, ""), stride).getResult());
   Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
-  int64_t rowBytes = cols * (tensor.element.getIntOrFloatBitWidth() / 8);
+  if (columnPart)
+    offset = arith::AddIOp::create(b, loc, offset, widen(partBegin(), ""));
+  int64_t rowBytes = wholeCols * (tensor.element.getIntOrFloatBitWidth() / 8);
   tile::StoreTileOp::create(b, loc, shared, memory.pointer(result), offset, stride, rows,
+                            columnsLeft(wholeCols, cols),
                             b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
 }
-
-} // namespace
 
 FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) {
   std::string why;
@@ -386,10 +379,12 @@ FailureOr<tile::KernelOp> lowerStreamNest(red::NestOp nest, OpBuilder &builder) 
   if (failed(plan))
     return nest.emitOpError("has no stream form: ") << why;
   StreamSchedule schedule = StreamSchedule::from(nest.getScheduleAttr());
+  *plan = cutPlan(*plan, schedule.columns, schedule.depth);
   Attribute blocks = gridApply("ceildiv", gridExtent(nest, plan->row),
                                builder.getI64IntegerAttr(schedule.rowTile));
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
     blocks = gridApply("mul", blocks, gridExtent(nest, dim));
+  blocks = gridApply("mul", builder.getI64IntegerAttr(columnParts(*plan)), blocks);
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);

@@ -1,5 +1,6 @@
 #include "compiler/schedule/lower_stream.h"
 #include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/stream_parts.h"
 #include "compiler/schedule/warpgroup_frame.h"
 
 using namespace mlir;
@@ -16,6 +17,7 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
       extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(schedule.pack));
     blocks = gridApply("mul", blocks, extent);
   }
+  blocks = gridApply("mul", builder.getI64IntegerAttr(columnParts(plan)), blocks);
   if (!schedule.persistent)
     return blocks;
   Attribute all = builder.getArrayAttr({builder.getStringAttr("multiprocessors")});
@@ -28,6 +30,7 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builde
   if (failed(plan) || !canUseWarpgroups(nest, *plan, why))
     return nest.emitOpError("has no warpgroup form: ") << why;
   WarpgroupSchedule schedule = WarpgroupSchedule::from(nest.getScheduleAttr());
+  *plan = cutPlan(*plan, schedule.columns, schedule.depth);
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);

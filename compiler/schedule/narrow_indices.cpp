@@ -27,6 +27,11 @@ Range productOf(Range x, Range y) {
   return {*llvm::min_element(corners), *llvm::max_element(corners)};
 }
 
+// Rounded down or towards 0, of a divisor that is at least `least`, which is positive.
+Range quotientOf(Range x, Wide least) {
+  return {x.lo < 0 ? (x.lo - least + 1) / least : 0, x.hi > 0 ? x.hi / least : 0};
+}
+
 class Narrowing {
 public:
   Narrowing(tile::KernelOp kernel, ValueRange indices) : kernel(kernel) {
@@ -55,7 +60,7 @@ private:
 
   Range compute(Value value, Range whole) {
     if (auto arg = dyn_cast<BlockArgument>(value))
-      return isa<tile::MapOp>(arg.getOwner()->getParentOp()) ? kIndex : whole;
+      return isa<tile::MapOp, tile::TabulateOp>(arg.getOwner()->getParentOp()) ? kIndex : whole;
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant)))
       return {constant.getSExtValue(), constant.getSExtValue()};
@@ -77,9 +82,8 @@ private:
           Range a = rangeOf(select.getTrueValue()), b = rangeOf(select.getFalseValue());
           return Range{std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
         })
-        .Case<arith::DivSIOp, arith::FloorDivSIOp>([&](auto) {
-          return y().lo >= 1 ? Range{std::min<Wide>(x().lo, 0), std::max<Wide>(x().hi, 0)} : whole;
-        })
+        .Case<arith::DivSIOp, arith::FloorDivSIOp>(
+            [&](auto) { return y().lo >= 1 ? quotientOf(x(), y().lo) : whole; })
         .Case([&](attn::ModOp) { return y().lo >= 1 ? Range{0, y().hi - 1} : whole; })
         .Default([&](Operation *) { return whole; });
   }

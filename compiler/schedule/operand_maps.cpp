@@ -1,4 +1,5 @@
 #include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/stream_parts.h"
 #include "dialects/Tile/Tile.h"
 
 using namespace mlir;
@@ -30,14 +31,17 @@ static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
   });
 }
 
-SmallVector<OperandMap> operandMaps(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
+  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
   SmallVector<OperandMap> maps;
-  auto add = [&](OperandMap::Kind kind, const OperandTile &tile, int64_t rows) {
-    maps.push_back(mapOf(kind, tile.read, tile.rowAxis, rows, tile.cols, tile.element));
+  auto add = [&](OperandMap::Kind kind, const OperandTile &tile, int64_t rows, int64_t cols,
+                 int64_t stages) {
+    maps.push_back(mapOf(kind, tile.read, tile.rowAxis, rows, cols, tile.element));
     maps.back().alsoElements = readsElements(plan, tile.read);
+    maps.back().stages = stages;
   };
   auto addResident = [&](const OperandTile &tile) {
-    add(OperandMap::Kind::Resident, tile, schedule.rowTile());
+    add(OperandMap::Kind::Resident, tile, schedule.rowTile(), tile.wholeCols(), schedule.rowStages);
     if (schedule.pack == 1)
       return;
     OperandMap &map = maps.back();
@@ -52,13 +56,18 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &plan, const WarpgroupSched
           return map.read == attn::ReadOp(contraction.resident.read);
         }))
       addResident(contraction.resident);
-  for (const OperandTile &operand : plan.streamed)
-    add(OperandMap::Kind::Streamed, operand, schedule.streamTile);
+  for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+    bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
+    add(OperandMap::Kind::Streamed, operand, schedule.streamTile, operand.cols,
+        inParts ? schedule.depthStages : schedule.stages);
+  }
   for (const InputTile &input : plan.inputs)
     if (schedule.copyInputs &&
-        tensorOf(attn::ReadOp(input.read).getSource()).dims.size() <= kMostMapAxes)
+        tensorOf(attn::ReadOp(input.read).getSource()).dims.size() <= kMostMapAxes) {
       maps.push_back(mapOf(OperandMap::Kind::Input, input.read, input.rowAxis, schedule.rowTile(),
                            schedule.streamTile, input.element));
+      maps.back().stages = schedule.stages;
+    }
   return maps;
 }
 
@@ -67,7 +76,8 @@ int64_t ResultMap::bytes() const {
          (element.getIntOrFloatBitWidth() / 8);
 }
 
-SmallVector<ResultMap> resultMaps(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
+  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
   SmallVector<ResultMap> maps;
   for (const ResultTile &tile : plan.results) {
     unsigned rank = tensorOf(tile.result).dims.size();

@@ -19,6 +19,7 @@ struct OperandMap {
   mlir::Type element;
   llvm::SmallVector<int64_t> box;
   bool alsoElements = false; ///< scalar code reads single elements, too
+  int64_t stages = 1;        ///< tiles in shared memory at a time
 };
 
 /// The tensors that the nest's schedule copies by boxes: all operands and row x stream inputs in
@@ -26,7 +27,7 @@ struct OperandMap {
 /// in the plan's order.
 llvm::SmallVector<OperandMap> operandMaps(red::NestOp nest);
 
-/// The same for a plan and a schedule.
+/// The same for a plan and a schedule, which may cut it.
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
                                           const WarpgroupSchedule &schedule);
 

@@ -62,6 +62,8 @@ static bool isOuterAxis(const OperandTile &operand, StringAttr dim) {
 }
 
 std::optional<Packing> findPacking(red::NestOp nest, const StreamPlan &plan) {
+  if (!plan.isOfTensorsOnly())
+    return {};
   SmallVector<StringAttr> grid = attn::dimNames(nest.getGrid());
   for (size_t i = grid.size(); i-- > 0;) {
     Packing packing{grid[i], {}};

@@ -458,7 +458,9 @@ SmallVector<Value> PointEvaluator::step(MutableArrayRef<State> states, ValueRang
         now = movedCentre(centre, old, reached);
         shift = arith::SubFOp::create(builder, centre.getLoc(), old, now);
       }
-      before = shifted(state, before, shift, lower);
+      before = shiftedMoment(
+          builder, state, before, shift,
+          llvm::map_to_vector(state.getLower(), [&](Value sum) { return lower.lookup(sum); }));
       difference = arith::SubFOp::create(builder, state.getLoc(), evaluate(state.getBase()), now);
     }
     next[i] = reached[state.getResult()] = addTerm(state, before, weight, difference);

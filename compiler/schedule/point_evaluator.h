@@ -70,7 +70,6 @@ private:
   static llvm::SetVector<mlir::Value> centresOf(llvm::ArrayRef<State> states);
   mlir::Value fromStates(mlir::Value array, Elements &elements);
   mlir::Value movedCentre(mlir::Value centre, mlir::Value old, Elements &elements);
-  mlir::Value shifted(State moment, mlir::Value value, mlir::Value shift, Elements &lower);
   void settle(llvm::MutableArrayRef<State> states, llvm::MutableArrayRef<mlir::Value> results);
   bool isBound(attn::ArrayType type) const;
   mlir::Value *remembered(mlir::Value array);
@@ -94,6 +93,11 @@ private:
 /// The identity of a fold: what an empty one yields.
 mlir::Value foldIdentity(mlir::OpBuilder &builder, mlir::Location loc, red::FoldKind kind,
                          mlir::Type type);
+
+/// The moment `value` when its centre moves by shift = old - new; `lower` are those below it, by
+/// degree, before they move.
+mlir::Value shiftedMoment(mlir::OpBuilder &builder, red::FoldOp moment, mlir::Value value,
+                          mlir::Value shift, mlir::ValueRange lower);
 
 /// One step of a fold on scalars.
 mlir::Value foldCombine(mlir::OpBuilder &builder, mlir::Location loc, red::FoldKind kind,

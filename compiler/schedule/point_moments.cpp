@@ -38,14 +38,15 @@ Value PointEvaluator::movedCentre(Value centre, Value old, Elements &elements) {
 }
 
 // c_k + sum over i < k of binomial(k, i) * shift^(k - i) * c_i.
-Value PointEvaluator::shifted(State moment, Value value, Value shift, Elements &lower) {
+Value shiftedMoment(OpBuilder &builder, red::FoldOp moment, Value value, Value shift,
+                    ValueRange lower) {
   Location loc = moment.getLoc();
   Value power;
   double binomial = 1;
   for (unsigned i = moment.degree(); i-- > 0;) {
     binomial *= double(i + 1) / (moment.degree() - i);
     power = power ? Value(arith::MulFOp::create(builder, loc, power, shift)) : shift;
-    Value part = arith::MulFOp::create(builder, loc, power, lower.lookup(moment.getLower()[i]));
+    Value part = arith::MulFOp::create(builder, loc, power, lower[i]);
     if (binomial != 1) {
       Value times =
           arith::ConstantOp::create(builder, loc, builder.getFloatAttr(value.getType(), binomial));
@@ -54,6 +55,10 @@ Value PointEvaluator::shifted(State moment, Value value, Value shift, Elements &
     value = arith::AddFOp::create(builder, loc, value, part);
   }
   return value;
+}
+
+static SmallVector<Value> below(red::FoldOp moment, llvm::DenseMap<Value, Value> &lower) {
+  return llvm::map_to_vector(moment.getLower(), [&](Value sum) { return lower.lookup(sum); });
 }
 
 // After the stream moments are about the centre that all of it makes.
@@ -74,7 +79,8 @@ void PointEvaluator::settle(MutableArrayRef<State> states, MutableArrayRef<Value
   for (auto [at, state] : llvm::enumerate(states))
     if (Value centre = state.getCentre())
       results[at] =
-          shifted(state, results[at], shifts[llvm::find(centres, centre) - centres.begin()], lower);
+          shiftedMoment(builder, state, results[at],
+                        shifts[llvm::find(centres, centre) - centres.begin()], below(state, lower));
 }
 
 } // namespace attnc::schedule

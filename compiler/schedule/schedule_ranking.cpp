@@ -1,4 +1,7 @@
 #include "compiler/schedule/schedule_ranking.h"
+#include "compiler/schedule/domain_slice.h"
+#include "compiler/schedule/stream_parts.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 namespace attnc::schedule {
@@ -30,11 +33,22 @@ RegisterBudget registerBudget(int64_t groups, int64_t needed) {
   return best;
 }
 
+// Of nests with operands so wide that tiles have a part of their columns.
+static constexpr int64_t kWideOperand = 256;
+static constexpr int64_t kDepths[] = {64, 128};
+static constexpr int64_t kFewStages[] = {2, 3};
+static constexpr int64_t kMostParts = 16, kLargestWideTile = 128;
+
+static constexpr RegisterBudget kAskingBudget = {56, 224};
+
 // The schedules of one number of groups and one tile.
 static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, const StreamPlan &plan,
                          const Machine &machine, CostModel &model, WarpgroupSchedule schedule,
                          bool draws) {
   RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
+  // The warp that copies asks of tiles, too: with 40 registers it spills where ids have 64 bits.
+  if (liveCondition(nest) && schedule.groups == 2)
+    budget = kAskingBudget;
   schedule.loadRegisters = budget.load;
   schedule.groupRegisters = budget.group;
   // Only nests that read tensors with both dims have a choice there.
@@ -47,7 +61,8 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, con
   llvm::SmallVector<Blocks, 3> blocks = {{true, false}, {false, false}};
   if (draws)
     blocks.push_back({true, true});
-  for (int64_t stages : kStages)
+  bool isCut = schedule.columns || schedule.depth;
+  for (int64_t stages : isCut ? llvm::ArrayRef(kFewStages) : llvm::ArrayRef(kStages))
     for (bool alternate : {true, false})
       for (Blocks each : blocks)
         for (bool copies : copyInputs) {
@@ -62,6 +77,48 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, con
           if (checkSchedule(nest, plan, schedule, machine).empty())
             all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
         }
+}
+
+// Sets the most slots for parts that fit beside two tiles of other operands; false if none do.
+static bool mostSlots(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
+                      WarpgroupSchedule &schedule) {
+  WarpgroupSchedule least = schedule;
+  RegisterBudget budget = registerBudget(least.groups, groupRegisters(nest, plan, least));
+  least.loadRegisters = budget.load;
+  least.groupRegisters = budget.group;
+  least.stages = 2;
+  least.alternate = least.bulkStores = least.copyInputs = false;
+  for (least.depthStages = kMostParts; least.depthStages >= 2; --least.depthStages)
+    if (checkSchedule(nest, plan, least, machine).empty()) {
+      schedule.depthStages = least.depthStages;
+      return true;
+    }
+  return false;
+}
+
+// The same where columns are cut; of the tiles in which operands of scores arrive, as many as fit.
+static void addCutSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
+                            const StreamPlan &plan, const Machine &machine, CostModel &model,
+                            WarpgroupSchedule schedule, bool draws) {
+  int64_t widest = widestColumns(plan);
+  llvm::SmallVector<int64_t, 2> columns = {0};
+  if (widest > kWideOperand)
+    columns.push_back(llvm::alignTo(evenColumns(widest, kWideOperand), 64));
+  llvm::SmallVector<int64_t, 3> depths = {0};
+  if (widestDepth(plan) > kWideOperand)
+    depths.assign(std::begin(kDepths), std::end(kDepths));
+  for (int64_t each : columns)
+    for (int64_t depth : depths) {
+      schedule.columns = each;
+      schedule.depth = depth;
+      if (depth == 0) {
+        if (each)
+          addSchedules(all, nest, plan, machine, model, schedule, draws);
+        continue;
+      }
+      if (mostSlots(nest, plan, machine, schedule))
+        addSchedules(all, nest, plan, machine, model, schedule, draws);
+    }
 }
 
 // Predictions within 0.5 % are equal.
@@ -85,6 +142,9 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
       schedule.groups = groups;
       schedule.streamTile = tile;
       addSchedules(all, nest, plan, machine, model, schedule, draws);
+      if (std::max(widestDepth(plan), widestColumns(plan)) > kWideOperand &&
+          tile <= kLargestWideTile)
+        addCutSchedules(all, nest, plan, machine, model, schedule, draws);
     }
   std::sort(all.begin(), all.end(),
             [](const RankedSchedule &a, const RankedSchedule &b) { return rankOf(a) < rankOf(b); });

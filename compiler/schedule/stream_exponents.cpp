@@ -52,7 +52,7 @@ Value StreamLowering::exceedsReference(unsigned number) {
 bool StreamLowering::ownsScores(unsigned number) {
   Value array = plan.references[number].fold.getFactors().front();
   bool alsoFolded = llvm::any_of(plan.states, [&](StreamState &s) {
-    return s.weight == -1 && s.fold.getFactors().front() == array;
+    return s.weight == -1 ? s.fold.getFactors().front() == array : scoresOf(s) == array;
   });
   auto users = llvm::count_if(
       plan.weights, [&](const Weight &w) { return w.reference == static_cast<int>(number); });
@@ -206,7 +206,7 @@ Value StreamLowering::weightFragment(const Weight &weight) {
 // The row sums of a weight.
 void StreamLowering::sumRows(unsigned weight, Value fragment) {
   for (auto [s, place] : llvm::zip(plan.states, state))
-    if (s.weight == static_cast<int>(weight) && s.streamed == -1)
+    if (s.weight == static_cast<int>(weight) && s.streamed == -1 && !s.fold.getBase())
       tile::ReduceRowsOp::create(b, s.fold.getLoc(), tile::Combine::Add, fragment, place);
 }
 

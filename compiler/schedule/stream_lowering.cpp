@@ -37,6 +37,11 @@ Value StreamLowering::narrow(Value index, StringRef name) {
   return arith::TruncIOp::create(b, named(name), b.getI32Type(), index);
 }
 
+void StreamLowering::nameAll(ValueRange values, ArrayRef<StringRef> names) {
+  for (auto [value, name] : llvm::zip(values, names))
+    value.setLoc(named(name));
+}
+
 Value StreamLowering::registers(Location loc, Type type, std::optional<double> value) {
   return tile::RegistersOp::create(b, loc, type, value ? b.getF32FloatAttr(*value) : FloatAttr());
 }
@@ -112,21 +117,6 @@ SmallVector<Value> StreamLowering::rowArguments(Value first, int64_t count) {
   args.push_back(widen(first, "first"));
   args.push_back(widen(last, "last"));
   return args;
-}
-
-bool StreamLowering::skipsTiles() { return bool(liveCondition(nest)); }
-
-Value StreamLowering::isLive(Value index) {
-  Location loc = nest.getLoc();
-  SmallVector<Value> args = rowArguments(row0, tiles.rows);
-  Value first = arith::MulIOp::create(b, loc, index, constant(tiles.columns));
-  Value last = arith::AddIOp::create(b, loc, first, constant(tiles.columns));
-  last = arith::MinSIOp::create(b, loc, last, extent32(plan.stream));
-  last = arith::SubIOp::create(b, loc, last, constant(1));
-  args.push_back(widen(first, "first"));
-  args.push_back(widen(last, "last"));
-  PointEvaluator evaluator = uniform;
-  return evaluator.domain(args, liveCondition(nest)).front();
 }
 
 std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) {

@@ -10,12 +10,13 @@ namespace attnc::schedule {
 
 /// Tiles of a stream kernel.
 struct StreamTiles {
-  int64_t rows;     ///< of a block: indices of the row dim
-  int64_t columns;  ///< stream indices
-  int64_t warpRows; ///< of a warp
-  double slack;     ///< a running maximum may lag by this much, in powers of 2
-  bool padded;      ///< accumulators have the columns that fill a row of the operand's tile
-  int64_t pack = 1; ///< indices of the plan's packed dim in a block
+  int64_t rows;            ///< of a block: indices of the row dim
+  int64_t columns;         ///< stream indices
+  int64_t warpRows;        ///< of a warp
+  double slack;            ///< a running maximum may lag by this much, in powers of 2
+  bool padded;             ///< accumulators have the columns that fill a row of the operand's tile
+  int64_t pack = 1;        ///< indices of the plan's packed dim in a block
+  int64_t partColumns = 0; ///< columns of states that a block computes; 0: all
 };
 
 /// Base of the builders of stream kernels, which say how operands arrive, how products are computed
@@ -44,23 +45,40 @@ protected:
   /// i32: how many values the index of a grid dim takes from block to block.
   Value cellExtent(mlir::StringAttr dim);
   void bindCells(Value cell);
+  /// Takes the block's part of the columns off the number of a cell and a part; the cell remains.
+  Value takeColumnPart(Value cell);
   /// The i64 range of the stream that matters to some of the `count` rows from `first` on.
   std::pair<Value, Value> streamRange(Value first, int64_t count);
-  /// True if tiles within the range may matter to none of the block's rows.
-  bool skipsTiles();
-  /// i1: tile `index` of the stream may matter to some of the block's rows.
-  Value isLive(Value index);
   void hoistUniform();
   /// The indices at which an operand is read in this cell, one for each axis; null where they vary.
   llvm::SmallVector<Value> operandIndices(attn::ReadOp read, unsigned rowAxis);
   Value tileNumber(Value index, int64_t tile, bool up, llvm::StringRef name);
 
+  // live_tiles.cpp: tiles that matter, of those from firstTile to endTile.
+  /// True if tiles within the range may matter to none of the block's rows.
+  bool skipsTiles();
+  static constexpr int64_t kLanes = 32;
+  /// Words (i32) with a bit for each of the 32 tiles from `first` on: that it matters, and that it
+  /// needs no mask. All lanes of a warp ask together, and all warps of a block see the same.
+  std::pair<Value, Value> askTiles(Value first);
+  /// What is known of the tiles ahead: the first one that has not been asked of, and the words of
+  /// the 32 before it, of which `live` is without those that have been taken.
+  struct LiveTiles {
+    Value next, live, full;
+  };
+  /// The same without the first of `from`, asked on until a tile matters or none is left.
+  LiveTiles nextLive(LiveTiles from);
+  LiveTiles firstLive();
+  std::pair<Value, Value> firstOf(LiveTiles left);
+  llvm::SmallVector<Value> askLane(Value number);
+
   // stream_scores.cpp: one tile of the stream.
   /// Registers for references and states, empty. Each lane's own maximum is kept along the stream
   /// where `keepTops`, or where results depend on how exact the maximum is.
   void createStates(bool keepTops);
-  void beginTile(Value index);
-  Value contractionPlace(const Contraction &contraction, std::optional<double> value);
+  /// `isKnownFull` (i1) is what isFull() says of the tile, where that is known already.
+  void beginTile(Value index, Value isKnownFull = {});
+  Value contractionPlace(red::FoldOp fold, std::optional<double> value);
   Value isFull();
   Value scores(Value array, red::FoldKind kind);
   void writeScores(mlir::Location loc, mlir::Value array, llvm::ArrayRef<Input> ins,
@@ -69,7 +87,16 @@ protected:
   void findScales();
   void foldScores();
   unsigned consumers(Value contraction);
-  llvm::SmallVector<Input> tileInputs(Value array);
+  /// Without what is computed from `known`, if that is not null.
+  llvm::SmallVector<Input> tileInputs(Value array, Value known = {});
+
+  // stream_operands.cpp: what is computed and not copied.
+  /// All threads write the tile of a computed operand; rows are counted from `first` along `along`.
+  void tabulate(const OperandTile &operand, mlir::StringAttr along, Value first, Value into,
+                Value columnBegin = {});
+  Value product(PointEvaluator &evaluator, mlir::Location loc, llvm::ArrayRef<Value> factors);
+  /// A fold over inner dims, one index after the other.
+  Value foldDirectly(red::FoldOp fold);
 
   // stream_exponents.cpp: references and weights.
   /// i1: some row of the warp exceeds its reference by more than the slack.
@@ -89,16 +116,41 @@ protected:
   Value weightFragment(const Weight &weight);
   void sumRows(unsigned weight, Value fragment);
 
+  // stream_moments.cpp: sums of powers of differences from centres that move.
+  void createCentres();
+  /// Before a tile's weights are summed.
+  void keepLowerSums();
+  /// After that, with the fragment of each weight.
+  void foldMoments(llvm::ArrayRef<Value> weightFragments);
+  /// Moments about the centres that the lanes of a quad have in common, of sums against references
+  /// that are complete; leaves all row vectors reduced.
+  void settleMoments();
+  bool hasMoments();
+  void shiftMoments(Value centre, Value shift);
+  void addMoment(const StreamState &moment, Value sum, Value weights);
+  /// The array of scores that the weight's exponent is, or null.
+  Value scoresOf(const StreamState &moment);
+
   // stream_results.cpp: after the stream.
   void completeStates();
+  void completeReferences();
   /// Stores rows, and has results per element stored by `storeFragment`; `last` says that nothing
   /// needs the states after it.
   void storeResults(llvm::function_ref<void(Value array, Value result, bool last)> storeFragment);
   void storeRows(Value array, Value result);
+  /// Where blocks share the columns of states. i32: the first column of this block's part.
+  Value partBegin();
+  /// i32: columns of a dim of `extent` from there on; null if a tile of `cols` never has fewer.
+  Value columnsLeft(int64_t extent, int64_t cols);
   /// The place of a result per element, finished; it takes the place of its state if it is the
   /// last.
   Value finishFragment(Value array, Value result, bool last);
   llvm::SmallVector<Value> rowParts(Value array);
+  // stream_finish.cpp
+  /// Row vectors of the plan's folds in the finish, before results are stored.
+  void foldFinish();
+  llvm::SmallVector<Input> elementInputs(Value array);
+  tile::FragmentType fragmentAlong(mlir::StringAttr inner);
   std::pair<llvm::SmallVector<Value>, int> rowAxisOf(Value result);
   llvm::SmallVector<Input> stateInputs(Value array, bool fragments);
 
@@ -109,6 +161,8 @@ protected:
   Value narrow(Value index, llvm::StringRef name);
   Value extent32(mlir::StringAttr dim) { return extents.lookup(dim); }
   mlir::Location named(llvm::StringRef name) { return mlir::NameLoc::get(b.getStringAttr(name)); }
+  /// Gives the values names, for people.
+  void nameAll(mlir::ValueRange values, llvm::ArrayRef<llvm::StringRef> names);
   Value registers(mlir::Location loc, mlir::Type type, std::optional<double> value = {});
   tile::FragmentType scoreType();
   tile::RowsType rowsType();
@@ -140,6 +194,7 @@ protected:
 
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
   Value row0, rowBegin;                            ///< i32: the first row of the block, of the warp
+  Value columnPart; ///< i32: the block's part of the columns of states; null: it computes all
   /// Rows that decide together whether a tile is full: they take the same branches.
   Value branchRow0;
   int64_t branchRows = 0;
@@ -155,10 +210,16 @@ protected:
   /// Rows, of each reference whose exponents take a shift: what they are relative to, and what tops
   /// are compared with (-inf: every tile moves).
   llvm::SmallVector<Value> anchor, followed;
+  /// Rows: where each centre of moments is, which may differ from lane to lane; and the sums below
+  /// the moments as they were before the tile. By array.
+  llvm::MapVector<Value, Value> centres, lowerSums;
+
+  /// Row vectors of folds in the finish, by fold.
+  llvm::MapVector<Value, Value> finished;
 
   // Of the tile at hand.
   Value column0;
-  Value tileIsFull; ///< i1: isFull() of the tile at hand, where it reads memory; else null
+  Value tileIsFull; ///< i1: isFull() of the tile at hand, where it is known or reads memory
   llvm::MapVector<Value, Value> contractionFragments; ///< by contraction
   llvm::MapVector<Value, Value> inputTiles; ///< the warp's strips of row x stream tensors, by array
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity

@@ -1,4 +1,5 @@
 #include "compiler/schedule/stream_plan.h"
+#include "compiler/schedule/computed_operands.h"
 #include "compiler/schedule/packing.h"
 #include "compiler/schedule/stream_schedule.h"
 #include "compiler/schedule/weight_range.h"
@@ -147,6 +148,7 @@ private:
                    : bounded || !isGridOnly(read.subscriptValue(axis)))
         return {};
     }
+    tile.source = read;
     bool real = tile.element.isF16() || tile.element.isBF16() || tile.element.isF32();
     return real && tile.rowAxis != ~0u ? std::optional(tile) : std::nullopt;
   }
@@ -163,7 +165,7 @@ private:
 
   unsigned streamedIndex(const OperandTile &tile) {
     for (auto [i, known] : llvm::enumerate(result.streamed))
-      if (known.read == tile.read)
+      if (known.source == tile.source && known.element == tile.element)
         return i;
     result.streamed.push_back(tile);
     return result.streamed.size() - 1;
@@ -181,20 +183,31 @@ private:
   }
 
   LogicalResult planContraction(red::FoldOp fold) {
-    if (fold.getKind() != red::FoldKind::Add || fold.getDims().size() != 1 ||
-        fold.getFactors().size() != 2 || fold.getExponent() || hasInner(fold))
-      return refuse(nameOf(fold) + " is not a sum of products of two factors over one dim");
-    Value a = fold.getFactors()[0], b = fold.getFactors()[1];
-    if (has(a, result.stream))
-      std::swap(a, b);
-    std::optional<OperandTile> resident = operandTile(a, result.row);
-    std::optional<OperandTile> streamed = operandTile(b, result.stream);
-    if (!resident || !streamed)
-      return refuse(whyNoTile(resident ? b : a, fold, "the dim that is summed"));
-    if (resident->element != streamed->element)
-      return refuse("the factors of " + nameOf(fold) + " have different types");
+    std::optional<OperandTile> resident, streamed;
+    if (std::optional<ProductSides> sides = sidesOf(nest, fold, result.row, result.stream)) {
+      resident = anyTile(sides->resident, result.row, fold);
+      streamed = anyTile(sides->streamed, result.stream, fold);
+    }
+    if (!resident || !streamed) {
+      if (std::string reason = whyNotDirect(nest, fold); !reason.empty())
+        return refuse(reason);
+      result.direct.push_back(fold);
+      return success();
+    }
+    if (resident->element != streamed->element) {
+      resident = widened(*resident);
+      streamed = widened(*streamed);
+    }
     result.contractions.push_back({fold, *resident, streamedIndex(*streamed)});
     return success();
+  }
+
+  // The product of factors as a tensor's tile, else as one that is computed.
+  std::optional<OperandTile> anyTile(ArrayRef<Value> factors, StringAttr along, red::FoldOp fold) {
+    std::optional<OperandTile> tile;
+    if (factors.size() == 1)
+      tile = operandTile(factors.front(), along);
+    return tile ? tile : computedTile(nest, factors, along, fold);
   }
 
   LogicalResult planStates() {
@@ -210,17 +223,35 @@ private:
     for (Reference &reference : result.references)
       if (!has(reference.fold, result.row) || hasInner(reference.fold))
         return refuse(nameOf(reference.fold) + " is not a maximum for each row");
-    if (result.contractions.empty() && result.streamed.empty())
-      return refuse("nothing in it is a matrix product");
     return success();
+  }
+
+  // Each lane keeps its own centre, which it can compute from its own shares of row vectors.
+  LogicalResult checkMoment(red::FoldOp fold) {
+    if (hasInner(fold) || hasInner(fold.getBase()) || hasInner(fold.getCentre()))
+      return refuse(nameOf(fold) + " is a moment for each element of a row");
+    for (red::FoldOp state : nest.states())
+      if ((state.getBase() || hasInner(state)) && isComputedFrom(fold.getCentre(), state))
+        return refuse("the centre of " + nameOf(fold) + " is computed from " + nameOf(state) +
+                      ", which is no sum for each row");
+    return success();
+  }
+
+  bool isComputedFrom(Value array, Value from) {
+    llvm::SetVector<Value> reached;
+    reached.insert(array);
+    for (size_t i = 0; i < reached.size(); ++i)
+      if (auto map = reached[i].getDefiningOp<attn::MapOp>())
+        reached.insert(map->operand_begin(), map->operand_end());
+    return reached.contains(from);
   }
 
   LogicalResult planState(red::FoldOp fold) {
     StreamState state{fold};
     if (!arrayType(fold).getElementType().isF32())
       return refuse(nameOf(fold) + " is not a real number");
-    if (fold.getBase())
-      return refuse(nameOf(fold) + " is a moment about a centre that moves");
+    if (fold.getBase() && failed(checkMoment(fold)))
+      return failure();
     if (fold.getDims().size() != 1)
       return refuse(nameOf(fold) + " folds over an inner dim together with the stream");
     if (!has(fold, result.row))
@@ -233,42 +264,58 @@ private:
       return success();
     }
     Weight weight;
-    for (Value factor : fold.getFactors()) {
-      if (!hasInner(factor)) {
-        weight.factors.push_back(factor);
-        continue;
-      }
-      std::optional<OperandTile> tile = operandTile(factor, result.stream);
-      if (!tile || state.streamed != -1)
-        return refuse(whyNoTile(factor, fold, "an inner dim"));
-      state.streamed = streamedIndex(*tile);
+    SmallVector<Value> columns;
+    for (Value factor : fold.getFactors())
+      (hasInner(factor) ? columns : weight.factors).push_back(factor);
+    std::optional<OperandTile> tile;
+    if (!columns.empty()) {
+      tile = anyTile(columns, result.stream, fold);
+      if (!tile)
+        return refuse(whyNoTile(columns.front(), fold, "an inner dim"));
     }
     if (fold.getExponent() && (hasInner(fold.getExponent())))
       return refuse("the exponent of " + nameOf(fold) + " depends on an inner dim");
     for (auto [i, reference] : llvm::enumerate(result.references))
       if (fold.getReference() && reference.fold == fold.getReference().getDefiningOp())
         weight.reference = i;
-    if (state.streamed != -1 && result.streamed[state.streamed].element.isF16())
-      if (failed(checkHalfRange(fold, weight)))
-        return failure();
+    if (tile && (keepsFloat(weight) || (tile->element.isF16() && !isInHalfRange(weight))))
+      tile = widened(*tile);
+    if (tile)
+      state.streamed = streamedIndex(*tile);
     state.weight = weightIndex(weight);
     result.states.push_back(state);
     return success();
   }
 
+  // What an input or another nest holds as f32 is not rounded: it may be a sum whose terms cancel
+  // in the product (docs/rationale/red.md), and nothing bounds it as 1 bounds a weight.
+  static bool keepsFloat(const Weight &weight) {
+    auto isRead = [](Value factor) { return factor.getDefiningOp<attn::ReadOp>() != nullptr; };
+    auto isFloat = [](Value factor) {
+      return tensorOf(factor.getDefiningOp<attn::ReadOp>().getSource()).element.isF32();
+    };
+    return weight.reference == -1 && llvm::all_of(weight.factors, isRead) &&
+           llvm::any_of(weight.factors, isFloat);
+  }
+
   // Weights are rounded to the type of what they weigh. An exponential under its maximum is at most
   // 2^slack, and what f16 flushes to 0 is nothing beside the largest weight of its row; other
   // factors have to be proven neither too large nor too small.
-  LogicalResult checkHalfRange(red::FoldOp fold, const Weight &weight) {
+  static bool isInHalfRange(const Weight &weight) {
+    auto isHalf = [](Value factor) {
+      auto read = factor.getDefiningOp<attn::ReadOp>();
+      Type half = read ? halfType(read) : Type();
+      return half && half.isF16();
+    };
+    if (weight.reference == -1 && weight.factors.size() == 1 && isHalf(weight.factors.front()))
+      return true; // as it is
     double largest = weight.reference == -1 ? 1 : std::exp2(kMaxSlack);
     for (Value factor : weight.factors) {
       std::optional<Magnitudes> magnitudes = literalMagnitudes(factor);
       bool keepsPrecision = magnitudes && magnitudes->smallest >= kSmallestFactor;
       largest = keepsPrecision ? largest * magnitudes->largest : kLargestHalf + 1;
     }
-    if (largest <= kLargestHalf)
-      return success();
-    return refuse("the weights of " + nameOf(fold) + " may leave the range of f16");
+    return largest <= kLargestHalf;
   }
 
   int weightIndex(const Weight &weight) {
@@ -283,9 +330,30 @@ private:
   LogicalResult checkStep() {
     for (auto fold : nest.getBodyBlock()->getOps<red::FoldOp>()) {
       bool finish = nest.dependsOnState(fold) && !llvm::is_contained(nest.states(), fold);
-      if (finish)
-        return refuse(nameOf(fold) + " folds over an inner dim after the stream");
+      if (finish && failed(planFinish(fold)))
+        return failure();
     }
+    return success();
+  }
+
+  // Elements that a state has in registers are folded for each row.
+  LogicalResult planFinish(red::FoldOp fold) {
+    SmallVector<StringAttr> dims = attn::dimNames(fold.getDims());
+    auto isOther = [&](StringAttr dim) { return isInner(dim) && dim != dims.front(); };
+    bool isElement = llvm::all_of(fold.getFactors(), [&](Value factor) {
+      return arrayType(factor).getElementType().isF32() &&
+             llvm::none_of(arrayType(factor).getDims(), isOther);
+    });
+    bool isHeld = llvm::any_of(result.states, [&](StreamState &s) {
+      return s.streamed != -1 && has(s.fold, dims.front());
+    });
+    bool isKind = fold.getKind() != red::FoldKind::And && fold.getKind() != red::FoldKind::Or;
+    if (dims.size() != 1 || !isElement || !isHeld || !isKind || !has(fold, result.row) ||
+        hasInner(fold) || fold.getExponent() || fold.getBase())
+      return refuse(nameOf(fold) +
+                    " folds over an inner dim after the stream, and not the elements "
+                    "of a row that a state holds");
+    result.finish.push_back(fold);
     return success();
   }
 
@@ -315,6 +383,12 @@ private:
 };
 
 } // namespace
+
+bool StreamPlan::isOfTensorsOnly() const {
+  return hasProducts() && direct.empty() &&
+         llvm::none_of(streamed, [](const OperandTile &tile) { return tile.isComputed(); }) &&
+         llvm::none_of(contractions, [](const Contraction &c) { return c.resident.isComputed(); });
+}
 
 FailureOr<StreamPlan> planStream(red::NestOp nest, std::string &why) {
   return Planner(nest, why).plan();

@@ -11,11 +11,20 @@ namespace attnc::schedule {
 struct OperandTile {
   attn::ReadOp read;
   unsigned rowAxis; ///< storage axis of the row or stream dim; the last axis is the inner dim
-  int64_t cols;     ///< extent of the inner dim
+  int64_t cols;     ///< of a tile: the extent of the inner dim, or a part of it
   mlir::Type element;
   /// Rows from this number on are zero and not read: an i64 array over grid dims. Null where the
   /// extent is the only end.
   mlir::Value length = {};
+  /// Not empty: `read` is null, and the tile is the product of these, computed into shared memory
+  /// element by element along `inner`.
+  llvm::SmallVector<mlir::Value> factors = {};
+  mlir::StringAttr inner = {};
+  mlir::Operation *source = nullptr; ///< what two operands have in common that share a tile
+  int64_t extent = 0; ///< of the inner dim where tiles have a part of it (stream_parts.h); else 0
+
+  bool isComputed() const { return !factors.empty(); }
+  int64_t wholeCols() const { return extent ? extent : cols; }
 };
 
 /// sum over an inner dim of (row x inner) * (stream x inner): a row x stream array.
@@ -33,8 +42,8 @@ struct InputTile {
   mlir::Type element;
 };
 
-/// A result with a row for each index of the row dim and a column for each of an inner dim, stored
-/// with 16 bits. Every other axis is a grid dim.
+/// A result with a row for each index of the row dim and a column for each of an inner dim, or a
+/// part of these, stored with 16 bits. Every other axis is a grid dim.
 struct ResultTile {
   mlir::Value result;
   unsigned rowAxis;
@@ -76,12 +85,23 @@ struct StreamPlan {
   mlir::StringAttr row, stream;
   llvm::SmallVector<OperandTile> streamed;
   llvm::SmallVector<Contraction> contractions;
+  /// Folds over inner dims into row x stream that are no products: computed by scalar code, one
+  /// inner index after the other for a whole tile.
+  llvm::SmallVector<red::FoldOp> direct;
+  /// Folds over an inner dim of what the states make: all of the dim is in a tile.
+  llvm::SmallVector<red::FoldOp> finish;
   llvm::SmallVector<InputTile> inputs;
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;
   llvm::SmallVector<ResultTile> results;
   std::optional<Packing> packing;
+
+  /// True if each tile arrives as it lies in memory and every fold of the step is a product: all
+  /// that asynchronous copies and products take.
+  bool isOfTensorsOnly() const;
+  /// True if something in it is a matrix product.
+  bool hasProducts() const { return !contractions.empty() || !streamed.empty(); }
 };
 
 /// Reads a plan off the nest's roles and body. Fails with the reason in `why`: what the form cannot

@@ -1,18 +1,29 @@
 #include "compiler/schedule/reference_degree.h"
 #include "compiler/schedule/stream_lowering.h"
+#include "compiler/schedule/stream_parts.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace attnc::schedule {
 
-// Row vectors hold one share for each lane of a quad until here. A reference that lags becomes
-// exact where a result depends on it; in quotients of sums against it, say, it cancels.
+// Row vectors hold one share for each lane of a quad until here.
 void StreamLowering::completeStates() {
+  if (hasMoments()) {
+    completeReferences();
+    return settleMoments();
+  }
   for (auto [s, place] : llvm::zip(plan.states, state))
     if (isa<tile::RowsType>(place.getType()))
       tile::ReduceQuadOp::create(b, s.fold.getLoc(), combineOf(s.fold.getKind()), place);
+  completeReferences();
+}
+
+// A reference that lags becomes exact where a result depends on it; in quotients of sums against
+// it, say, it cancels.
+void StreamLowering::completeReferences() {
   for (auto [number, r] : llvm::enumerate(plan.references)) {
     if (!dependsOnReference(nest, r.fold))
       continue;
@@ -39,7 +50,9 @@ SmallVector<StreamLowering::Input> StreamLowering::stateInputs(Value array, bool
     Operation *op = reached[i].getDefiningOp();
     if (!op || op->getBlock() != nest.getBodyBlock())
       continue;
-    bool isState = false;
+    bool isState = finished.contains(reached[i]);
+    if (isState)
+      inputs.push_back({finished[reached[i]], reached[i]});
     for (auto [r, place] : llvm::zip(plan.references, reference))
       if (r.fold == op) {
         inputs.push_back({place, reached[i]});
@@ -59,11 +72,25 @@ SmallVector<StreamLowering::Input> StreamLowering::stateInputs(Value array, bool
 
 void StreamLowering::storeResults(
     llvm::function_ref<void(Value array, Value result, bool last)> storeFragment) {
+  foldFinish();
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   // Row vectors first: a fragment's result takes the place of its state.
-  for (auto [array, result] : llvm::zip(yield.getValues(), nest.getResults()))
-    if (!llvm::is_contained(nest.getInner(), tensorOf(result).dims.back()))
-      storeRows(array, result);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    bool isShared = columnPart && llvm::any_of(nest.getResults(), [&](Value result) {
+                      return !llvm::is_contained(nest.getInner(), tensorOf(result).dims.back());
+                    });
+    // The blocks that share the columns of a row have the same values: the first stores them.
+    if (isShared) {
+      Value isFirst = arith::CmpIOp::create(b, nest.getLoc(), arith::CmpIPredicate::eq, columnPart,
+                                            constant(0));
+      auto branch = scf::IfOp::create(b, nest.getLoc(), isFirst, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    for (auto [array, result] : llvm::zip(yield.getValues(), nest.getResults()))
+      if (!llvm::is_contained(nest.getInner(), tensorOf(result).dims.back()))
+        storeRows(array, result);
+  }
   SmallVector<std::pair<Value, Value>> fragments;
   for (auto [array, result] : llvm::zip(yield.getValues(), nest.getResults()))
     if (llvm::is_contained(nest.getInner(), tensorOf(result).dims.back()))
@@ -125,19 +152,30 @@ SmallVector<Value> StreamLowering::rowParts(Value array) {
   return parts;
 }
 
+// The row tiles of one part follow each other, so that what they have in common stays in the cache.
+Value StreamLowering::takeColumnPart(Value cell) {
+  int64_t parts = columnParts(plan);
+  if (parts == 1)
+    return cell;
+  columnPart = arith::RemSIOp::create(b, named("column_part"), cell, constant(parts));
+  return arith::DivSIOp::create(b, named("cell"), cell, constant(parts));
+}
+
+Value StreamLowering::partBegin() {
+  return arith::MulIOp::create(b, named("column_begin"), columnPart, constant(tiles.partColumns));
+}
+
+Value StreamLowering::columnsLeft(int64_t extent, int64_t cols) {
+  if (!columnPart || columnParts(plan) * cols == extent)
+    return {};
+  return arith::SubIOp::create(b, named("columns_left"), constant(extent), partBegin());
+}
+
 Value StreamLowering::finishFragment(Value array, Value result, bool last) {
   Location loc = array.getLoc();
   Tensor tensor = tensorOf(result);
   StringAttr inner = tensor.dims.back();
-  SmallVector<Input> ins = stateInputs(array, true);
-  for (Value part : rowParts(array)) {
-    Value rows = registers(part.getLoc(), rowsType());
-    map(part.getLoc(), {}, part, stateInputs(part, false), rows,
-        [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
-          return {evaluator.evaluate(part)};
-        });
-    ins.push_back({rows, part});
-  }
+  SmallVector<Input> ins = elementInputs(array);
   Value fragment;
   for (const Input &input : ins)
     if (isa<tile::FragmentType>(input.place.getType()))
@@ -145,7 +183,9 @@ Value StreamLowering::finishFragment(Value array, Value result, bool last) {
   auto type = cast<tile::FragmentType>(fragment.getType());
   Value into = last ? fragment : registers(loc, type);
   int64_t cols = attn::programOf(nest).lookupDim(inner).getExtent();
-  map(loc, {inner, constant(0), /*partial=*/cols != type.getCols()}, array, ins, into,
+  Value begin = columnPart ? partBegin() : constant(0);
+  bool partial = columnPart ? bool(columnsLeft(cols, type.getCols())) : cols != type.getCols();
+  map(loc, {inner, begin, partial}, array, ins, into,
       [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
         return {evaluator.evaluate(array)};
       });

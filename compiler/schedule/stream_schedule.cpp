@@ -1,4 +1,5 @@
 #include "compiler/schedule/stream_schedule.h"
+#include "compiler/schedule/stream_parts.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
@@ -10,7 +11,8 @@ namespace attnc::schedule {
 ScheduleFields StreamSchedule::fields() {
   return {{"row_tile", &rowTile}, {"stream_tile", &streamTile},
           {"warps", &warps},      {"stages", &stages},
-          {"slack", &slack},      {"min_blocks", &minBlocks}};
+          {"slack", &slack},      {"min_blocks", &minBlocks},
+          {"columns", &columns},  {"depth", &depth}};
 }
 
 StreamSchedule StreamSchedule::from(DictionaryAttr attr) {
@@ -21,7 +23,11 @@ StreamSchedule StreamSchedule::from(DictionaryAttr attr) {
 
 DictionaryAttr StreamSchedule::toAttr(MLIRContext *context) const {
   StreamSchedule copy = *this;
-  return fieldsAttr(copy.fields(), "stream", context);
+  ScheduleFields fields = copy.fields();
+  llvm::erase_if(fields, [&](auto &field) {
+    return (field.first == "columns" && columns == 0) || (field.first == "depth" && depth == 0);
+  });
+  return fieldsAttr(fields, "stream", context);
 }
 
 tile::SharedType sharedTile(const OperandTile &operand, int64_t rows) {
@@ -33,14 +39,23 @@ static int64_t tileBytes(const OperandTile &operand, int64_t rows) {
          (operand.element.getIntOrFloatBitWidth() / 8);
 }
 
-int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule) {
+// Where scores are sums of parts, copies are ahead of products by less than a tile (checkSchedule
+// asks for that): what arrives once a tile then has one slot.
+int64_t ringStages(const StreamPlan &plan, unsigned streamed, const StreamSchedule &schedule) {
+  bool inParts = isScoreOperand(plan, streamed) && partsOf(plan.streamed[streamed]) > 1;
+  return depthParts(plan) == 1 || inParts ? schedule.stages : 1;
+}
+
+int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const StreamSchedule &schedule) {
+  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
   int64_t bytes = 0;
   llvm::SmallSetVector<Operation *, 2> resident;
   for (const Contraction &contraction : plan.contractions)
-    if (attn::ReadOp read = contraction.resident.read; resident.insert(read))
-      bytes += tileBytes(contraction.resident, schedule.rowTile);
-  for (const OperandTile &operand : plan.streamed)
-    bytes += schedule.stages * tileBytes(operand, schedule.streamTile);
+    if (resident.insert(contraction.resident.source))
+      bytes += partsOf(contraction.resident) * tileBytes(contraction.resident, schedule.rowTile);
+  for (auto [number, operand] : llvm::enumerate(plan.streamed))
+    bytes += (operand.isComputed() ? 1 : ringStages(plan, number, schedule)) *
+             tileBytes(operand, schedule.streamTile);
   // A result takes the place of the operands on its way out.
   for (const StreamState &state : plan.states)
     if (state.streamed != -1) {
@@ -62,8 +77,9 @@ int64_t scoreFragments(const StreamPlan &plan) {
   for (StreamState s : plan.states)
     if (s.weight == -1)
       arrays.insert(s.fold.getFactors().front());
-  size_t count = std::max(plan.contractions.size(), arrays.size());
-  bool sharedContraction = arrays.size() > plan.contractions.size() && !plan.contractions.empty();
+  size_t folds = plan.contractions.size() + plan.direct.size();
+  size_t count = std::max(folds, arrays.size());
+  bool sharedContraction = arrays.size() > folds && folds;
   llvm::SmallSet<int, 4> references;
   bool sharedScores = false;
   for (const Weight &weight : plan.weights)
@@ -71,7 +87,8 @@ int64_t scoreFragments(const StreamPlan &plan) {
   return count + sharedContraction + sharedScores;
 }
 
-int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule) {
+int64_t fragmentRegisters(const StreamPlan &whole, const StreamSchedule &schedule) {
+  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
   int64_t lanesRows = schedule.rowTile / schedule.warps;
   int64_t columns = 0;
   for (const StreamState &state : plan.states)

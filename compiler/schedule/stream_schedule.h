@@ -20,16 +20,25 @@ struct StreamSchedule {
   int64_t stages = 2;      ///< tiles of the stream in shared memory at a time, at least 2
   int64_t minBlocks = 1;   ///< blocks that have to fit on a multiprocessor: limits registers
   double slack = 8;        ///< a running maximum may lag by this much, in powers of 2
+  /// Columns of the states that a block computes, a multiple of 16; blocks share the rest and each
+  /// computes the scores. 0: all.
+  int64_t columns = 0;
+  /// Columns of the operands of scores in shared memory at a time, a multiple of 16; 0: all.
+  int64_t depth = 0;
 
   /// Every key with its place in this schedule.
   ScheduleFields fields();
-  /// Reads the attribute; keys that it lacks keep their defaults.
+  /// The attribute has `columns` and `depth` only where they cut something. Reads the attribute;
+  /// keys that it lacks keep their defaults.
   static StreamSchedule from(mlir::DictionaryAttr attr);
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
 };
 
 /// The type of an operand's tile in shared memory.
 tile::SharedType sharedTile(const OperandTile &operand, int64_t rows);
+
+/// Tiles of a streamed operand in shared memory at a time. Of a plan that is cut.
+int64_t ringStages(const StreamPlan &plan, unsigned streamed, const StreamSchedule &schedule);
 
 /// Bytes of shared memory of a block.
 int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule);

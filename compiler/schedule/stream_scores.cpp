@@ -88,28 +88,27 @@ void StreamLowering::createStates(bool keepTops) {
     }
     state.push_back(registers(s.fold.getLoc(), type, identityOf(s.fold.getKind())));
   }
+  createCentres();
 }
 
 //===----------------------------------------------------------------------===//
 // One tile
 //===----------------------------------------------------------------------===//
 
-void StreamLowering::beginTile(Value index) {
+void StreamLowering::beginTile(Value index, Value isKnownFull) {
   column0 = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), index,
                                   constant(tiles.columns));
   indexValues.push_back(column0);
   // What reads memory is asked once.
-  tileIsFull = Value();
-  if (nest.getDomainBlock() && readsTensors(nest, uniform.bounds().getFull()))
+  tileIsFull = isKnownFull;
+  if (!tileIsFull && nest.getDomainBlock() && readsTensors(nest, uniform.bounds().getFull()))
     tileIsFull = isFull();
   contractionFragments.clear();
   scoreFragments.clear();
 }
 
 // Registers for a product, every element `value` if there is one.
-Value StreamLowering::contractionPlace(const Contraction &contraction,
-                                       std::optional<double> value) {
-  red::FoldOp fold = contraction.fold;
+Value StreamLowering::contractionPlace(red::FoldOp fold, std::optional<double> value) {
   bool hasName = !attn::specName(fold.getLoc()).empty();
   return registers(hasName ? fold.getLoc() : attn::renamed(fold.getLoc(), "scores"), scoreType(),
                    value);
@@ -126,12 +125,14 @@ void StreamLowering::foldScores() {
 
 // The contractions that `array` is computed from, with their fragments, and the tensors that arrive
 // as tiles.
-SmallVector<StreamLowering::Input> StreamLowering::tileInputs(Value array) {
+SmallVector<StreamLowering::Input> StreamLowering::tileInputs(Value array, Value known) {
   SmallVector<Input> inputs;
   llvm::SetVector<Value> reached;
   reached.insert(array);
   for (size_t i = 0; i < reached.size(); ++i) {
     Value value = reached[i];
+    if (known && value == known)
+      continue;
     if (auto found = contractionFragments.find(value); found != contractionFragments.end()) {
       inputs.push_back({found->second, value});
       continue;
@@ -158,10 +159,14 @@ unsigned StreamLowering::consumers(Value contraction) {
   for (const Weight &weight : plan.weights)
     for (Value factor : weight.factors)
       fragments.insert({factor, -1});
-  return llvm::count_if(fragments, [&](auto &fragment) {
-    return llvm::any_of(tileInputs(fragment.first),
-                        [&](const Input &input) { return input.array == contraction; });
-  });
+  auto reads = [&](ArrayRef<Input> inputs) {
+    return llvm::any_of(inputs, [&](const Input &input) { return input.array == contraction; });
+  };
+  unsigned count =
+      llvm::count_if(fragments, [&](auto &fragment) { return reads(tileInputs(fragment.first)); });
+  return count + llvm::count_if(plan.states, [&](StreamState &s) {
+           return s.fold.getBase() && reads(tileInputs(s.fold.getBase(), scoresOf(s)));
+         });
 }
 
 // i1: no element of the tile needs a mask, neither the nest's nor the extent's.

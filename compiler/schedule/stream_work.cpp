@@ -1,5 +1,6 @@
 #include "compiler/schedule/stream_work.h"
 #include "compiler/schedule/score_scale.h"
+#include "compiler/schedule/stream_parts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
@@ -55,14 +56,14 @@ private:
 
   void countProducts() {
     for (const Contraction &contraction : plan.contractions)
-      work.scoreColumns += contraction.resident.cols;
+      work.scoreColumns += contraction.resident.wholeCols();
     for (const StreamState &state : plan.states)
       if (state.streamed != -1)
         work.weightColumns += plan.streamed[state.streamed].cols;
   }
 
   static int64_t bytesOf(const OperandTile &operand) {
-    return operand.cols * (operand.element.getIntOrFloatBitWidth() / 8);
+    return operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
   }
 
   void countBytes() {
@@ -70,8 +71,11 @@ private:
     for (const Contraction &contraction : plan.contractions)
       if (resident.insert(OperandTile(contraction.resident).read))
         work.rowBytes += bytesOf(contraction.resident);
-    for (const OperandTile &operand : plan.streamed)
-      work.streamBytes += bytesOf(operand);
+    for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+      // Blocks share the columns of states; those of scores each block reads.
+      int64_t parts = isScoreOperand(plan, i) ? 1 : partsOf(operand);
+      work.streamBytes += bytesOf(operand) / parts;
+    }
     for (Value result : nest.getResults()) {
       int64_t elements = 1;
       for (StringAttr dim : typeOf(result).getDims())

@@ -75,12 +75,15 @@ void WarpgroupCompute::locateRows() {
 // rows it lets pass.
 WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
   Location loc = nest.getLoc();
-  std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
-  Value ownFirst = firstTile, ownEnd = endTile;
-  Value last = add(endTile, -1, "last_tile");
   // Tiles that are not copied are skipped by all groups alike.
   bool skips = skipsTiles();
-  bool differs = nest.getDomainBlock() && schedule.groups > 1 && !skips;
+  if (skips)
+    firstTile = endTile = constant(0); // of no use
+  else
+    std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
+  Value ownFirst = firstTile, ownEnd = endTile;
+  Value last = add(endTile, -1, "last_tile");
+  bool differs = nest.getDomainBlock() && schedule.groups > 1 && !skips && mayPassTiles();
   if (differs) {
     std::tie(ownFirst, ownEnd) = tileRange(branchRow0, branchRows);
     ownFirst = arith::MaxSIOp::create(b, named("own_lo"), ownFirst, firstTile);
@@ -96,13 +99,13 @@ WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
     tile::AwaitOp::create(b, loc, pipe, before.resident);
   if (differs)
     passOver(firstTile, ownFirst, shift);
-  firstTileOfRows(ownFirst, add(ownFirst, shift));
   SmallVector<Value> moved;
   Value after;
   if (skips) {
-    moved = loopOverLiveTiles(add(before.streamed, 1));
+    moved = loopOverList(before);
     after = moved.pop_back_val();
   } else {
+    firstTileOfRows(ownFirst, add(ownFirst, shift));
     moved = loopOverTiles(add(ownFirst, 1), ownEnd, shift);
     after = add(ownEnd, shift);
   }
@@ -126,7 +129,7 @@ void WarpgroupCompute::createPlaces() {
   createStates(/*keepTops=*/false);
   places.clear();
   for (const Contraction &contraction : plan.contractions)
-    places.push_back(contractionPlace(contraction, {}));
+    places.push_back(contractionPlace(red::FoldOp(contraction.fold), {}));
   factors.clear();
   for (const Reference &r : plan.references)
     factors.push_back(
@@ -145,8 +148,8 @@ void WarpgroupCompute::createPlaces() {
 //===----------------------------------------------------------------------===//
 
 // Nothing to overlap with yet.
-void WarpgroupCompute::firstTileOfRows(Value tile, Value number) {
-  beginTile(tile);
+void WarpgroupCompute::firstTileOfRows(Value tile, Value number, Value isKnownFull) {
+  beginTile(tile, isKnownFull);
   awaitOperands(/*early=*/true, number);
   startScores(number);
   commit();
@@ -175,35 +178,6 @@ SmallVector<Value> WarpgroupCompute::loopOverTiles(Value from, Value to, Value s
   return llvm::to_vector(ValueRange(loop.getResults()));
 }
 
-// The same over the tiles that matter. `number` is that of the next one in the pipes; returns the
-// one after the last behind what has moved.
-SmallVector<Value> WarpgroupCompute::loopOverLiveTiles(Value number) {
-  Location loc = nest.getLoc();
-  Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-  SmallVector<Value> init(plan.references.size(), none);
-  init.push_back(number);
-  auto loop = scf::ForOp::create(b, loc, add(firstTile, 1), endTile, constant(1), init);
-  loop.getInductionVar().setLoc(named("t"));
-  for (Value moved : loop.getRegionIterArgs().drop_back())
-    moved.setLoc(named("moved"));
-  loop.getRegionIterArgs().back().setLoc(named("number"));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  auto carried = loop.getRegionIterArgs();
-  auto branch =
-      scf::IfOp::create(b, loc, ValueRange(init).getTypes(), isLive(loop.getInductionVar()),
-                        /*withElseRegion=*/true);
-  scf::YieldOp::create(b, loc, branch.getResults());
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loc, carried);
-  b.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> next =
-      pipelinedTile(loop.getInductionVar(), carried.back(), ValueRange(carried).drop_back());
-  next.push_back(add(carried.back(), 1));
-  scf::YieldOp::create(b, loc, next);
-  return llvm::to_vector(ValueRange(loop.getResults()));
-}
-
 // Fragments whose reference has moved are rescaled while the products of the next scores run, which
 // holds up the group whose turn is next; narrow ones, soon done, before.
 bool WarpgroupCompute::rescalesBehindScores() const {
@@ -212,9 +186,10 @@ bool WarpgroupCompute::rescalesBehindScores() const {
   });
 }
 
-SmallVector<Value> WarpgroupCompute::pipelinedTile(Value tile, Value number, ValueRange moved) {
+SmallVector<Value> WarpgroupCompute::pipelinedTile(Value tile, Value number, ValueRange moved,
+                                                   Value isKnownFull) {
   Value before = add(number, -1, "before");
-  beginTile(tile);
+  beginTile(tile, isKnownFull);
   if (!rescalesBehindScores())
     rescaleMoved(moved);
   awaitOperands(/*early=*/true, number);
@@ -266,6 +241,7 @@ void WarpgroupCompute::passOver(Value from, Value to, Value shift) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value number = add(loop.getInductionVar(), shift);
+  passParts(number);
   for (bool early : {true, false})
     awaitOperands(early, number);
   releaseOperands(/*ofStates=*/false, number);
@@ -284,7 +260,7 @@ void WarpgroupCompute::passOver(Value from, Value to, Value shift) {
 
 void WarpgroupCompute::awaitOperands(bool early, Value number) {
   for (auto [i, pipe] : llvm::enumerate(block.streamed))
-    if (isEarly(i) == early)
+    if (isEarly(i) == early && scoreParts(i) == 1)
       tile::AwaitOp::create(b, attn::ReadOp(plan.streamed[i].read).getLoc(), pipe, number);
 }
 
@@ -292,7 +268,8 @@ void WarpgroupCompute::awaitOperands(bool early, Value number) {
 void WarpgroupCompute::releaseOperands(bool ofStates, Value number) {
   for (auto [i, pipe] : llvm::enumerate(block.streamed))
     if (isStateOperand(i) == ofStates)
-      tile::ReleaseOp::create(b, attn::ReadOp(plan.streamed[i].read).getLoc(), pipe, number);
+      tile::ReleaseOp::create(b, attn::ReadOp(plan.streamed[i].read).getLoc(), pipe,
+                              lastPart(i, number));
 }
 
 void WarpgroupCompute::startScores(Value number) {
@@ -309,6 +286,10 @@ void WarpgroupCompute::startScores(Value number) {
     Value row = arith::MulIOp::create(b, loc, group, constant(64));
     Value strip = tile::StripOp::create(b, loc, part, resident, row);
     Value ring = block.streamed[contraction.streamed];
+    if (scoreParts(contraction.streamed) > 1) {
+      startParts(contraction, place, strip, number);
+      continue;
+    }
     Value streamed =
         tile::StageOp::create(b, loc, cast<tile::PipeType>(ring.getType()).getTile(), ring, number);
     tile::MmaStartOp::create(b, fold.getLoc(), place, strip, streamed, /*transposed=*/true,
@@ -379,10 +360,12 @@ SmallVector<Value> WarpgroupCompute::foldTile(bool first, Value number) {
   }
   foldScores();
   fragments.clear();
+  keepLowerSums();
   for (auto [i, weight] : llvm::enumerate(plan.weights)) {
     fragments.push_back(weightFragment(weight));
     sumRows(i, fragments.back());
   }
+  foldMoments(fragments);
   // One lane releases what all have read.
   if (!block.inputs.empty())
     tile::WarpMeetOp::create(b, nest.getLoc());

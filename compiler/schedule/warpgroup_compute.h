@@ -19,14 +19,23 @@ private:
   Value takeNext(Value turn);
   void locateRows();
   void createPlaces();
-  void firstTileOfRows(Value tile, Value number);
+  void firstTileOfRows(Value tile, Value number, Value isKnownFull = {});
   llvm::SmallVector<Value> loopOverTiles(Value from, Value to, Value shift);
-  llvm::SmallVector<Value> loopOverLiveTiles(Value number);
-  llvm::SmallVector<Value> pipelinedTile(Value tile, Value number, mlir::ValueRange moved);
+  llvm::SmallVector<Value> loopOverList(Counters before);
+  Value takeTile(Value number);
+  std::pair<Value, Value> tileOf(Value entry);
+  llvm::SmallVector<Value> pipelinedTile(Value tile, Value number, mlir::ValueRange moved,
+                                         Value isKnownFull = {});
   void lastProducts(Value number, mlir::ValueRange moved);
   void passOver(Value from, Value to, Value shift);
 
   void startScores(Value number);
+  // warpgroup_parts.cpp: scores whose streamed operands arrive in parts.
+  void startParts(const Contraction &contraction, Value place, Value rows, Value number);
+  void passParts(Value number);
+  bool mayPassTiles() const;
+  Value partNumber(unsigned streamed, Value number, int64_t part);
+  Value lastPart(unsigned streamed, Value number);
   void startStates(Value number);
   void commit();
   void wait(int64_t pending, llvm::ArrayRef<Value> settled);

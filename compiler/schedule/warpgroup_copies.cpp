@@ -9,19 +9,28 @@ namespace attnc::schedule {
 namespace {
 
 /// One thread copies: for each row tile its resident operands, and the tiles of the stream in the
-/// order in which the other warps need them.
+/// order in which the other warps need them. Where tiles are skipped its warp comes along, to ask
+/// of many tiles at once.
 class Copies : public WarpgroupFrame {
 public:
   using WarpgroupFrame::WarpgroupFrame;
   void build();
 
 private:
+  void enter();
+  void byOneThread(llvm::function_ref<void()> build);
   Counters copyRowTile(Counters before);
   Value copyTiles(Value shift);
-  Value copyLiveTiles(Value first);
+  Value copyLiveTiles(Counters before);
+  void copyListed(Counters before, Value number, Value tile, Value isFull, Value tileBefore);
+  void list(Counters before, Value number, Value entry);
+  bool needsRowsFirst() const;
+  void fillFirst(Value tile, Counters before);
+  void fillResidents(Value number);
   void draw();
   Value handOver(Value turn);
-  void fill(const OperandTile &operand, Value pipe, Value number, Value first);
+  void fill(const OperandTile &operand, Value pipe, Value number, Value first, Value column = {});
+  void fillTile(unsigned streamed, Value number, Value first);
   void fillInput(const InputTile &input, Value pipe, Value number, Value column);
   void fillStreamed(bool early, Value tile, Value number);
   SmallVector<Value> coordinates(attn::ReadOp read, unsigned rowAxis, Value first);
@@ -38,14 +47,36 @@ void Copies::build() {
                            b.getI64IntegerAttr(4), b.getI64IntegerAttr(schedule.loadRegisters));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&role.getBody().emplaceBlock());
-  auto single = tile::SingleOp::create(b, loc);
-  b.setInsertionPointToStart(&single.getBody().emplaceBlock());
+  enter();
   auto body = [&](Value work, Counters before) {
     locate(work);
     std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
     return copyRowTile(before);
   };
   forEachWork(body, [&](Value turn) { return handOver(turn); });
+}
+
+// Goes on in the first thread of the role, or in its first warp.
+void Copies::enter() {
+  Location loc = nest.getLoc();
+  if (!skipsTiles()) {
+    auto single = tile::SingleOp::create(b, loc);
+    b.setInsertionPointToStart(&single.getBody().emplaceBlock());
+    return;
+  }
+  Value warp = tile::WarpOp::create(b, named("warp"));
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, constant(0));
+  auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+}
+
+void Copies::byOneThread(llvm::function_ref<void()> build) {
+  if (!skipsTiles())
+    return build();
+  auto single = tile::SingleOp::create(b, nest.getLoc());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&single.getBody().emplaceBlock());
+  build();
 }
 
 // Blocks draw as many numbers as there are row tiles: all but each one's first, and each one that
@@ -60,24 +91,54 @@ void Copies::draw() {
 
 Value Copies::handOver(Value turn) {
   Location loc = nest.getLoc();
-  tile::AcquireOp::create(b, loc, block.queue, turn);
-  tile::PutOp::create(b, loc, block.queue, turn, drawn);
-  return drawn;
+  bool alone = !skipsTiles();
+  byOneThread([&] {
+    if (!alone)
+      draw();
+    tile::AcquireOp::create(b, loc, block.queue, turn);
+    tile::PutOp::create(b, loc, block.queue, turn, drawn);
+  });
+  if (alone)
+    return drawn;
+  // The other threads of the warp learn the number as those that compute do.
+  tile::AwaitOp::create(b, loc, block.queue, turn);
+  return tile::TakeOp::create(b, named("next"), block.queue, turn);
+}
+
+// Of operands in parts fewer may fit than a tile has, and none is released before the rows are
+// there.
+bool Copies::needsRowsFirst() const {
+  for (unsigned i = 0; i < plan.streamed.size(); ++i)
+    if (scoreParts(i) > 1)
+      return true;
+  return false;
+}
+
+// What the scores of the first tile of a row tile need.
+void Copies::fillFirst(Value tile, Counters before) {
+  if (needsRowsFirst())
+    fillResidents(before.resident);
+  fillStreamed(/*early=*/true, tile, before.streamed);
+  if (!needsRowsFirst())
+    fillResidents(before.resident);
+}
+
+void Copies::fillResidents(Value number) {
+  for (auto &[read, pipe] : block.residents)
+    for (const Contraction &contraction : plan.contractions)
+      if (attn::ReadOp(contraction.resident.read) == read) {
+        fill(contraction.resident, pipe, number, row0);
+        break;
+      }
 }
 
 // Products of scores run one tile ahead of what is summed with them.
 WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
-  Value shift;
-  if (!skipsTiles())
-    shift = b.createOrFold<arith::SubIOp>(nest.getLoc(), before.streamed, firstTile);
-  fillStreamed(/*early=*/true, firstTile, before.streamed);
-  for (auto &[read, pipe] : block.residents)
-    for (const Contraction &contraction : plan.contractions)
-      if (attn::ReadOp(contraction.resident.read) == read) {
-        fill(contraction.resident, pipe, before.resident, row0);
-        break;
-      }
-  Value after = shift ? copyTiles(shift) : copyLiveTiles(before.streamed);
+  if (skipsTiles())
+    return {copyLiveTiles(before), add(before.resident, 1)};
+  Value shift = b.createOrFold<arith::SubIOp>(nest.getLoc(), before.streamed, firstTile);
+  fillFirst(firstTile, before);
+  Value after = copyTiles(shift);
   return {after, add(before.resident, 1)};
 }
 
@@ -101,42 +162,96 @@ Value Copies::copyTiles(Value shift) {
   return after;
 }
 
-// The same over the first tile, whose number in the pipes is `first`, and those that matter.
-Value Copies::copyLiveTiles(Value first) {
+// The entry of the list that belongs to tile `number` in the pipes, or to the end after the one
+// before: each row tile has one entry more than tiles.
+void Copies::list(Counters before, Value number, Value entry) {
   Location loc = nest.getLoc();
-  Value next = add(first, 1);
-  SmallVector<Value> init = {next, firstTile};
-  auto loop = scf::ForOp::create(b, loc, add(firstTile, 1), endTile, constant(1), init);
-  loop.getInductionVar().setLoc(named("t"));
-  loop.getRegionIterArg(0).setLoc(named("number"));
-  loop.getRegionIterArg(1).setLoc(named("tile_before"));
+  Value at = add(number, before.resident, "entry");
+  tile::AcquireOp::create(b, loc, block.list, at);
+  tile::PutOp::create(b, loc, block.list, at, entry);
+}
+
+// Lists and copies a tile, whose number in the pipes is `number`, as far as scores need it, and the
+// one before it to the end.
+void Copies::copyListed(Counters before, Value number, Value tile, Value isFull, Value tileBefore) {
+  Location loc = nest.getLoc();
+  Value partial = arith::MulIOp::create(b, loc, tile, constant(2));
+  list(before, number, arith::SelectOp::create(b, loc, isFull, add(partial, 1), partial));
+  bool rowsFirst = needsRowsFirst();
+  if (!rowsFirst)
+    fillStreamed(/*early=*/true, tile, number);
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, before.streamed);
+  auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  if (rowsFirst)
+    fillFirst(tile, before);
+  else
+    fillResidents(before.resident);
+  b.setInsertionPointToStart(branch.elseBlock());
+  if (rowsFirst)
+    fillStreamed(/*early=*/true, tile, number);
+  fillStreamed(/*early=*/false, tileBefore, add(number, -1, "before"));
+}
+
+// The same over the tiles that matter. A row tile to which none matters has its first one, so that
+// it takes part in the rhythm of the pipes.
+Value Copies::copyLiveTiles(Counters before) {
+  Location loc = nest.getLoc();
+  SmallVector<Value> init = {before.streamed, firstTile};
+  auto chunks = scf::ForOp::create(b, loc, firstTile, endTile, constant(kLanes), init);
+  chunks.getInductionVar().setLoc(named("chunk"));
+  nameAll(chunks.getRegionIterArgs(), {"number", "tile_before"});
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value tile = loop.getInductionVar(), number = loop.getRegionIterArg(0);
-    auto branch = scf::IfOp::create(b, loc, ValueRange(init).getTypes(), isLive(tile),
-                                    /*withElseRegion=*/true);
-    scf::YieldOp::create(b, loc, branch.getResults());
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, loc, loop.getRegionIterArgs());
-    b.setInsertionPointToStart(branch.thenBlock());
-    fillStreamed(/*early=*/true, tile, number);
-    fillStreamed(/*early=*/false, loop.getRegionIterArg(1), add(number, -1, "before"));
-    scf::YieldOp::create(b, loc, ValueRange{add(number, 1), tile});
+    b.setInsertionPointToStart(chunks.getBody());
+    Value chunk = chunks.getInductionVar();
+    Value live, full;
+    std::tie(live, full) = askTiles(chunk);
+    SmallVector<Value> start = {chunks.getRegionIterArg(0), chunks.getRegionIterArg(1), live};
+    auto isAny = [&](OpBuilder &, Location, ValueRange carried) {
+      nameAll(carried, {"number", "tile_before", "live"});
+      Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, carried[2], constant(0));
+      scf::ConditionOp::create(b, loc, some, carried);
+    };
+    auto copy = [&](OpBuilder &, Location, ValueRange carried) {
+      nameAll(carried, {"number", "tile_before", "live"});
+      Value bit = tile::FirstBitOp::create(b, named("bit"), carried[2]);
+      Value tile = add(chunk, bit, "t");
+      Value isFull = tile::HasBitOp::create(b, loc, full, bit);
+      byOneThread([&] { copyListed(before, carried[0], tile, isFull, carried[1]); });
+      Value rest = tile::WithoutFirstBitOp::create(b, loc, carried[2]);
+      scf::YieldOp::create(b, loc, ValueRange{add(carried[0], 1), tile, rest});
+    };
+    auto bits = scf::WhileOp::create(b, loc, ValueRange(start).getTypes(), start, isAny, copy);
+    scf::YieldOp::create(b, loc, ValueRange(bits.getResults()).drop_back());
   }
-  if (schedule.draws)
-    draw();
-  Value after = loop.getResult(0);
-  fillStreamed(/*early=*/false, loop.getResult(1), add(after, -1, "last"));
+  Value none =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, chunks.getResult(0), before.streamed);
+  Value after = arith::SelectOp::create(b, named("tiles_after"), none, add(before.streamed, 1),
+                                        chunks.getResult(0));
+  byOneThread([&] {
+    auto branch = scf::IfOp::create(b, loc, none, /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      list(before, before.streamed, arith::MulIOp::create(b, loc, firstTile, constant(2)));
+      fillFirst(firstTile, before);
+    }
+    list(before, after, constant(-1));
+    fillStreamed(/*early=*/false, chunks.getResult(1), add(after, -1, "last"));
+  });
   return after;
 }
 
 void Copies::fillStreamed(bool early, Value tile, Value number) {
   Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), tile,
                                       constant(tiles.columns));
-  for (unsigned i = 0; i < plan.streamed.size(); ++i)
-    if (isEarly(i) == early)
-      fill(plan.streamed[i], block.streamed[i], number, first);
+  // Whole tiles first: they are awaited before any part is released.
+  for (bool inParts : {false, true})
+    for (unsigned i = 0; i < plan.streamed.size(); ++i)
+      if (isEarly(i) == early && (scoreParts(i) > 1) == inParts)
+        fillTile(i, number, first);
   // Inputs are needed with the scores.
   for (const InputTile &input : plan.inputs)
     if (auto pipe = block.inputs.find(attn::ReadOp(input.read));
@@ -156,11 +271,35 @@ SmallVector<Value> Copies::coordinates(attn::ReadOp read, unsigned rowAxis, Valu
   return list;
 }
 
-void Copies::fill(const OperandTile &operand, Value pipe, Value number, Value first) {
+// `column` is the first one; null: all columns are copied.
+void Copies::fill(const OperandTile &operand, Value pipe, Value number, Value first, Value column) {
   attn::ReadOp read = operand.read;
   tile::AcquireOp::create(b, read.getLoc(), pipe, number);
-  tile::FillOp::create(b, read.getLoc(), pipe, number, memory.tensorMap(read),
-                       coordinates(read, operand.rowAxis, first));
+  SmallVector<Value> at = coordinates(read, operand.rowAxis, first);
+  if (column)
+    at.insert(at.begin(), column);
+  tile::FillOp::create(b, read.getLoc(), pipe, number, memory.tensorMap(read), at);
+}
+
+// A tile of a streamed operand: this block's columns, or parts one after the other.
+void Copies::fillTile(unsigned streamed, Value number, Value first) {
+  const OperandTile &operand = plan.streamed[streamed];
+  Value pipe = block.streamed[streamed];
+  int64_t parts = scoreParts(streamed);
+  if (parts == 1)
+    return fill(operand, pipe, number, first,
+                columnPart && !isEarly(streamed) ? partBegin() : Value());
+  // What subscripts are computed from is known before the loop, for whoever needs it after.
+  (void)operandIndices(operand.read, operand.rowAxis);
+  Location loc = attn::ReadOp(operand.read).getLoc();
+  auto loop = scf::ForOp::create(b, loc, constant(0), constant(parts), constant(1));
+  loop.getInductionVar().setLoc(named("part"));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value part = loop.getInductionVar();
+  Value of = arith::MulIOp::create(b, named("parts_before"), number, constant(parts));
+  Value column = arith::MulIOp::create(b, named("depth_begin"), part, constant(operand.cols));
+  fill(operand, pipe, add(of, part), first, column);
 }
 
 void Copies::fillInput(const InputTile &input, Value pipe, Value number, Value column) {

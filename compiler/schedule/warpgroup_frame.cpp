@@ -1,5 +1,6 @@
 #include "compiler/schedule/warpgroup_frame.h"
 #include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/stream_parts.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,10 +18,14 @@ WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, Warpgro
                                OpBuilder &builder)
     : StreamLowering(nest, plan,
                      {schedule.rowIndices(), schedule.streamTile, 16, schedule.slack,
-                      /*padded=*/false, schedule.pack},
+                      /*padded=*/false, schedule.pack, schedule.columns},
                      signature, kernel, builder),
       schedule(schedule) {
   visitsEmptyStreams = true;
+}
+
+int64_t WarpgroupFrame::scoreParts(unsigned streamed) const {
+  return isEarly(streamed) ? partsOf(plan.streamed[streamed]) : 1;
 }
 
 Value WarpgroupFrame::add(Value x, int64_t y, StringRef name) { return add(x, constant(y), name); }
@@ -47,7 +52,7 @@ Value WarpgroupFrame::cellsTogether(Value cells) {
   Location loc = nest.getLoc();
   int64_t rowBytes = 0;
   for (const OperandTile &operand : plan.streamed)
-    rowBytes += operand.cols * (operand.element.getIntOrFloatBitWidth() / 8);
+    rowBytes += operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
   Value rows = arith::MaxSIOp::create(b, loc, extent32(plan.stream), constant(1));
   Value fit = arith::DivSIOp::create(b, loc, constant(kCellsBytes / rowBytes), rows);
   fit = arith::MaxSIOp::create(b, loc, fit, constant(1));
@@ -61,6 +66,8 @@ BlockPlaces WarpgroupFrame::place() {
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
     block.cells = b.createOrFold<arith::MulIOp>(named("cells"), block.cells, cellExtent(dim));
   }
+  block.cells =
+      b.createOrFold<arith::MulIOp>(named("cells"), block.cells, constant(columnParts(plan)));
   block.works = arith::MulIOp::create(b, named("row_tiles"), block.rowTiles, block.cells);
   // With a mask, row tiles differ in work: those of several cells are ordered together.
   if (nest.getDomainBlock())
@@ -69,10 +76,8 @@ BlockPlaces WarpgroupFrame::place() {
 
   SmallVector<OperandMap> maps = operandMaps(plan, schedule);
   auto typeOf = [&](const OperandMap &map) {
-    bool isResident = map.kind == OperandMap::Kind::Resident;
     auto tile = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
-    return tile::PipeType::get(b.getContext(), isResident ? schedule.rowStages : schedule.stages,
-                               tile);
+    return tile::PipeType::get(b.getContext(), map.stages, tile);
   };
   int64_t offset = 0, end = 0; // of the tiles at hand, and of all tiles
   for (const OperandMap &map : maps)
@@ -108,6 +113,15 @@ BlockPlaces WarpgroupFrame::place() {
         b, named("queue"), type, b.getI64IntegerAttr(end), b.getI64IntegerAttr(barriers),
         b.getI64IntegerAttr(4 * schedule.groups), b.getI64IntegerAttr(1));
     pipes.push_back(block.queue);
+    end = barriers + 16 * type.getStages();
+  }
+  if (skipsTiles()) {
+    tile::PipeType type = listType(b.getContext());
+    int64_t barriers = end + type.getStages() * type.getTile().getBytes();
+    block.list = tile::PipeOp::create(
+        b, named("list"), type, b.getI64IntegerAttr(end), b.getI64IntegerAttr(barriers),
+        b.getI64IntegerAttr(4 * schedule.groups), b.getI64IntegerAttr(1));
+    pipes.push_back(block.list);
   }
   tile::StartPipesOp::create(b, loc, pipes);
   return block;
@@ -196,7 +210,7 @@ void WarpgroupFrame::locate(Value work) {
   }
   row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"), number,
                                constant(tiles.rows));
-  bindCells(cell);
+  bindCells(takeColumnPart(cell));
   indexValues.push_back(row0);
 }
 

@@ -17,6 +17,9 @@ struct BlockPlaces {
   llvm::MapVector<mlir::Operation *, mlir::Value> inputs; ///< pipes of row x stream inputs, by read
   llvm::DenseMap<mlir::Value, mlir::Value> results; ///< shared tiles, of results stored as boxes
   mlir::Value queue; ///< pipe of numbers of row tiles; null where they are not drawn
+  /// Pipe of the stream's tiles that matter, where some may not: 2 x the number, + 1 if it is full,
+  /// and -1 after the last tile of a row tile. Null where all are computed.
+  mlir::Value list;
 };
 
 /// Base of the builders of the roles.
@@ -50,6 +53,8 @@ protected:
   /// The streamed operands of products of scores, and those that only states read.
   bool isEarly(unsigned streamed) const;
   bool isStateOperand(unsigned streamed) const;
+  /// Tiles in which a tile of the operand arrives, one after the other (stream_parts.h).
+  int64_t scoreParts(unsigned streamed) const;
   /// x + y, for numbers of tiles; `name` is for people.
   Value add(Value x, int64_t y, llvm::StringRef name = "number");
   Value add(Value x, Value y, llvm::StringRef name = "number");

@@ -14,8 +14,12 @@ void WarpgroupCompute::storeFragment(Value array, Value result, bool last) {
   auto [indices, rowAxis] = rowAxisOf(result);
   Value base =
       memory.offset(b, named(cIdentifier(tensorOf(result).name) + "_base"), result, indices);
+  int64_t extent = attn::programOf(nest).lookupDim(tensorOf(result).dims.back()).getExtent();
+  if (columnPart)
+    base = arith::AddIOp::create(b, loc, base, widen(partBegin(), ""));
   tile::StoreFragmentRowsOp::create(b, loc, into, rowBegin, extent32(plan.row),
-                                    memory.pointer(result), base, memory.stride(result, rowAxis));
+                                    memory.pointer(result), base, memory.stride(result, rowAxis),
+                                    columnsLeft(extent, std::min(extent, tiles.partColumns)));
 }
 
 // Each warp stores its own rows, so that no other one has to wait. What lies beyond the extent of
@@ -39,6 +43,8 @@ void WarpgroupCompute::storeBox(Value fragment, Value result, Value tile) {
       else if (index)
         at.push_back(narrow(index, ""));
     std::reverse(at.begin(), at.end());
+    if (columnPart)
+      at.insert(at.begin(), partBegin());
     tile::StoreBoxOp::create(b, loc, strip, memory.tensorMap(result), at);
     tile::StoreCommitOp::create(b, loc);
   });

@@ -1,5 +1,7 @@
 #include "compiler/schedule/warpgroup_schedule.h"
+#include "compiler/schedule/domain_slice.h"
 #include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/stream_parts.h"
 #include "compiler/schedule/stream_schedule.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/IR/Builders.h"
@@ -14,8 +16,6 @@ namespace attnc::schedule {
 static constexpr int64_t kPanelBytes = 128;
 // cuTensorMapEncodeTiled: extents of a box.
 static constexpr int64_t kMostBoxRows = 256;
-// PTX ISA, wgmma: columns of a product.
-static constexpr int64_t kMostProductColumns = 256;
 // PTX ISA, setmaxnreg: multiples of 8.
 static constexpr int64_t kFewestRegisters = 24, kMostRegisters = 256;
 // Registers of a thread that hold neither fragments nor row vectors: addresses, numbers of tiles,
@@ -42,7 +42,10 @@ ScheduleFields WarpgroupSchedule::fields() {
           {"copy_inputs", &copyInputs},
           {"bulk_stores", &bulkStores},
           {"pack", &pack},
-          {"slack", &slack}};
+          {"slack", &slack},
+          {"columns", &columns},
+          {"depth", &depth},
+          {"depth_stages", &depthStages}};
 }
 
 WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
@@ -53,7 +56,12 @@ WarpgroupSchedule WarpgroupSchedule::from(DictionaryAttr attr) {
 
 DictionaryAttr WarpgroupSchedule::toAttr(MLIRContext *context) const {
   WarpgroupSchedule copy = *this;
-  return fieldsAttr(copy.fields(), "warpgroups", context);
+  ScheduleFields fields = copy.fields();
+  llvm::erase_if(fields, [&](auto &field) {
+    return (field.first == "columns" && columns == 0) ||
+           (field.first.starts_with("depth") && depth == 0);
+  });
+  return fieldsAttr(fields, "warpgroups", context);
 }
 
 bool drawsRowTiles(red::NestOp nest) {
@@ -70,8 +78,15 @@ tile::PipeType queueType(MLIRContext *context) {
   return tile::PipeType::get(context, kQueueSlots, number);
 }
 
-int64_t queueBytes(MLIRContext *context) {
-  tile::PipeType type = queueType(context);
+// More than there are stages: whoever copies is not held up by the list.
+static constexpr int64_t kListSlots = 8;
+
+tile::PipeType listType(MLIRContext *context) {
+  return tile::PipeType::get(context, kListSlots, queueType(context).getTile());
+}
+
+// Bytes of the slots, and of their barriers.
+static int64_t bytesOf(tile::PipeType type) {
   return type.getStages() * (type.getTile().getBytes() + 16);
 }
 
@@ -95,9 +110,8 @@ static std::string checkOperand(const OperandTile &operand, StringAttr along) {
   if (tensor.dims.size() > kMostMapAxes)
     return llvm::formatv("{0} has {1} axes; a tensor map has up to {2}", name, tensor.dims.size(),
                          kMostMapAxes);
-  if (operand.cols % 8 || operand.cols > kMostProductColumns)
-    return llvm::formatv("{0} is {1} wide; it can be a multiple of 8 up to {2}", name, operand.cols,
-                         kMostProductColumns);
+  if (operand.cols % 8)
+    return llvm::formatv("{0} is {1} wide; it can be a multiple of 8", name, operand.cols);
   // What a box reads beyond the tile has to be beyond the tensor, where copies give zeros.
   if (operand.length)
     return name + " ends at a length that comes from data, inside the tensor";
@@ -110,6 +124,10 @@ static std::string checkOperand(const OperandTile &operand, StringAttr along) {
 bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why) {
   if (plan.contractions.empty()) {
     why = "no product of a row with the stream's tile is in it";
+    return false;
+  }
+  if (!plan.isOfTensorsOnly()) {
+    why = "an operand is computed, or a fold over an inner dim is no product of two tensors";
     return false;
   }
   for (const Contraction &contraction : plan.contractions)
@@ -129,19 +147,39 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   int64_t bytes = 0, slots = 0;
   for (const OperandMap &map : operandMaps(plan, schedule)) {
     int64_t rowBytes = map.cols * (map.element.getIntOrFloatBitWidth() / 8);
-    int64_t stages = map.kind == OperandMap::Kind::Resident ? schedule.rowStages : schedule.stages;
+    int64_t stages = map.stages;
     bytes += stages * map.rows * llvm::alignTo(rowBytes, kPanelBytes);
     slots += stages;
   }
   for (const ResultMap &map : resultMaps(plan, schedule))
     bytes += map.bytes();
   if (schedule.draws)
-    bytes += queueBytes(plan.row.getContext());
+    bytes += bytesOf(queueType(plan.row.getContext()));
+  red::FoldOp fold = plan.contractions.front().fold;
+  if (liveCondition(fold->getParentOfType<red::NestOp>()))
+    bytes += bytesOf(listType(plan.row.getContext()));
   return bytes + 16 * slots; // a slot has a barrier that says full and one that says free
 }
 
-int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan,
+// Elements of vectors along the stream that the step's scalar code reads, such as documents for a
+// mask: the compiler has many of them under way. Measured with two groups at D128: 96 columns of a
+// mask of 32-bit ids compile clean with 232 registers, 112 spill; of 64-bit ids 64 do and 80 spill.
+static int64_t vectorRegisters(red::NestOp nest, const StreamPlan &plan) {
+  auto isTile = [&](attn::ReadOp read) {
+    return llvm::any_of(plan.streamed, [&](const OperandTile &o) { return o.read == read; });
+  };
+  int64_t registers = 0;
+  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
+    if (read.getType().hasDim(plan.stream) && !read.getType().hasDim(plan.row) && !isTile(read)) {
+      Type element = cast<attn::ArrayType>(read.getSource().getType()).getElementType();
+      registers += 40 + 20 * std::max(1u, element.getIntOrFloatBitWidth() / 32);
+    }
+  return registers;
+}
+
+int64_t groupRegisters(red::NestOp nest, const StreamPlan &whole,
                        const WarpgroupSchedule &schedule) {
+  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
   // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
   // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
   int64_t accumulators = 0, rows = 6 * plan.references.size(); // reference, top, rescale
@@ -157,6 +195,7 @@ int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan,
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
   int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
   int64_t reads = plan.inputs.empty() || schedule.copyInputs ? 0 : kReadRegisters;
+  reads += vectorRegisters(nest, plan);
   return accumulators + scores + weights + rows + reads + kOtherRegisters;
 }
 
@@ -174,6 +213,12 @@ static std::string checkShape(const WarpgroupSchedule &s, const Machine &machine
                          kMostBoxRows);
   if (s.stages < 2 || s.stages > 8)
     return llvm::formatv("stages is {0}; it is 2 to 8", s.stages);
+  for (auto [key, value] : {std::pair("columns", s.columns), std::pair("depth", s.depth)})
+    if (value < 0 || value % 64)
+      return llvm::formatv("{0} is {1}; it is a multiple of 64, or 0 for all", key, value);
+  if (s.depth ? s.depthStages < 2 || s.depthStages > 16 : s.depthStages != 0)
+    return llvm::formatv("depth_stages is {0}; it is 2 to 16 with a depth, and 0 without",
+                         s.depthStages);
   if (s.rowStages < 1 || s.rowStages > 2 || (s.rowStages == 2 && !s.persistent))
     return llvm::formatv("row_stages is {0}; it is 1, or 2 where blocks are persistent",
                          s.rowStages);
@@ -256,6 +301,12 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
     return why;
   if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
     return why;
+  int64_t parts = depthParts(cutPlan(plan, schedule.columns, schedule.depth));
+  if (parts > 1 && schedule.alternate && schedule.depthStages < parts)
+    return llvm::formatv(
+        "alternate needs depth_stages {0}, all parts of depth {1}: the group whose "
+        "turn it is uses parts before the others",
+        parts, schedule.depth);
   std::string what = lack(nest, plan, schedule, machine);
   if (what.empty())
     return "";

@@ -25,6 +25,12 @@ struct WarpgroupSchedule {
   bool bulkStores = false;      ///< 16-bit results leave through shared memory, as boxes
   int64_t pack = 1;             ///< indices of a grid dim whose rows share a tile (packing.h)
   double slack = 3;             ///< a running maximum may lag by this much, in powers of 2
+  /// Columns of the states that a block computes, a multiple of 64; blocks share the rest and each
+  /// computes the scores. 0: all.
+  int64_t columns = 0;
+  /// Columns of the streamed operands of scores that arrive and are released at a time, a multiple
+  /// of 64, and tiles of so many in shared memory at a time. 0: all.
+  int64_t depth = 0, depthStages = 0;
 
   int64_t rowTile() const { return 64 * groups; }
   /// Indices of the row dim in a tile.
@@ -33,7 +39,8 @@ struct WarpgroupSchedule {
 
   /// Every key with its place in this schedule.
   ScheduleFields fields();
-  /// Reads the attribute; keys that it lacks keep their defaults.
+  /// The attribute has `columns` and `depth` only where they cut something. Reads the attribute;
+  /// keys that it lacks keep their defaults.
   static WarpgroupSchedule from(mlir::DictionaryAttr attr);
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
 };
@@ -43,8 +50,8 @@ bool drawsRowTiles(red::NestOp nest);
 
 /// The pipe through which the number of the next row tile reaches the warps that compute.
 tile::PipeType queueType(mlir::MLIRContext *context);
-/// Bytes of its slots, and of its barriers.
-int64_t queueBytes(mlir::MLIRContext *context);
+/// The pipe through which the numbers of the stream's tiles reach them, where tiles are skipped.
+tile::PipeType listType(mlir::MLIRContext *context);
 
 /// True if the nest's plan can be divided so, whatever the tiles; `why` says what it lacks if not:
 /// operands that are not 16-bit, more axes than a tensor map has.

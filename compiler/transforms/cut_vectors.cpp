@@ -1,6 +1,7 @@
 #include "compiler/transforms/cut_vectors.h"
-#include "compiler/transforms/partition.h"
-#include "dialects/Attn/SpecLocation.h"
+#include "compiler/transforms/derivation.h"
+#include "compiler/transforms/pass_states.h"
+#include "compiler/transforms/spec_words.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -114,7 +115,8 @@ private:
     OpBuilder b(nest);
     auto own =
         red::NestOp::create(b, fold.getLoc(), fold->getResultTypes(), grid, {}, stream, inner);
-    own->setAttr(kNotesAttr, b.getStrArrayAttr({noteOf(fold)}));
+    derivation::record(own, derivation::stepAt(derivation::Rule::CutVector, fold.getLoc(),
+                                               wordsOf(fold), {{"dims", variesWith(fold)}}));
     b.setInsertionPointToStart(own.getBodyBlock());
     IRMapping mapping;
     for (Operation *op : slice)
@@ -128,12 +130,11 @@ private:
     fold.replaceAllUsesWith(read.getResult());
   }
 
-  std::string noteOf(red::FoldOp fold) {
-    StringRef name = attn::specName(fold.getLoc());
+  // "rows i"
+  std::string variesWith(red::FoldOp fold) {
     bool byRow = hasSome(fold, nest.getRow());
-    return ("`" + (name.empty() ? "a sum" : name) + "` varies with " +
-            (byRow ? "rows" : "the stream") + " alone: computed once, not for each score")
-        .str();
+    return (byRow ? "rows " : "the stream ") +
+           listDims(attn::dimNames(byRow ? nest.getRow() : nest.getStream()));
   }
 
   void eraseUnused() {

@@ -1,5 +1,6 @@
 #include "compiler/transforms/finish_values.h"
 #include "compiler/transforms/scaled_terms.h"
+#include "compiler/transforms/spec_words.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -14,7 +15,7 @@ static bool isState(Value value, ArrayRef<FoldOp> states) {
   return fold && llvm::is_contained(states, fold);
 }
 
-void combineInFinish(ProgramOp program, const Partition &passes) {
+void combineInFinish(ProgramOp program, Partition &passes) {
   SmallVector<FoldOp> states;
   for (const Pass &pass : passes)
     llvm::append_range(states, pass.states);
@@ -32,6 +33,12 @@ void combineInFinish(ProgramOp program, const Partition &passes) {
     const ScalarExpr *combined = combineExponents(terms, e);
     if (combined == e)
       continue;
+    auto last = llvm::find_if(llvm::reverse(passes),
+                              [&](Pass &pass) { return dependsOn(map, pass.states); });
+    if (last != passes.rend())
+      last->derivation.push_back(derivation::stepAt(derivation::Rule::CombinedExponents,
+                                                    map.getLoc(), wordsOf(map),
+                                                    {{"value", definitionOf(combined)}}));
     OpBuilder b(map);
     Value value = terms.build(b, map.getLoc(), combined);
     if (value.getType() == map.getType())

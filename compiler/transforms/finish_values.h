@@ -7,7 +7,7 @@ namespace attnc {
 
 /// Combines the exponents of what is computed from the states, so that nothing out of range is
 /// formed there either (scaled_terms.h).
-void combineInFinish(attn::ProgramOp program, const Partition &passes);
+void combineInFinish(attn::ProgramOp program, Partition &passes);
 
 /// Erases what nothing uses: a maximum that cancelled, say. Passes without states go, too.
 void eraseUnusedStates(attn::ProgramOp program, Partition &passes);

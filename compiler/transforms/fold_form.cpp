@@ -51,6 +51,8 @@ static MapOp productMap(Value array, bool ofReductions) {
   return isa<BlockArgument>(yielded) || yielded.getDefiningOp<arith::MulFOp>() ? map : MapOp();
 }
 
+bool isProduct(MapOp map) { return productMap(map, /*ofReductions=*/true) != nullptr; }
+
 namespace {
 // Counts factors before they are taken apart: of products that are shared, x = y * y of y = z * z,
 // there are exponentially many.

@@ -17,6 +17,9 @@ void toFoldForm(attn::ProgramOp program);
 llvm::SmallVector<mlir::Value> productFactors(mlir::OpBuilder &b, mlir::Value array,
                                               bool ofReductions = false);
 
+/// True if `productFactors` with `ofReductions` looks through `map`.
+bool isProduct(attn::MapOp map);
+
 } // namespace attnc
 
 #endif

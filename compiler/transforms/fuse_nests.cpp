@@ -1,7 +1,10 @@
 #include "compiler/transforms/fuse_nests.h"
 #include "compiler/transforms/finish_values.h"
+#include "compiler/transforms/fold_order.h"
 #include "compiler/transforms/join_extremum.h"
 #include "compiler/transforms/join_sum.h"
+#include "llvm/ADT/SetOperations.h"
+#include <optional>
 
 using namespace mlir;
 using namespace attnc::attn;
@@ -10,6 +13,9 @@ using attnc::red::FoldOp;
 
 namespace attnc {
 namespace {
+
+// A fold of so few terms is recomputed for less than another kernel costs.
+constexpr int64_t kFewTerms = 8;
 
 attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getType()); }
 
@@ -24,10 +30,10 @@ public:
     SmallVector<FoldOp> folds(program.getBodyBlock()->getOps<FoldOp>());
     findNormalisedDims(folds);
     for (auto [position, fold] : llvm::enumerate(folds))
-      if (isPassOfItsOwn(fold, ArrayRef(folds).drop_front(position + 1)))
-        start(fold, "");
-      else if (isStreamFold(fold))
+      if (isStreamFold(fold))
         place(fold);
+      else if (isPassOfItsOwn(fold, ArrayRef(folds).drop_front(position + 1)))
+        placeInner(fold);
     combineInFinish(program, passes);
     eraseUnusedStates(program, passes);
     return std::move(passes);
@@ -50,24 +56,80 @@ private:
     });
   }
 
-  // A fold that stays in tiles is recomputed for each; where that would nest one contraction in
-  // another, or would wait for a state only to be stored, its result is a pass's.
+  // A fold over inner dims that stays in tiles is recomputed for each; where that would nest one
+  // contraction in another, or would wait for a state only to be stored, its result is a pass's.
   // `later` are the folds behind it; those before it may have been erased.
   bool isPassOfItsOwn(FoldOp fold, ArrayRef<FoldOp> later) {
-    if (isStreamFold(fold))
+    if (foldsInFinish(fold, passes))
       return false;
-    bool feedsInner = llvm::any_of(
-        later, [&](FoldOp other) { return !isStreamFold(other) && computesFrom(other, fold); });
+    bool feedsInner = llvm::any_of(later, [&](FoldOp other) {
+      return !isStreamFold(other) && !hasAllDims(fold, other) &&
+             computesFrom(other, fold, /*throughInner=*/false);
+    });
     bool streamedLater = llvm::any_of(later, [&](FoldOp other) {
       return isStreamFold(other) && computesFrom(other, fold) &&
              llvm::any_of(dimNames(other.getDims()),
                           [&](StringAttr dim) { return fold.getType().hasDim(dim); });
     });
-    return feedsInner || (lastPass(fold) >= 0 && !streamedLater);
+    return feedsInner || (lastPass(fold) >= 0 && !streamedLater) ||
+           llvm::any_of(later, [&](FoldOp other) { return isRepeatedFor(fold, other); });
   }
 
-  // True if `fold` depends on `operand` with no stream between them.
-  bool computesFrom(FoldOp fold, FoldOp operand) {
+  // True if tiles of `user` would compute `fold`, whose elements go with its stream, again and
+  // again for a dim known only at run time that `fold` does not have: a degree more than storing it
+  // takes. A value for each pair of positions of two sequences is recomputed all the same.
+  bool isRepeatedFor(FoldOp fold, FoldOp user) {
+    if (!isStreamFold(user) || termsOf(fold) <= kFewTerms || !computesFrom(user, fold))
+      return false;
+    llvm::SmallDenseSet<StringAttr> own = dynamicDims(fold), all;
+    for (Value operand : user.termOperands())
+      llvm::set_union(all, dynamicDims(operand));
+    bool streams =
+        llvm::any_of(dimNames(user.getDims()), [&](StringAttr dim) { return own.contains(dim); });
+    return streams && !llvm::set_is_subset(all, own) &&
+           llvm::set_is_subset(own, streamedWith(user.getDims()));
+  }
+
+  // The dims known only at run time that all have that is multiplied and then summed over `dims`,
+  // weights and values: those of the stream, and heads, but not the rows.
+  llvm::SmallDenseSet<StringAttr> streamedWith(ArrayAttr dims) {
+    std::optional<llvm::SmallDenseSet<StringAttr>> shared;
+    for (auto fold : program.getBodyBlock()->getOps<FoldOp>())
+      if (SmallVector<Value> operands = fold.termOperands();
+          fold.getDims() == dims && operands.size() > 1)
+        for (Value operand : operands) {
+          if (!shared)
+            shared = dynamicDims(operand);
+          llvm::set_intersect(*shared, dynamicDims(operand));
+        }
+    return shared.value_or(llvm::SmallDenseSet<StringAttr>());
+  }
+
+  llvm::SmallDenseSet<StringAttr> dynamicDims(Value array) {
+    llvm::SmallDenseSet<StringAttr> dims;
+    for (StringAttr dim : arrayType(array).getDims())
+      if (!program.lookupDim(dim).isStatic())
+        dims.insert(dim);
+    return dims;
+  }
+
+  // Of a fold over inner dims.
+  int64_t termsOf(FoldOp fold) {
+    int64_t count = 1;
+    for (StringAttr dim : dimNames(fold.getDims()))
+      count *= program.lookupDim(dim).getExtent();
+    return count;
+  }
+
+  // True if each element of `fold` is needed for one term of `user`: nothing is computed again.
+  bool hasAllDims(FoldOp fold, FoldOp user) {
+    return llvm::all_of(unionDims(program, user.termOperands()),
+                        [&](StringAttr dim) { return fold.getType().hasDim(dim); });
+  }
+
+  // True if `fold` depends on `operand` with no stream between them, and no other fold unless
+  // `throughInner`.
+  bool computesFrom(FoldOp fold, FoldOp operand, bool throughInner = true) {
     llvm::SmallDenseSet<Operation *> seen;
     SmallVector<Operation *> work = {fold};
     while (!work.empty())
@@ -76,7 +138,7 @@ private:
         if (op == operand)
           return true;
         auto other = dyn_cast<FoldOp>(op);
-        if (!(other && isStreamFold(other)) && seen.insert(op).second)
+        if (!(other && (!throughInner || isStreamFold(other))) && seen.insert(op).second)
           work.push_back(op);
       }
     return false;
@@ -84,13 +146,7 @@ private:
 
   //===--- placing a fold --------------------------------------------------------------------===//
 
-  // The last pass that `value` depends on, or -1.
-  int lastPass(Value value) {
-    for (int id = passes.size() - 1; id >= 0; --id)
-      if (dependsOn(value, passes[id].states))
-        return id;
-    return -1;
-  }
+  int lastPass(FoldOp fold) { return FoldOrder(passes).lastPass(fold); }
 
   static SmallVector<Value> operandsOf(FoldOp fold) {
     return SmallVector<Value>(fold->getOperands());
@@ -106,46 +162,73 @@ private:
     return dims;
   }
 
+  // A pass that the fold reads, but that comes before another one it reads, is put off until then
+  // if nothing is in the way: what only the fold needs of it waits with it.
   void place(FoldOp fold) {
-    int earliest = std::max(0, lastPass(fold));
-    std::string obstacle;
-    for (int id = passes.size() - 1; id >= earliest; --id) {
+    int last = lastPass(fold);
+    Refusal obstacle;
+    for (int id = passes.size() - 1; id >= 0; --id) {
       Pass &pass = passes[id];
       if (pass.stream != dimNames(fold.getDims()) ||
-          parallelDims(pass.states.front()) != parallelDims(fold))
+          parallelDims(pass.states.front()) != parallelDims(fold) ||
+          (id < last && !FoldOrder(passes).dependsDirectly(fold, id)))
         continue;
-      if (join(fold, pass, obstacle))
-        return;
+      if (!join(fold, pass, obstacle))
+        continue;
+      if (id < last)
+        FoldOrder(passes).moveBehind(id, last);
+      return;
     }
+    if (last >= 0 && obstacle.operation.empty())
+      obstacle = PassStates(program, passes[last]).whyApart(fold);
     start(fold, obstacle);
   }
 
-  void start(FoldOp fold, StringRef obstacle) {
+  // Sums over the same inner dims share a pass if one has all the dims of the other: a numerator
+  // and its denominator.
+  void placeInner(FoldOp fold) {
+    int last = lastPass(fold);
+    for (int id = passes.size() - 1; id > last; --id) {
+      FoldOp other = passes[id].states.front();
+      if (passes[id].stream == dimNames(fold.getDims()) &&
+          parallelDims(other) == parallelDims(fold) &&
+          (hasDims(other, fold) || hasDims(fold, other)))
+        return keep(fold, passes[id]);
+    }
+    start(fold, {});
+  }
+
+  static bool hasDims(FoldOp fold, FoldOp of) {
+    return llvm::all_of(of.getType().getDims(),
+                        [&](StringAttr dim) { return fold.getType().hasDim(dim); });
+  }
+
+  void start(FoldOp fold, const Refusal &obstacle) {
     Pass &pass = passes.emplace_back();
     pass.stream = dimNames(fold.getDims());
-    if (!obstacle.empty())
-      pass.notes.push_back(obstacle.str());
+    if (!obstacle.operation.empty())
+      PassStates(program, pass).recordCut(fold, obstacle);
+    keep(fold, pass);
+  }
+
+  // Makes a fold that depends on no state of the pass one of its states.
+  void keep(FoldOp fold, Pass &pass) {
     if (joinWeights(fold, {program, pass}))
       return;
     pass.states.push_back(fold);
-    PassStates(program, pass).noteState(fold);
+    PassStates(program, pass).recordState(fold);
   }
 
-  bool join(FoldOp fold, Pass &pass, std::string &obstacle) {
+  bool join(FoldOp fold, Pass &pass, Refusal &obstacle) {
     if (!dependsOn(fold, pass.states)) {
-      if (joinWeights(fold, {program, pass}))
-        return true;
-      PassStates(program, pass).noteState(fold);
-      pass.states.push_back(fold);
+      keep(fold, pass);
       return true;
     }
     Terms terms(program, pass.stream, [&](Value value) { return dependsOn(value, pass.states); });
     bool joined = fold.getKind() == FoldKind::Add ? joinSum(fold, {program, pass}, terms)
                                                   : joinExtremum(fold, {program, pass}, terms);
     if (!joined)
-      obstacle = "`" + nameOf(fold, "a fold") + "` needs another pass over " +
-                 listDims(pass.stream) + ": `" + terms.refusal().operation + "` " +
-                 terms.refusal().reason;
+      obstacle = terms.refusal();
     return joined;
   }
 

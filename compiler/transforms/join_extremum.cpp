@@ -1,4 +1,5 @@
 #include "compiler/transforms/join_extremum.h"
+#include "compiler/transforms/spec_words.h"
 #include "compiler/transforms/value_ranges.h"
 #include "dialects/Attn/ScalarProperties.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -6,6 +7,7 @@
 
 using namespace mlir;
 using namespace attnc::attn;
+using attnc::derivation::Rule;
 using attnc::red::FoldKind;
 using attnc::red::FoldOp;
 
@@ -69,14 +71,14 @@ private:
     falls = growth == Growth::Falls;
     if (growth != Growth::Unknown)
       return e->args[position];
-    std::string factor = "a factor";
-    if (e->args.size() == 2 && e->args[1 - position]->leaf)
-      factor = "`" + nameOf(e->args[1 - position]->leaf, factor) + "`";
-    terms.refuse(Terms::nameOf(e), e->args.size() == 2
-                                       ? "is not proven to grow or to fall with what varies along "
-                                         "the stream: the sign of " +
-                                             factor + " is unknown"
-                                       : "is not declared to grow or to fall with its operand");
+    std::string operand = wordsOf(e->args[position]);
+    if (e->args.size() == 2)
+      terms.refuse(e, "the sign of `" + wordsOf(e->args[1 - position]) +
+                          "` is not proven, so neither that it grows nor that it falls with `" +
+                          operand +
+                          "`; proven are exp, abs, squares, and params declared `f32 > 0`");
+    else
+      terms.refuse(e, "it is not declared to grow or to fall with `" + operand + "`");
     return nullptr;
   }
 
@@ -104,9 +106,11 @@ private:
       SmallVector<const ScalarExpr *> args;
       llvm::append_range(args, e->args);
       args[position] = extremum(b, fold, terms, argument, isMax != falls);
-      states.note("`" + nameOf(fold, "a fold") + "`: `" + Terms::nameOf(e).str() +
-                  "` is applied after the stream (it is proven to " + (falls ? "fall" : "grow") +
-                  " with what varies along it)");
+      states.record(Rule::Monotone, fold,
+                    {{"operation", Terms::nameOf(e).str()},
+                     {"growth", falls ? "fall" : "grow"},
+                     {"x", wordsOf(argument)},
+                     {"dims", listDims(states.pass.stream)}});
       return terms.withArgs(e, args);
     }
     Value along = terms.build(b, fold.getLoc(), term->exponent);
@@ -116,10 +120,10 @@ private:
     const ScalarExpr *total = terms.leaf(state);
     if (!term->shift.empty()) {
       total = terms.binary(ScalarExpr::Kind::Sub, total, terms.neg(terms.sum(term->shift)));
-      states.note("`" + nameOf(fold, "a fold") + "`: what does not vary along " +
-                  listDims(states.pass.stream) +
-                  " is added after the stream (max and min commute "
-                  "with adding a constant)");
+      states.record(Rule::Shifted, fold,
+                    {{"b", wordsOfSum(term->shift)},
+                     {"state", definitionOf(state)},
+                     {"dims", listDims(states.pass.stream)}});
     }
     return total;
   }
@@ -142,6 +146,9 @@ void turnMinimum(FoldOp fold) {
   OpBuilder b(fold);
   Value max = FoldOp::create(b, fold.getLoc(), fold.getType(), FoldKind::Max, fold.getDims(),
                              map.getOperand(argument.getArgNumber()), Value(), Value());
+  derivation::record(programOf(fold),
+                     derivation::stepAt(Rule::Negated, fold.getLoc(), wordsOf(fold),
+                                        {{"state", definitionOf(max)}}));
   replaceFold(fold, MapOp::create(b, fold.getLoc(), fold.getType(), max,
                                   [](OpBuilder &inner, Location at, ValueRange x) -> Value {
                                     return arith::NegFOp::create(inner, at, x[0]);

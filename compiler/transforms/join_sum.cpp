@@ -3,11 +3,13 @@
 #include "compiler/transforms/fold_form.h"
 #include "compiler/transforms/growth.h"
 #include "compiler/transforms/scaled_terms.h"
+#include "compiler/transforms/spec_words.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace attnc::attn;
+using attnc::derivation::Rule;
 using attnc::red::FoldKind;
 using attnc::red::FoldOp;
 
@@ -31,20 +33,30 @@ public:
       return false;
     if (!llvm::all_of(*split,
                       [&](const Term &term) { return isConstant(term) || coversStream(term); })) {
-      terms.refuse("a term of the sum", "varies along some of the streamed dims only");
+      terms.refuse("sum",
+                   "a term varies along some of the streamed dims only, and would be counted "
+                   "too rarely");
       return false;
     }
     for (const Term &term : *split)
       for (const Difference &difference : term.differences)
         if (!isComputedFromStates(difference.centre)) {
-          terms.refuse("a difference", "is taken from a fold of a result of the same pass");
+          terms.refuse(difference.centre, "the centre of a moment has to follow from the states "
+                                          "element by element");
           return false;
         }
     OpBuilder b(fold);
     SmallVector<const ScalarExpr *> parts;
-    for (const Term &term : *split)
+    for (auto [number, term] : llvm::enumerate(*split)) {
+      if (split->size() > 1)
+        termNumber = std::to_string(number + 1) + " of " + std::to_string(split->size());
       parts.push_back(finishTerm(b, fold, terms, term));
-    const ScalarExpr *total = combineExponents(terms, terms.sum(parts));
+    }
+    for (Rule rule : terms.used())
+      states.record(rule, fold);
+    const ScalarExpr *sum = terms.sum(parts), *total = combineExponents(terms, sum);
+    if (total != sum)
+      states.record(Rule::CombinedExponents, fold, {{"value", wordsOf(total)}});
     if (llvm::any_of(*split, mayBeUndefinedOverNothing))
       total = unlessEmpty(b, fold, terms, total);
     replaceFold(fold, terms.build(b, fold.getLoc(), total));
@@ -106,13 +118,20 @@ private:
     return true;
   }
 
-  // Each streamed dim has to occur in the term, or the fold would forget to count it.
+  // Each streamed dim has to occur in the term, or the fold would forget to count it; and in its
+  // exponent, of which there is a maximum over the stream.
   bool coversStream(const Term &term) {
+    if (term.exponent && !haveStream(term.exponent))
+      return false;
     SmallVector<const ScalarExpr *> parts(term.factors.begin(), term.factors.end());
     if (term.exponent)
       parts.push_back(term.exponent);
     for (const Difference &difference : term.differences)
       parts.push_back(difference.base);
+    return haveStream(parts);
+  }
+
+  bool haveStream(ArrayRef<const ScalarExpr *> parts) {
     llvm::SmallDenseSet<StringAttr> dims;
     for (Value leaf : leavesOf(parts))
       dims.insert(arrayType(leaf).getDims().begin(), arrayType(leaf).getDims().end());
@@ -127,25 +146,56 @@ private:
     for (const ScalarExpr *factor : term.factors)
       llvm::append_range(factors, productFactors(b, terms.build(b, fold.getLoc(), factor)));
     Value exponent, reference;
+    size_t before = states.pass.states.size();
     if (term.exponent) {
-      exponent =
-          terms.build(b, renamed(fold.getLoc(), nameOf(fold, "term") + "_exponent"), term.exponent);
+      exponent = terms.build(b, namedAfter(fold, "_exponent", fold.getLoc()), term.exponent);
       reference = states.runningMax(b, exponent);
     }
+    bool isNew = states.pass.states.size() > before;
     if (factors.empty() && !exponent) // a sum of what its differences alone make
       factors.push_back(states.ones(b, fold));
     Value sum = states.makeState(b, FoldKind::Add, factors, exponent, reference, fold.getLoc());
+    recordTerm(fold, term, sum);
+    if (reference)
+      recordReference(fold, term, reference, isNew);
     const ScalarExpr *value = terms.leaf(sum);
     if (!term.differences.empty())
       value = finishMoments(b, fold, terms, term, cast<FoldOp>(sum.getDefiningOp()));
-    if (const ScalarExpr *weight = leftoverWeight(terms, term, reference))
+    SmallVector<const ScalarExpr *> late(term.outer.begin(), term.outer.end());
+    if (const ScalarExpr *weight = leftoverWeight(fold, terms, term, reference)) {
       value = terms.binary(ScalarExpr::Kind::Mul, value, weight);
+      late.push_back(weight);
+    }
     for (const ScalarExpr *factor : term.outer)
       value = applyOuter(terms, value, factor);
+    if (!late.empty())
+      states.record(Rule::Deferred, fold,
+                    {{"B", wordsOfProduct(late)}, {"dims", listDims(states.pass.stream)}});
     if (term.condition)
       value = whereWeighted(b, fold, terms, term, value);
-    states.noteTerm(fold, term, exponent, reference);
     return value;
+  }
+
+  void recordReference(FoldOp fold, const Term &term, Value reference, bool isNew) {
+    std::map<std::string, std::string> details = {{"a", wordsOf(term.exponent)},
+                                                  {"reference", wordsOf(reference)}};
+    states.record(isNew ? Rule::OwnMaximum : Rule::SharedExponent, fold, details);
+    states.record(Rule::Rescaled, fold, details);
+  }
+
+  void recordTerm(FoldOp fold, const Term &term, Value sum) {
+    std::map<std::string, std::string> details = {{"state", definitionOf(sum)}};
+    if (!termNumber.empty())
+      details["number"] = termNumber;
+    if (!term.factors.empty())
+      details["C"] = wordsOfProduct(term.factors);
+    if (term.exponent)
+      details["a"] = wordsOf(term.exponent);
+    if (!term.shift.empty())
+      details["b"] = wordsOfSum(term.shift);
+    if (!term.outer.empty())
+      details["B"] = wordsOfProduct(term.outer);
+    states.record(Rule::Term, fold, std::move(details));
   }
 
   // A term that does not vary along the stream counts its elements.
@@ -165,8 +215,8 @@ private:
     }
     for (const ScalarExpr *factor : term.outer)
       value = applyOuter(terms, value, factor);
-    states.note("`" + nameOf(fold, "a fold") + "`: a term that does not vary along " +
-                listDims(states.pass.stream) + " is multiplied by how many there are");
+    states.record(Rule::Counted, fold,
+                  {{"B", wordsOfProduct(term.outer)}, {"dims", listDims(states.pass.stream)}});
     return value;
   }
 
@@ -175,29 +225,37 @@ private:
   const ScalarExpr *finishMoments(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
                                   FoldOp sum) {
     const Difference &first = term.differences.front(), &last = term.differences.back();
+    // Where every weight is left out, nothing is what an infinite centre would be multiplied by.
+    bool guarded = sum.getReference() &&
+                   llvm::any_of(term.differences,
+                                [](const Difference &difference) { return difference.guarded; });
+    auto overWeights = [&](const ScalarExpr *e) {
+      const ScalarExpr *combined = combineExponents(terms, e);
+      return guarded ? terms.whereWeighted(terms.leaf(sum.getReference()), combined) : combined;
+    };
     Value base = terms.build(b, fold.getLoc(), first.base);
-    Value centre = terms.build(b, renamed(fold.getLoc(), nameOf(fold, "moment") + "_centre"),
-                               combineExponents(terms, first.centre));
+    Value centre =
+        terms.build(b, namedAfter(fold, "_centre", fold.getLoc()), overWeights(first.centre));
     SmallVector<Value> moments = {sum};
     for (size_t degree = 1; degree <= term.differences.size(); ++degree)
       moments.push_back(states.makeMoment(b, sum, base, centre, moments, fold.getLoc()));
-    states.note("`" + nameOf(fold, "a fold") +
-                "`: multiplied out, its differences would cancel; sums up to " + "degree " +
-                std::to_string(term.differences.size()) + " of " + nameOf(base, "x") + " - " +
-                nameOf(centre, "the centre") +
-                " are kept instead, and shifted when the centre moves (triangular action)");
+    states.record(Rule::Moment, fold,
+                  {{"x", wordsOf(first.base)},
+                   {"g", wordsOf(first.centre)},
+                   {"degree", std::to_string(term.differences.size())}});
     const ScalarExpr *value = terms.leaf(moments.back());
     if (term.differences.size() == 1 || sameExpression(first.centre, last.centre))
       return value;
     const ScalarExpr *gap = terms.binary(ScalarExpr::Kind::Sub, first.centre, last.centre);
     return terms.binary(
         ScalarExpr::Kind::Add, value,
-        terms.binary(ScalarExpr::Kind::Mul, terms.leaf(moments[1]), combineExponents(terms, gap)));
+        terms.binary(ScalarExpr::Kind::Mul, terms.leaf(moments[1]), overWeights(gap)));
   }
 
   // `value` where the weights' sum passes the test that the term puts to each weight, else 0.
   const ScalarExpr *whereWeighted(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
                                   const ScalarExpr *value) {
+    states.record(Rule::WeightTest, fold);
     const ScalarExpr *weight = finishTerm(b, fold, terms, *term.weight);
     weight = combineExponents(terms, weight);
     const ScalarExpr *test = terms.withArgs(term.condition, {weight, term.condition->args[1]});
@@ -214,7 +272,7 @@ private:
   }
 
   // exp(m + b(g)), or null where m cancels and nothing is left: the usual case, b = -m.
-  const ScalarExpr *leftoverWeight(Terms &terms, const Term &term, Value reference) {
+  const ScalarExpr *leftoverWeight(FoldOp fold, Terms &terms, const Term &term, Value reference) {
     if (!reference)
       return nullptr;
     SmallVector<const ScalarExpr *> rest;
@@ -227,7 +285,7 @@ private:
     if (cancelled)
       rest.erase(found);
     else
-      cancelled = cancelMaximum(terms, term, rest);
+      cancelled = cancelMaximum(fold, terms, term, rest);
     bool onlyConstants = llvm::all_of(rest, [](const ScalarExpr *part) { return part->neutral(); });
     if (cancelled && onlyConstants)
       return rest.empty() ? nullptr : terms.exp(terms.sum(rest));
@@ -241,7 +299,8 @@ private:
 
   // The maximum of a growing f(x) is f(max x): true if `rest` has -f(max x), which is then taken
   // out.
-  bool cancelMaximum(Terms &terms, const Term &term, SmallVectorImpl<const ScalarExpr *> &rest) {
+  bool cancelMaximum(FoldOp fold, Terms &terms, const Term &term,
+                     SmallVectorImpl<const ScalarExpr *> &rest) {
     SmallVector<const ScalarExpr *> along;
     if (!sumParts(term.exponent, false, terms, along))
       return false;
@@ -262,12 +321,15 @@ private:
       if (!all)
         continue;
       rest.assign(left.begin(), left.end());
+      states.record(Rule::CancelledMaximum, fold,
+                    {{"shift", wordsOfSum(term.shift)}, {"a", wordsOf(term.exponent)}});
       return true;
     }
     return false;
   }
 
   PassStates states;
+  std::string termNumber; // of the term that is being finished, where there are several
 };
 
 } // namespace

@@ -163,7 +163,39 @@ IntegerRef ConditionReader::findInteger(Scalar x) {
   return nullptr;
 }
 
+// True if the condition holds only where `x` is not positive: comparisons of it with literals.
+static bool excludesPositive(Value condition, Value x) {
+  Operation *op = condition.getDefiningOp();
+  if (auto either = dyn_cast_or_null<arith::OrIOp>(op))
+    return excludesPositive(either.getLhs(), x) && excludesPositive(either.getRhs(), x);
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+  std::optional<int64_t> literal =
+      compare ? IndexArithmetic::literal(compare.getRhs()) : std::nullopt;
+  return literal && *literal <= 0 && compare.getLhs() == x &&
+         compare.getPredicate() == arith::CmpIPredicate::eq;
+}
+
+// A quotient that is guarded against divisors that are not positive is the plain one where its
+// divisor is; elsewhere nothing is known of it.
+IntegerRef ConditionReader::guardedQuotient(Scalar x, Operation *select) {
+  Operation *quotient = select->getOperand(2).getDefiningOp();
+  if (!quotient || !isa<arith::FloorDivSIOp, ModOp>(quotient))
+    return nullptr;
+  auto safe = quotient->getOperand(1).getDefiningOp<arith::SelectOp>();
+  if (!safe || safe.getCondition() != select->getOperand(0) ||
+      IndexArithmetic::literal(safe.getTrueValue()) != 1 ||
+      !excludesPositive(safe.getCondition(), safe.getFalseValue()))
+    return nullptr;
+  IntegerRef of = integer({x.map, quotient->getOperand(0)});
+  Value divisor = Integers::exactValue(integer({x.map, safe.getFalseValue()}));
+  if (!divisor)
+    return nullptr;
+  return isa<ModOp>(quotient) ? integers.mod(of, divisor) : integers.floorDiv(of, divisor);
+}
+
 IntegerRef ConditionReader::choice(Scalar x, Operation *select) {
+  if (IntegerRef quotient = guardedQuotient(x, select))
+    return quotient;
   Scalar which{x.map, select->getOperand(0)};
   return integers.select(condition(which, true), condition(which, false),
                          integer({x.map, select->getOperand(1)}),

@@ -34,6 +34,7 @@ private:
   IntegerRef integer(Scalar x);
   IntegerRef findInteger(Scalar x);
   IntegerRef choice(Scalar x, mlir::Operation *select);
+  IntegerRef guardedQuotient(Scalar x, mlir::Operation *select);
   IntegerRef integerOf(mlir::Value array);
   IntegerRef findIntegerOf(mlir::Value array);
 

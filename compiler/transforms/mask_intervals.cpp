@@ -1,6 +1,7 @@
 #include "compiler/transforms/mask_intervals.h"
 #include "compiler/transforms/eliminate_common.h"
 #include "compiler/transforms/mask_conditions.h"
+#include "compiler/transforms/nest_steps.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -48,7 +49,7 @@ public:
     MaskRef live = masks.constant(false);
     for (FoldOp state : nest.states())
       live = masks.either(live, liveState(state));
-    MaskEmitter emitter(tile);
+    MaskEmitter emitter(tile, masks);
     MaskRef full = markSelects();
     MaskEmitter::Interval hull = emitter.hull(*live);
     bool hasHoles = emitter.hasHoles(*live);
@@ -277,6 +278,7 @@ void maskIntervals(ProgramOp program) {
   // to use a scalar of the program that another one has too.
   for (auto nest : program.getBodyBlock()->getOps<NestOp>())
     eliminateCommon(nest);
+  recordNestSteps(program);
 }
 
 } // namespace attnc

@@ -17,6 +17,13 @@ attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getT
 // Where an array comes from that a nest reads and does not compute.
 bool isExternal(Value value) { return isa_and_nonnull<InputOp, ParamOp>(value.getDefiningOp()); }
 
+llvm::SmallDenseSet<StringAttr> stateDims(const Pass &pass) {
+  llvm::SmallDenseSet<StringAttr> dims;
+  for (FoldOp state : pass.states)
+    dims.insert(arrayType(state).getDims().begin(), arrayType(state).getDims().end());
+  return dims;
+}
+
 /// A nest to be: a pass, or an array by itself.
 struct Plan {
   const Pass *pass = nullptr;
@@ -81,13 +88,16 @@ private:
     int pass = lastPass(value);
     if (pass < 0)
       return false;
-    const Pass &p = *plans[pass]->pass;
-    llvm::SmallDenseSet<StringAttr> dims;
-    for (FoldOp state : p.states)
-      dims.insert(arrayType(state).getDims().begin(), arrayType(state).getDims().end());
+    llvm::SmallDenseSet<StringAttr> dims = stateDims(*plans[pass]->pass);
     return llvm::all_of(arrayType(value).getDims(),
                         [&](StringAttr d) { return dims.contains(d); }) &&
            finishes(value, pass);
+  }
+
+  // True if the states leave all of what `fold` runs over.
+  bool hasStateDims(FoldOp fold, int pass) {
+    llvm::SmallDenseSet<StringAttr> dims = stateDims(*plans[pass]->pass);
+    return llvm::all_of(dimNames(fold.getDims()), [&](StringAttr d) { return dims.contains(d); });
   }
 
   // Found once for each value and pass: a value that is shared is reached on many paths.
@@ -105,7 +115,8 @@ private:
     if (ownedBy(value, pass))
       return true;
     Operation *op = value.getDefiningOp();
-    if (!isa<MapOp>(op))
+    auto fold = dyn_cast<FoldOp>(op);
+    if (!isa<MapOp>(op) && !(fold && !owner.contains(op) && hasStateDims(fold, pass)))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       return lastPass(operand) < pass || finishes(operand, pass);
@@ -194,10 +205,8 @@ private:
       types.push_back(result.getType());
     auto nest = NestOp::create(b, results.front().getLoc(), types, roles.grid, roles.row,
                                roles.stream, roles.inner);
-    if (plan.pass && !plan.pass->notes.empty()) {
-      SmallVector<StringRef> notes(plan.pass->notes.begin(), plan.pass->notes.end());
-      nest->setAttr(kNotesAttr, b.getStrArrayAttr(notes));
-    }
+    if (plan.pass)
+      derivation::record(nest, plan.pass->derivation);
     b.setInsertionPointToStart(nest.getBodyBlock());
     fillBody(b, plan, ops, results);
     for (auto [i, output] : llvm::enumerate(plan.outputs))
@@ -264,6 +273,61 @@ private:
 
 void outlineNests(ProgramOp program, const Partition &partition) {
   Outliner(program, partition).run();
+}
+
+namespace {
+
+/// What can be computed from the states of a pass after its stream.
+class Finish {
+public:
+  Finish(const Partition &passes, const Pass &pass)
+      : passes(passes), pass(pass), dims(stateDims(pass)) {}
+
+  bool has(FoldOp fold) {
+    return llvm::all_of(dimNames(fold.getDims()), [&](StringAttr d) { return dims.contains(d); }) &&
+           llvm::all_of(arrayType(fold).getDims(), [&](StringAttr d) { return isShared(d); }) &&
+           llvm::all_of(fold->getOperands(), [&](Value operand) { return has(operand); });
+  }
+
+private:
+  bool isShared(StringAttr dim) {
+    return llvm::all_of(pass.states, [&](FoldOp state) { return arrayType(state).hasDim(dim); });
+  }
+
+  bool has(Value value) {
+    auto [known, isNew] = found.try_emplace(value, false);
+    if (!isNew)
+      return known->second;
+    bool result = compute(value);
+    return found[value] = result;
+  }
+
+  bool compute(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (isExternal(value) || llvm::any_of(passes, [&](const Pass &p) {
+          return llvm::is_contained(p.states, dyn_cast<FoldOp>(op));
+        }))
+      return true;
+    if (llvm::any_of(arrayType(value).getDims(), [&](StringAttr d) { return !dims.contains(d); }))
+      return false;
+    if (auto fold = dyn_cast<FoldOp>(op))
+      return has(fold);
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return has(operand); });
+  }
+
+  const Partition &passes;
+  const Pass &pass;
+  llvm::SmallDenseSet<StringAttr> dims;
+  llvm::DenseMap<Value, bool> found;
+};
+
+} // namespace
+
+bool foldsInFinish(FoldOp fold, const Partition &passes) {
+  for (const Pass &pass : llvm::reverse(passes))
+    if (dependsOn(fold, pass.states))
+      return Finish(passes, pass).has(fold);
+  return false;
 }
 
 bool dependsOn(Value value, ArrayRef<FoldOp> folds) {

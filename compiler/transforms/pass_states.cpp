@@ -1,4 +1,5 @@
 #include "compiler/transforms/pass_states.h"
+#include "compiler/transforms/spec_words.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -18,9 +19,9 @@ std::string listDims(ArrayRef<StringAttr> dims) {
   return text;
 }
 
-std::string nameOf(Value value, StringRef otherwise) {
+Location namedAfter(Value value, StringRef suffix, Location loc) {
   StringRef name = specName(value.getLoc());
-  return name.empty() ? otherwise.str() : name.str();
+  return name.empty() ? loc : renamed(loc, (name + suffix).str());
 }
 
 void replaceFold(FoldOp fold, Value value) {
@@ -33,7 +34,7 @@ Value PassStates::runningMax(OpBuilder &b, Value exponent) {
     if (state.getKind() == FoldKind::Max && state.getFactors().front() == exponent)
       return state;
   return makeState(b, FoldKind::Max, {exponent}, Value(), Value(),
-                   renamed(exponent.getLoc(), nameOf(exponent, "exponent") + "_max"));
+                   namedAfter(exponent, "_max", exponent.getLoc()));
 }
 
 Value PassStates::makeState(OpBuilder &b, FoldKind kind, ArrayRef<Value> factors, Value exponent,
@@ -90,28 +91,43 @@ Value PassStates::makeMoment(OpBuilder &b, FoldOp sum, Value base, Value centre,
   return known(moment);
 }
 
-void PassStates::note(std::string text) {
-  if (!llvm::is_contained(pass.notes, text))
-    pass.notes.push_back(std::move(text));
+void PassStates::record(derivation::Rule rule, FoldOp fold,
+                        std::map<std::string, std::string> details) {
+  derivation::Step step =
+      derivation::stepAt(rule, fold.getLoc(), wordsOf(fold), std::move(details));
+  if (!llvm::is_contained(pass.derivation, step))
+    pass.derivation.push_back(std::move(step));
 }
 
-void PassStates::noteState(FoldOp fold) {
-  note("`" + nameOf(fold, "a fold") + "`: " + red::stringifyFoldKind(fold.getKind()).str() +
-       " over " + listDims(dimNames(fold.getDims())) +
-       ", kept as a running value (the fold is associative)");
+void PassStates::recordState(FoldOp fold) {
+  record(derivation::Rule::State, fold,
+         {{"kind", operationWord(fold).str()}, {"dims", listDims(dimNames(fold.getDims()))}});
 }
 
-void PassStates::noteTerm(FoldOp fold, const Term &term, Value exponent, Value reference) {
-  std::string name = nameOf(fold, "a fold");
-  if (reference)
-    note("`" + name + "`: sums weights exp(" + nameOf(exponent, "x") + " - " +
-         nameOf(reference, "max") + "), rescaled by exp(old - new) when the maximum " +
-         "moves (exp turns the sum into a product, and the product distributes over +)");
+void PassStates::recordCut(FoldOp fold, const Refusal &why) {
+  std::map<std::string, std::string> details = {
+      {"dims", listDims(pass.stream)}, {"operation", why.operation}, {"property", why.property}};
+  if (!why.expression.empty())
+    details["expression"] = why.expression;
+  if (!why.result.empty())
+    details["result"] = why.result;
+  if (why.line)
+    details["line"] = std::to_string(why.line);
+  record(derivation::Rule::Cut, fold, std::move(details));
+}
+
+Refusal PassStates::whyApart(FoldOp fold) {
+  SmallVector<StringAttr> dims = dimNames(fold.getDims());
+  Refusal why{operationWord(fold).str(), definitionOf(fold), "", ""};
+  std::string ended = "known only when a pass over " + listDims(pass.stream) + " has ended";
+  if (dims != pass.stream)
+    why.property = "it runs over " + listDims(dims) + ", and what it takes is " + ended +
+                   "; folds share a pass only over the same dims";
   else
-    note("`" + name + "`: its sum over " + listDims(pass.stream) + " is a running value");
-  if (!term.outer.empty())
-    note("`" + name + "`: factors that do not vary along " + listDims(pass.stream) +
-         " are applied once, after the stream (* distributes over +)");
+    why.property = "its result is over (" + listDims(fold.getType().getDims()) +
+                   "), and what it takes, over (" +
+                   listDims(pass.states.front().getType().getDims()) + "), is " + ended;
+  return why;
 }
 
 } // namespace attnc

@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_TRANSFORMS_PASS_STATES_H
 #define ATTNC_COMPILER_TRANSFORMS_PASS_STATES_H
 
+#include "compiler/transforms/derivation.h"
 #include "compiler/transforms/partition.h"
 #include "compiler/transforms/terms.h"
 
@@ -10,8 +11,8 @@ namespace attnc {
 /// "i, j"
 std::string listDims(llvm::ArrayRef<mlir::StringAttr> dims);
 
-/// The spec's name of a value.
-std::string nameOf(mlir::Value value, llvm::StringRef otherwise);
+/// The place of `loc`, and the name of `value` with `suffix` if it has one.
+mlir::Location namedAfter(mlir::Value value, llvm::StringRef suffix, mlir::Location loc);
 
 /// Replaces a fold that a pass computes by other states.
 void replaceFold(red::FoldOp fold, mlir::Value value);
@@ -31,10 +32,14 @@ public:
   /// 1 for each element of the stream.
   mlir::Value ones(mlir::OpBuilder &b, red::FoldOp fold);
 
-  /// Says how the pass was derived; once.
-  void note(std::string text);
-  void noteState(red::FoldOp fold);
-  void noteTerm(red::FoldOp fold, const Term &term, mlir::Value exponent, mlir::Value reference);
+  /// Says by which rule the pass computes `fold`; once.
+  void record(derivation::Rule rule, red::FoldOp fold,
+              std::map<std::string, std::string> details = {});
+  void recordState(red::FoldOp fold);
+  void recordCut(red::FoldOp fold, const Refusal &why);
+
+  /// Why a fold that takes results of this pass and is over other dims cannot join it.
+  Refusal whyApart(red::FoldOp fold);
 
   attn::ProgramOp program;
   Pass &pass;

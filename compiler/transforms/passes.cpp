@@ -1,4 +1,6 @@
 #include "compiler/transforms/passes.h"
+#include "compiler/transforms/choose_layouts.h"
+#include "compiler/transforms/cut_finish.h"
 #include "compiler/transforms/cut_vectors.h"
 #include "compiler/transforms/desugar.h"
 #include "compiler/transforms/fuse_nests.h"
@@ -49,6 +51,11 @@ void registerTransformPasses() {
   add("lower-to-nests", "attn to red: one nest for each reduction", lowerToNests);
   add("reassociate", "sums of products of sums in the order that costs least", reassociate);
   add("fuse-nests", "folds that share a pass over the stream become one nest", fuseNests);
+  add("choose-layouts", "the order of axes of what nests store for each other", chooseLayouts);
+  add("cut-finish", "folds after a stream become nests", [](attn::ProgramOp program) {
+    for (auto nest : llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()))
+      cutFinish(nest);
+  });
   add("cut-vectors", "sums that vary with rows or the stream alone become nests", cutVectors);
   add("split", "streams in parts that fold side by side, and nests that merge them", split);
   add("mask-intervals", "which part of the stream matters to a tile of rows", maskIntervals);

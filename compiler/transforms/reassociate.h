@@ -5,13 +5,10 @@
 
 namespace attnc {
 
-/// The discardable attribute of a fold that says, in words, how it came about.
-inline constexpr llvm::StringLiteral kDerivedAttr = "red.derived";
-
-/// Computes sums of products of sums in the order that costs least: by degree in the extents that
-/// are known only at run time, then by the coefficients. sum_j p_ij sum_e g_ie v_je becomes
-/// sum_e g_ie sum_j p_ij v_je, and a fold that the program has already costs nothing. Only factors
-/// change places: never across a mask or any other function.
+/// Computes sums of products of sums in the order that costs least (extent_cost.h): by degree in
+/// the extents that are known only at run time, then at the spec's reference shape.
+/// sum_j p_ij sum_e g_ie v_je becomes sum_e g_ie sum_j p_ij v_je, and a fold that the program has
+/// already costs nothing. Only factors change places: never across a mask or any other function.
 void reassociate(attn::ProgramOp program);
 
 } // namespace attnc

@@ -1,5 +1,5 @@
 #include "compiler/transforms/split.h"
-#include "compiler/transforms/partition.h"
+#include "compiler/transforms/derivation.h"
 #include "compiler/transforms/roles.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,6 +17,7 @@ namespace attnc {
 namespace {
 
 constexpr int64_t kGranule = 128;
+constexpr int64_t kPrime = 65537;
 
 attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getType()); }
 
@@ -45,12 +46,19 @@ int64_t granuleOf(ProgramOp program) {
   return granule ? granule.getInt() : kGranule;
 }
 
+// 0: parts are ranges.
+int64_t scatterOf(ProgramOp program) {
+  auto scatter = program->getAttrOfType<IntegerAttr>(kScatterAttr);
+  return scatter ? scatter.getInt() : 0;
+}
+
 /// Splits one nest.
 class Splitter {
 public:
   Splitter(ProgramOp program, NestOp nest, StringAttr part, int64_t parts)
-      : program(program), nest(nest), parts(parts), granule(granuleOf(program)), b(nest),
-        states(nest.states()), stream(cast<StringAttr>(nest.getStream()[0])), part(part) {}
+      : program(program), nest(nest), parts(parts), granule(granuleOf(program)),
+        scatter(scatterOf(program)), b(nest), states(nest.states()),
+        stream(cast<StringAttr>(nest.getStream()[0])), part(part) {}
 
   void run() {
     NestOp partial = buildPartial();
@@ -68,21 +76,24 @@ private:
     inner.setInsertionPointToStart(body.get());
     insidePart = Value();
     guards.clear();
+    ownCentres.clear();
     for (Operation &op : nest.getBodyBlock()->without_terminator()) {
       auto fold = dyn_cast<FoldOp>(op);
-      if (fold && llvm::is_contained(states, fold))
+      if (fold && llvm::is_contained(states, fold)) {
         mapping.map(fold.getResult(), partialState(inner, fold, mapping));
-      else if (!dependsOnStates(&op))
+        keepCentre(inner, fold, mapping.lookup(fold.getResult()));
+      } else if (!dependsOnStates(&op)) {
         inner.clone(op, mapping);
-      else if (isa<MapOp>(op))
+      } else if (isa<MapOp>(op)) {
         cloneFinish(inner, cast<MapOp>(op), mapping);
+      }
     }
     SmallVector<Value> yielded;
     SmallVector<Type> types;
     for (FoldOp state : states)
       yielded.push_back(mapping.lookup(state.getResult()));
     for (Value centre : centres())
-      yielded.push_back(mapping.lookup(centre));
+      yielded.push_back(ownCentres.lookup(centre));
     for (Value value : yielded)
       types.push_back(value.getType());
     red::YieldOp::create(inner, nest.getLoc(), yielded);
@@ -93,8 +104,10 @@ private:
     Block *target = partial.getBodyBlock();
     target->getOperations().splice(target->end(), body->getOperations());
     eraseUnused(target);
-    note(partial, "`" + stream.getValue().str() + "` is split into " + std::to_string(parts) +
-                      " parts, which fold side by side");
+    derivation::record(partial, derivation::stepsOf(nest));
+    derivation::record(partial, derivation::stepAt(derivation::Rule::Split, nest.getLoc(), "",
+                                                   {{"dims", stream.getValue().str()},
+                                                    {"parts", std::to_string(parts)}}));
     return partial;
   }
 
@@ -111,28 +124,32 @@ private:
     return found.takeVector();
   }
 
-  // A map of states, of each part; a centre that a part without elements does not have is 0.
+  // A map of states, of each part.
   void cloneFinish(OpBuilder &inner, MapOp map, IRMapping &mapping) {
     for (Value operand : map.getOperands())
       if (operand.getParentBlock() == nest.getBodyBlock() && !mapping.contains(operand))
         return;
     auto copy = cast<MapOp>(inner.clone(*map, mapping));
     SmallVector<Value> operands(copy.getOperands());
-    Type element = map.getType().getElementType();
-    auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands), element);
-    copy.getResult().setType(type);
-    if (!llvm::is_contained(centres(), map.getResult()))
+    copy.getResult().setType(attn::ArrayType::get(b.getContext(), unionDims(program, operands),
+                                                  map.getType().getElementType()));
+    keepCentre(inner, map.getResult(), copy.getResult());
+  }
+
+  // A centre that a part without elements does not have is 0: -inf, even weighted by 0, would make
+  // the merge NaN.
+  void keepCentre(OpBuilder &inner, Value original, Value ofPart) {
+    if (!llvm::is_contained(centres(), original))
       return;
-    mapping.map(map.getResult(),
-                MapOp::create(inner, map.getLoc(), type, copy.getResult(),
-                              [&](OpBuilder &s, Location at, ValueRange x) -> Value {
-                                Value zero =
-                                    arith::ConstantOp::create(s, at, FloatAttr::get(element, 0));
-                                Value none = arith::SubFOp::create(s, at, x[0], x[0]);
-                                Value finite = arith::CmpFOp::create(
-                                    s, at, arith::CmpFPredicate::OEQ, none, zero);
-                                return arith::SelectOp::create(s, at, finite, x[0], zero);
-                              }));
+    attn::ArrayType type = arrayType(ofPart);
+    ownCentres[original] = MapOp::create(
+        inner, original.getLoc(), type, ofPart,
+        [&](OpBuilder &s, Location at, ValueRange x) -> Value {
+          Value zero = arith::ConstantOp::create(s, at, FloatAttr::get(type.getElementType(), 0));
+          Value none = arith::SubFOp::create(s, at, x[0], x[0]);
+          Value finite = arith::CmpFOp::create(s, at, arith::CmpFPredicate::OEQ, none, zero);
+          return arith::SelectOp::create(s, at, finite, x[0], zero);
+        });
   }
 
   // The fold over the elements of one part: all others contribute the identity.
@@ -154,7 +171,9 @@ private:
     Value base, centre;
     if (state.getBase()) {
       base = mapping.lookupOrDefault(state.getBase());
-      centre = mapping.lookupOrDefault(state.getCentre());
+      centre = ownCentres.lookup(state.getCentre());
+      if (!centre)
+        centre = mapping.lookupOrDefault(state.getCentre());
       operands.append({base, centre});
     }
     for (Value value : state.getLower())
@@ -186,36 +205,75 @@ private:
     return known;
   }
 
+  Value scalars(OpBuilder &inner, ArrayRef<StringAttr> dims, Type element, ValueRange operands,
+                function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
+    auto type = attn::ArrayType::get(b.getContext(), dims, element);
+    return MapOp::create(inner, renamed(nest.getLoc(), "part"), type, operands, body);
+  }
+
+  Value isInsidePart(OpBuilder &inner) {
+    if (!insidePart)
+      insidePart = scatter ? isScatteredHere(inner) : isInsideRange(inner);
+    return insidePart;
+  }
+
   // Part p has the elements p * c to (p + 1) * c, c the smallest multiple of the granule for which
   // the parts have all of the stream.
-  Value isInsidePart(OpBuilder &inner) {
-    if (insidePart)
-      return insidePart;
+  Value isInsideRange(OpBuilder &inner) {
+    Location loc = renamed(nest.getLoc(), "part");
+    Type integer = b.getI64Type();
+    auto integers = [&](ArrayRef<StringAttr> dims) {
+      return attn::ArrayType::get(b.getContext(), dims, integer);
+    };
+    Value size = SizeOp::create(inner, loc, integers({}), stream);
+    Value count = SizeOp::create(inner, loc, integers({}), part);
+    Value length = scalars(inner, {}, integer, {size, count},
+                           [&](OpBuilder &s, Location at, ValueRange x) -> Value {
+                             Value unit = constant(s, at, granule), one = constant(s, at, 1);
+                             Value most = arith::MulIOp::create(s, at, x[1], unit);
+                             Value up = arith::AddIOp::create(s, at, x[0], most);
+                             up = arith::SubIOp::create(s, at, up, one);
+                             Value granules = arith::FloorDivSIOp::create(s, at, up, most);
+                             return arith::MulIOp::create(s, at, granules, unit);
+                           });
+    Value index = IndexOp::create(inner, loc, integers(stream), stream);
+    Value number = IndexOp::create(inner, loc, integers(part), part);
+    SmallVector<Value> operands = {index, number, length};
+    return scalars(inner, unionDims(program, operands), b.getI1Type(), operands,
+                   [&](OpBuilder &s, Location at, ValueRange x) -> Value {
+                     Value first = arith::MulIOp::create(s, at, x[1], x[2]);
+                     Value end = arith::AddIOp::create(s, at, first, x[2]);
+                     Value after =
+                         arith::CmpIOp::create(s, at, arith::CmpIPredicate::sge, x[0], first);
+                     Value before =
+                         arith::CmpIOp::create(s, at, arith::CmpIPredicate::slt, x[0], end);
+                     return arith::AndIOp::create(s, at, after, before);
+                   });
+  }
+
+  // Squares modulo a prime go through the parts as good as at random.
+  Value isScatteredHere(OpBuilder &inner) {
     Location loc = renamed(nest.getLoc(), "part");
     auto integers = [&](ArrayRef<StringAttr> dims) {
       return attn::ArrayType::get(b.getContext(), dims, b.getI64Type());
     };
-    Value size = SizeOp::create(inner, loc, integers({}), stream);
+    Value count = SizeOp::create(inner, loc, integers({}), part);
     Value index = IndexOp::create(inner, loc, integers(stream), stream);
     Value number = IndexOp::create(inner, loc, integers(part), part);
-    SmallVector<Value> operands = {index, number, size};
-    auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands), b.getI1Type());
-    insidePart = MapOp::create(
-        inner, loc, type, operands, [&](OpBuilder &s, Location at, ValueRange x) -> Value {
-          auto constant = [&](int64_t value) -> Value {
-            return arith::ConstantOp::create(s, at, s.getI64IntegerAttr(value));
-          };
-          int64_t most = parts * granule;
-          Value up = arith::AddIOp::create(s, at, x[2], constant(most - 1));
-          Value granules = arith::FloorDivSIOp::create(s, at, up, constant(most));
-          Value length = arith::MulIOp::create(s, at, granules, constant(granule));
-          Value first = arith::MulIOp::create(s, at, x[1], length);
-          Value end = arith::AddIOp::create(s, at, first, length);
-          Value after = arith::CmpIOp::create(s, at, arith::CmpIPredicate::sge, x[0], first);
-          Value before = arith::CmpIOp::create(s, at, arith::CmpIPredicate::slt, x[0], end);
-          return arith::AndIOp::create(s, at, after, before);
-        });
-    return insidePart;
+    SmallVector<Value> operands = {index, number, count};
+    return scalars(inner, unionDims(program, operands), b.getI1Type(), operands,
+                   [&](OpBuilder &s, Location at, ValueRange x) -> Value {
+                     Value prime = constant(s, at, kPrime);
+                     Value from = arith::AddIOp::create(s, at, x[0], constant(s, at, scatter));
+                     Value squared = arith::MulIOp::create(s, at, from, from);
+                     Value drawn = attn::ModOp::create(s, at, squared, prime);
+                     Value chosen = attn::ModOp::create(s, at, drawn, x[2]);
+                     return arith::CmpIOp::create(s, at, arith::CmpIPredicate::eq, chosen, x[1]);
+                   });
+  }
+
+  static Value constant(OpBuilder &s, Location at, int64_t value) {
+    return arith::ConstantOp::create(s, at, s.getI64IntegerAttr(value));
   }
 
   //===--- their merge -----------------------------------------------------------------------===//
@@ -226,15 +284,18 @@ private:
     inner.setInsertionPointToStart(body.get());
     IRMapping mapping;
     llvm::DenseMap<Value, Value> ofParts; // by state
+    centresOfParts.clear();
     SmallVector<FoldOp> merged;
     SmallVector<Value> stored;
     for (FoldOp state : states)
       stored.push_back(state);
     llvm::append_range(stored, centres());
-    for (auto [value, result] : llvm::zip_equal(stored, partial.getResults())) {
+    for (auto [number, value] : llvm::enumerate(stored)) {
+      Value result = partial.getResult(number);
       auto dims = arrayType(result).getDims();
-      ofParts[value] = ReadOp::create(inner, value.getLoc(), result.getType(), result, ValueRange(),
-                                      b.getArrayAttr({dims.begin(), dims.end()}), FloatAttr());
+      auto &known = number < states.size() ? ofParts : centresOfParts;
+      known[value] = ReadOp::create(inner, value.getLoc(), result.getType(), result, ValueRange(),
+                                    b.getArrayAttr({dims.begin(), dims.end()}), FloatAttr());
     }
     for (Operation &op : nest.getBodyBlock()->without_terminator()) {
       auto fold = dyn_cast<FoldOp>(op);
@@ -262,7 +323,7 @@ private:
       exponent = ofParts[state.getReference()];
       reference = mapping.lookup(state.getReference());
     }
-    Value base = ofParts.lookup(state.getCentre());
+    Value base = centresOfParts.lookup(state.getCentre());
     SmallVector<Value> sums;
     SmallVector<double> times;
     double binomial = 1;
@@ -332,10 +393,8 @@ private:
                                 roles.stream, roles.inner);
     Block *target = merge.getBodyBlock();
     target->getOperations().splice(target->end(), body->getOperations());
-    if (Attribute notes = nest->getAttr(kNotesAttr))
-      merge->setAttr(kNotesAttr, notes);
-    note(merge, "merges the parts of `" + stream.getValue().str() +
-                    "`: its states are combined as those of two keys are");
+    derivation::record(merge, derivation::stepAt(derivation::Rule::Merged, nest.getLoc(), "",
+                                                 {{"dims", stream.getValue().str()}}));
     nest.replaceAllUsesWith(merge.getResults());
   }
 
@@ -347,22 +406,16 @@ private:
         op.erase();
   }
 
-  void note(NestOp of, const std::string &text) {
-    SmallVector<Attribute> notes;
-    if (auto known = of->getAttrOfType<ArrayAttr>(kNotesAttr))
-      llvm::append_range(notes, known);
-    notes.push_back(b.getStringAttr(text));
-    of->setAttr(kNotesAttr, b.getArrayAttr(notes));
-  }
-
   ProgramOp program;
   NestOp nest;
-  int64_t parts, granule;
+  int64_t parts, granule, scatter;
   OpBuilder b;
   SmallVector<FoldOp> states;
   StringAttr stream, part;
   Value insidePart;
   llvm::DenseMap<std::pair<Value, FoldKind>, Value> guards;
+  llvm::DenseMap<Value, Value> ownCentres,
+      centresOfParts; // of moments: in a part, and of all parts
 };
 
 } // namespace
@@ -374,10 +427,18 @@ static StringAttr addPartDim(ProgramOp program, StringAttr stream, int64_t parts
   while (program.lookupDim(StringAttr::get(program.getContext(), name)))
     name += "_";
   SmallVector<Attribute> dims(program.getDims().begin(), program.getDims().end());
-  auto part =
-      DimAttr::get(program.getContext(), StringAttr::get(program.getContext(), name), parts);
+  auto part = DimAttr::get(program.getContext(), StringAttr::get(program.getContext(), name),
+                           ShapedType::kDynamic);
   dims.insert(dims.begin(), part);
   program.setDimsAttr(ArrayAttr::get(program.getContext(), dims));
+  OpBuilder b = OpBuilder::atBlockBegin(program.getBodyBlock());
+  Location loc = renamed(program.getLoc(), name);
+  auto type = attn::ArrayType::get(program.getContext(), {}, b.getI64Type());
+  Value count =
+      MapOp::create(b, loc, type, {}, [&](OpBuilder &s, Location at, ValueRange) -> Value {
+        return arith::ConstantOp::create(s, at, s.getI64IntegerAttr(parts));
+      });
+  ExtentOp::create(b, loc, part.getName(), count);
   return part.getName();
 }
 
@@ -386,6 +447,9 @@ void split(ProgramOp program) {
   if (!parts)
     return;
   llvm::DenseMap<StringAttr, StringAttr> partDims; // by stream
+  SmallVector<Attribute> added;
+  if (auto before = program->getAttrOfType<ArrayAttr>(kPartDimsAttr))
+    llvm::append_range(added, before);
   SmallVector<NestOp> nests(program.getBodyBlock()->getOps<NestOp>());
   for (NestOp nest : nests) {
     if (nest.getStream().size() != 1 || nest.states().empty())
@@ -395,9 +459,10 @@ void split(ProgramOp program) {
       continue;
     StringAttr &part = partDims[stream];
     if (!part)
-      part = addPartDim(program, stream, parts.getInt());
+      added.push_back(part = addPartDim(program, stream, parts.getInt()));
     Splitter(program, nest, part, parts.getInt()).run();
   }
+  program->setAttr(kPartDimsAttr, ArrayAttr::get(program.getContext(), added));
 }
 
 } // namespace attnc

@@ -1,5 +1,6 @@
 // What a fold's lift is split into: terms, each of which a pass can keep.
 #include "compiler/transforms/finite_factors.h"
+#include "compiler/transforms/spec_words.h"
 #include "compiler/transforms/terms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
@@ -22,7 +23,7 @@ static constexpr size_t kMaxParts = 1024;
 StringRef Terms::nameOf(const ScalarExpr *e) {
   switch (e->kind) {
   case ScalarExpr::Kind::Op:
-    return e->op->getName().stripDialect();
+    return operationWord(e->op);
   case ScalarExpr::Kind::Div:
     return "/";
   case ScalarExpr::Kind::Mul:
@@ -49,8 +50,25 @@ StringRef Terms::nameOf(const ScalarExpr *e) {
   return "a value";
 }
 
-std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef reason) {
-  refuse(nameOf(e), reason);
+// The first result of the pass that `e` takes.
+static const ScalarExpr *resultIn(const ScalarExpr *e) {
+  if (!e->state)
+    return nullptr;
+  if (!e->stream && (e->leaf || e->origin))
+    return e;
+  for (const ScalarExpr *arg : e->args)
+    if (const ScalarExpr *found = resultIn(arg))
+      return found;
+  return nullptr;
+}
+
+std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef property) {
+  if (!refused.operation.empty())
+    return std::nullopt;
+  const ScalarExpr *result = resultIn(e);
+  refused = {nameOf(e).str(), definitionOf(e), result ? wordsOf(result) : "", property.str()};
+  if (auto place = e->op ? e->op->getLoc()->findInstanceOf<FileLineColLoc>() : FileLineColLoc())
+    refused.line = place.getLine();
   return std::nullopt;
 }
 
@@ -58,7 +76,7 @@ bool Terms::summands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr *> &o
   if (!appendSummands(e, out))
     return false;
   if (out.size() > kMaxParts)
-    refuse(e, "adds up too many summands");
+    refuse(e, "it adds up too many summands");
   return out.size() <= kMaxParts;
 }
 
@@ -105,7 +123,7 @@ bool Terms::appendSummands(const ScalarExpr *e, SmallVectorImpl<const ScalarExpr
     break;
   }
   if (e->stream) {
-    refuse(e, "mixes the stream with a result of the same pass and is not a sum");
+    refuse(e, "it is not a sum a(x) + b(g) of what varies along the stream and of results");
     return false;
   }
   out.push_back(e);
@@ -119,13 +137,14 @@ bool Terms::appendLogarithm(const ScalarExpr *argument, SmallVectorImpl<const Sc
     return false;
   const Term &term = terms->front();
   if (terms->size() > 1 || !term.differences.empty() || term.condition) {
-    refuse("log", "is taken of a sum that mixes the stream with a result of the same pass");
+    refuse(argument, "log takes products apart, not sums");
     return false;
   }
   if (!term.factors.empty() && !term.outer.empty()) {
-    refuse("log", "is taken of a product whose factors have no proven sign");
+    refuse(argument, "log takes products apart only where the sign of each factor is proven");
     return false;
   }
+  usedRules.insert(derivation::Rule::LogSplit);
   if (term.exponent)
     out.push_back(term.exponent);
   llvm::append_range(out, term.shift);
@@ -153,7 +172,7 @@ std::optional<Term> Terms::splitSum(const ScalarExpr *e) {
     else
       term.shift.push_back(part);
   if (along.empty())
-    return refuse(e, "does not vary along the stream");
+    return refuse(e, "it does not vary along the stream");
   term.exponent = sum(along);
   return term;
 }
@@ -202,19 +221,19 @@ std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const 
   if (!right)
     return std::nullopt;
   if (left->size() * right->size() > kMaxTerms)
-    return refuse(x, "multiplies out into too many terms");
+    return refuse(x, "it multiplies out into more than four terms");
   SmallVector<Term> terms;
   for (const Term &l : *left)
     for (const Term &r : *right) {
       if (l.condition && r.condition)
-        return refuse(x, "multiplies two values that count only where a weight does");
+        return refuse(x, "it multiplies two values that count only where a weight does");
       if (l.differences.size() + r.differences.size() > 2)
-        return refuse(x, "multiplies more than two differences that would cancel if multiplied "
-                         "out");
+        return refuse(x, "it multiplies more than two differences: multiplied out they would "
+                         "cancel");
       if (!l.differences.empty() && !r.differences.empty() &&
           !sameExpression(l.differences[0].base, r.differences[0].base))
-        return refuse(x, "multiplies differences of two values, which would cancel if multiplied "
-                         "out");
+        return refuse(x, "it multiplies differences of two values: multiplied out they would "
+                         "cancel");
       Term term = l;
       llvm::append_range(term.differences, r.differences);
       if (r.condition) {
@@ -226,7 +245,7 @@ std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const 
       llvm::append_range(term.shift, r.shift);
       llvm::append_range(term.outer, r.outer);
       if (term.factors.size() + term.shift.size() + term.outer.size() > kMaxParts)
-        return refuse(x, "multiplies out into too many factors");
+        return refuse(x, "it multiplies out into too many factors");
       if (term.exponent && r.exponent)
         term.exponent = binary(ScalarExpr::Kind::Add, term.exponent, r.exponent);
       else if (r.exponent)
@@ -274,11 +293,11 @@ std::optional<SmallVector<Term>> Terms::splitWhereWeighted(const ScalarExpr *e) 
   Term &first = weight->front();
   if (zero->kind != ScalarExpr::Kind::Constant || zero->constant != 0 || weight->size() > 1 ||
       !first.exponent || !first.factors.empty() || !first.differences.empty() || first.condition)
-    return refuse(e, "has a condition that mixes the stream with a result of the same pass");
+    return refuse(e, "its condition is not decided before the stream has ended");
   auto shared = std::make_shared<Term>(first);
   for (Term &term : *terms) {
     if (!term.exponent || !sameExpression(term.exponent, first.exponent) || term.condition)
-      return refuse(e, "has a condition on a weight that its value has not");
+      return refuse(e, "its condition is on another weight than its value has");
     for (const ScalarExpr *&factor : term.factors)
       if (factor->kind != ScalarExpr::Kind::Constant)
         factor = whereWeighted(term.exponent, factor);
@@ -300,8 +319,8 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
     return splitWhereWeighted(e);
   if (condition->state)
     return condition->stream
-               ? refuse(e, "has a condition that mixes the stream with a result of the same pass")
-               : refuse(e, "has a condition that depends on a result of the same pass");
+               ? refuse(e, "its condition is not decided before the stream has ended")
+               : refuse(e, "its condition is not decided before the stream has ended");
   SmallVector<Term> terms;
   for (unsigned side : {1u, 2u}) {
     const ScalarExpr *value = e->args[side];
@@ -312,16 +331,18 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
       return std::nullopt;
     for (Term &term : *part) {
       if (term.condition)
-        return refuse(e, "has a part that counts only where a weight does");
+        return refuse(e, "a part of it counts only where a weight does");
       if (!term.exponent && term.factors.empty())
         term.factors.push_back(constant(e->type, 1));
-      if (term.exponent)
+      if (term.exponent) {
         term.exponent = guardExponent(*this, condition, side == 1, term.exponent);
+        usedRules.insert(derivation::Rule::MaskedWeight);
+      }
       if (llvm::any_of(term.outer, [](const ScalarExpr *factor) {
             return factor->state && mayBeInfiniteOverNothing(factor);
           }))
-        return refuse(e, "may leave out a whole row, and a result of the same pass that it "
-                         "multiplies may be infinite there");
+        return refuse(e, "it may leave out a whole row, where the result may be infinite: 0 times "
+                         "that is not 0");
       auto isInfinite = [](const ScalarExpr *factor) {
         return !factor->state && !keepsFinite(factor);
       };
@@ -330,11 +351,16 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
       for (auto [number, factor] : llvm::enumerate(term.factors))
         if ((number == 0 && !term.exponent) || !keepsFinite(factor))
           factor = guarded(condition, side == 1, factor, 0);
+      // What is left out may be -inf, and a weight of 0 does not hide that.
+      for (Difference &difference : term.differences) {
+        difference.base = guarded(condition, side == 1, difference.base, 0);
+        difference.guarded = true;
+      }
       terms.push_back(std::move(term));
     }
   }
   if (terms.size() > kMaxTerms)
-    return refuse(e, "splits into too many terms");
+    return refuse(e, "it splits into more than four terms");
   return terms;
 }
 
@@ -342,7 +368,7 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
 bool Terms::flatten(const ScalarExpr *e, bool negative, SmallVectorImpl<const ScalarExpr *> &out) {
   bool mixes = e->stream && e->state;
   if (out.size() >= kMaxParts) {
-    refuse(e, "adds up too many summands");
+    refuse(e, "it adds up too many summands");
     return false;
   }
   if (mixes && e->kind == ScalarExpr::Kind::Log) {
@@ -390,7 +416,7 @@ std::optional<SmallVector<Term>> Terms::splitDifferences(const ScalarExpr *e) {
   bool varies = llvm::any_of(along, [](const ScalarExpr *part) { return part->stream; });
   Term rest;
   if (varies && !states.empty()) {
-    rest.differences.push_back({sum(along), neg(states.front())});
+    rest.differences.push_back({sum(along), neg(states.front()), false});
     for (const ScalarExpr *part : ArrayRef(states).drop_front())
       rest.differences[0].centre =
           part->kind == ScalarExpr::Kind::Neg
@@ -405,7 +431,8 @@ std::optional<SmallVector<Term>> Terms::splitDifferences(const ScalarExpr *e) {
   }
   if (!along.empty() || !states.empty())
     terms.push_back(std::move(rest));
-  return terms.size() <= kMaxTerms ? std::optional(terms) : refuse(e, "has too many terms");
+  return terms.size() <= kMaxTerms ? std::optional(terms)
+                                   : refuse(e, "it has more than four terms");
 }
 
 std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
@@ -430,7 +457,9 @@ std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
   }
   case ScalarExpr::Kind::Div:
     if (e->args[1]->stream && e->args[1]->state)
-      return refuse(e, "divides by a value that mixes the stream with a result of the same pass");
+      return refuse(e, "it divides by a value that varies along the stream and with the result: 1 "
+                       "/ (x + g) is no "
+                       "product of a part of x and a part of g");
     return splitProduct(e->args[0],
                         binary(ScalarExpr::Kind::Div, constant(e->type, 1), e->args[1]));
   case ScalarExpr::Kind::Exp:
@@ -444,8 +473,8 @@ std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
   default:
     break;
   }
-  return refuse(e, "mixes the stream with a result of the same pass, and has no form that can be "
-                   "updated while the stream goes by");
+  return refuse(e, "it is not a homomorphism from + to * and not a product, so the result has no "
+                   "place in an exponent or a factor of a term");
 }
 
 } // namespace attnc

@@ -1,5 +1,6 @@
 #include "compiler/transforms/terms.h"
 #include "dialects/Attn/ScalarProperties.h"
+#include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -99,7 +100,10 @@ const ScalarExpr *Terms::of(Value array) {
   auto map = array.getDefiningOp<MapOp>();
   if (!map || !(opensAll || isState(array) || hasWeight(array)))
     return leaf(array);
-  return open(map, map.getYielded());
+  const ScalarExpr *e = open(map, map.getYielded());
+  if (!e->leaf && !e->origin && !specName(array.getLoc()).empty())
+    e->origin = array;
+  return e;
 }
 
 const ScalarExpr *Terms::openAll(Value array) {

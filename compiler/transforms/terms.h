@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_TRANSFORMS_TERMS_H
 #define ATTNC_COMPILER_TRANSFORMS_TERMS_H
 
+#include "compiler/transforms/derivation.h"
 #include "dialects/Red/Red.h"
 #include <deque>
 #include <functional>
@@ -21,8 +22,9 @@ struct ScalarExpr {
   mlir::Operation *op = nullptr; ///< Op: the scalar operation, to be cloned
   double constant = 0;           ///< Constant
   llvm::SmallVector<const ScalarExpr *, 3> args;
-  bool stream = false; ///< varies along the stream
-  bool state = false;  ///< depends on a state of the pass
+  mutable mlir::Value origin; ///< the array with a name that was opened up to this, if any
+  bool stream = false;        ///< varies along the stream
+  bool state = false;         ///< depends on a state of the pass
   bool neutral() const { return !stream && !state; }
 };
 
@@ -30,6 +32,7 @@ struct ScalarExpr {
 struct Difference {
   const ScalarExpr *base;   ///< x
   const ScalarExpr *centre; ///< g
+  bool guarded = false;     ///< a condition may leave out every x, and then g may be infinite
 };
 
 /// One term C(x) * exp(a(x) + b(g)) * B(g) of a fold's lift, times differences of x and g: x varies
@@ -46,10 +49,13 @@ struct Term {
   std::shared_ptr<Term> weight;
 };
 
-/// Why an expression has no such form: the operation in the way.
+/// Why an expression has no such form.
 struct Refusal {
-  std::string operation;
-  std::string reason;
+  std::string operation;  ///< what is in the way, as it is written in a spec
+  std::string expression; ///< in what, or empty
+  std::string result;     ///< the result of the same pass that it takes, or empty
+  std::string property;   ///< what the operation lacks
+  unsigned line = 0;      ///< of the operation in the spec; 0 if there is no such place
 };
 
 /// The arrays that the expressions are made of, in the order in which they are met.
@@ -91,6 +97,9 @@ public:
 
   const Refusal &refusal() const { return refused; }
 
+  /// The rules that splitting has used so far, once each.
+  const llvm::SmallSetVector<derivation::Rule, 4> &used() const { return usedRules; }
+
   /// The operation that `e` is, as it is written in a spec.
   static llvm::StringRef nameOf(const ScalarExpr *e);
 
@@ -110,10 +119,11 @@ public:
   };
 
   /// Records why, unless there is a reason already.
-  void refuse(llvm::StringRef operation, llvm::StringRef reason) {
+  void refuse(llvm::StringRef operation, llvm::StringRef property) {
     if (refused.operation.empty())
-      refused = {operation.str(), reason.str()};
+      refused = {operation.str(), "", "", property.str()};
   }
+  std::nullopt_t refuse(const ScalarExpr *e, llvm::StringRef property);
 
   /// An array that computes `e`, built before `b`'s insertion point; an equivalent map that is
   /// already in the block is used again.
@@ -150,7 +160,6 @@ private:
   std::optional<llvm::SmallVector<Term>> splitProduct(const ScalarExpr *x, const ScalarExpr *y);
   std::optional<llvm::SmallVector<Term>> splitSelect(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitExp(const ScalarExpr *e, double base);
-  std::nullopt_t refuse(const ScalarExpr *e, llvm::StringRef reason);
 
   attn::ProgramOp program;
   llvm::SmallVector<mlir::StringAttr> stream;
@@ -161,6 +170,7 @@ private:
   llvm::DenseMap<const ScalarExpr *, bool> weights;
   bool opensAll = false;
   Refusal refused;
+  llvm::SmallSetVector<derivation::Rule, 4> usedRules;
 };
 
 } // namespace attnc

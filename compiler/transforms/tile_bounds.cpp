@@ -34,7 +34,8 @@ Value MaskEmitter::holdsEverywhere(const Mask &mask) {
 }
 
 // How far the tile's smallest value is beyond the last one before it with the residue `start`.
-Value MaskEmitter::residueOf(const Mask &mask) {
+Value MaskEmitter::residueOf(const Mask &mask, const Tile &tile) {
+  IndexArithmetic &a = tile.a;
   return a.mod(a.sub(tile.bound(mask.linear, {}, /*upper=*/false), mask.start), mask.modulus);
 }
 
@@ -50,12 +51,15 @@ Value MaskEmitter::emitHoldsEverywhere(const Mask &mask) {
     // All of the values from the smallest to the largest have a residue below `count`.
     Value length = a.sub(tile.bound(mask.linear, {}, /*upper=*/true),
                          tile.bound(mask.linear, {}, /*upper=*/false));
-    Value last = a.add(residueOf(mask), length);
+    Value last = a.add(residueOf(mask, tile), length);
     return a.notNegative(a.sub(a.sub(mask.count, a.constant(1)), last));
   }
   case Mask::Kind::And:
     return a.both(holdsEverywhere(*mask.args[0]), holdsEverywhere(*mask.args[1]));
   case Mask::Kind::Or:
+    if (!isDecidedAtCorner(mask))
+      if (std::optional<Cells> empty = cellsOf(*negated(mask)))
+        return a.select(holdsInSomeCell(*empty), a.boolean(false), a.boolean(true));
     return a.either(holdsEverywhere(*mask.args[0]), holdsEverywhere(*mask.args[1]));
   }
   llvm_unreachable("all kinds are listed");
@@ -74,26 +78,33 @@ Value MaskEmitter::emitHoldsSomewhere(const Mask &mask) {
   case Mask::Kind::True:
   case Mask::Kind::False:
   case Mask::Kind::Unknown:
-    return a.boolean(mask.kind != Mask::Kind::False);
   case Mask::Kind::NonNegative:
-    return a.notNegative(tile.bound(mask.linear, {}, /*upper=*/true));
-  case Mask::Kind::Residue: {
-    // The smallest value has such a residue, or the next value that has it is within the tile.
-    Value least = tile.bound(mask.linear, {}, /*upper=*/false);
-    Value most = tile.bound(mask.linear, {}, /*upper=*/true);
-    Value residue = residueOf(mask);
-    Value one = a.constant(1);
-    Value first = a.notNegative(a.sub(a.sub(mask.count, one), residue));
-    Value next = a.add(least, a.sub(mask.modulus, residue));
-    Value some = a.both(a.notNegative(a.sub(mask.count, one)), a.notNegative(a.sub(most, next)));
-    return a.either(first, some);
-  }
+  case Mask::Kind::Residue:
+    return mayHold(mask, tile);
   case Mask::Kind::And:
     return a.both(holdsSomewhere(*mask.args[0]), holdsSomewhere(*mask.args[1]));
   case Mask::Kind::Or:
     return a.either(holdsSomewhere(*mask.args[0]), holdsSomewhere(*mask.args[1]));
   }
   llvm_unreachable("all kinds are listed");
+}
+
+// i1: a mask that is no combination of others may hold for some element of the tile.
+Value MaskEmitter::mayHold(const Mask &literal, const Tile &tile) {
+  IndexArithmetic &a = tile.a;
+  if (literal.kind == Mask::Kind::NonNegative)
+    return a.notNegative(tile.bound(literal.linear, {}, /*upper=*/true));
+  if (literal.kind != Mask::Kind::Residue)
+    return a.boolean(literal.kind != Mask::Kind::False);
+  // The smallest value has such a residue, or the next value that has it is within the tile.
+  Value least = tile.bound(literal.linear, {}, /*upper=*/false);
+  Value most = tile.bound(literal.linear, {}, /*upper=*/true);
+  Value residue = residueOf(literal, tile);
+  Value one = a.constant(1);
+  Value first = a.notNegative(a.sub(a.sub(literal.count, one), residue));
+  Value next = a.add(least, a.sub(literal.modulus, residue));
+  Value some = a.both(a.notNegative(a.sub(literal.count, one)), a.notNegative(a.sub(most, next)));
+  return a.either(first, some);
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,7 +35,7 @@ private:
 /// outlive the emitter.
 class MaskEmitter {
 public:
-  explicit MaskEmitter(const Tile &tile) : tile(tile), a(tile.a) {}
+  MaskEmitter(const Tile &tile, Masks &masks) : tile(tile), a(tile.a), masks(masks) {}
 
   /// i1: the mask holds for every element of the tile, as far as this is known.
   mlir::Value holdsEverywhere(const Mask &mask);
@@ -58,13 +58,25 @@ private:
   Interval emitHull(const Mask &mask);
   Interval hullOfComparison(const Linear &linear);
   Interval unite(Interval x, Interval y);
-  mlir::Value residueOf(const Mask &mask);
+  static mlir::Value mayHold(const Mask &literal, const Tile &tile);
+  static mlir::Value residueOf(const Mask &mask, const Tile &tile);
+
+  // mask_cells.cpp: conditions of which each covers a part of a tile.
+  using Cell = llvm::SmallVector<const Mask *>;
+  using Cells = llvm::SmallVector<Cell>;
+  static bool isDecidedAtCorner(const Mask &mask);
+  static std::optional<Cells> cellsOf(const Mask &mask);
+  MaskRef negated(const Mask &mask);
+  mlir::Value holdsInCell(const Cell &cell);
+  mlir::Value holdsInSomeCell(const Cells &cells);
 
   const Tile &tile;
   IndexArithmetic &a;
+  Masks &masks;
   llvm::DenseMap<const Mask *, mlir::Value> everywhere, somewhere;
   llvm::DenseMap<const Mask *, Interval> hulls;
   llvm::DenseMap<const Mask *, bool> holes;
+  llvm::DenseMap<const Mask *, MaskRef> negations;
 };
 
 } // namespace attnc

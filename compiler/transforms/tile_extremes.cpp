@@ -1,5 +1,5 @@
 #include "compiler/transforms/tile_extremes.h"
-#include "compiler/transforms/partition.h"
+#include "compiler/transforms/derivation.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -127,9 +127,8 @@ TileExtremes::Parts TileExtremes::partsOf(Value array, StringAttr dim, NestOp us
   auto nest = NestOp::create(b, array.getLoc(), ValueRange(results).getTypes(),
                              unionDims(program, results), {}, dim, {});
   nest.getBodyBlock()->getOperations().splice(nest.getBodyBlock()->end(), body.getOperations());
-  nest->setAttr(kNotesAttr,
-                b.getStrArrayAttr({"the extremes of `" + name + "` over parts of " +
-                                   dim.getValue().str() + ", by which tiles are told apart"}));
+  derivation::record(nest, derivation::stepAt(derivation::Rule::TileExtremes, array.getLoc(), "",
+                                              {{"array", name}, {"dims", dim.getValue().str()}}));
   nests.push_back(nest);
   parts.max = nest.getResult(0);
   parts.min = nest.getResult(1);

@@ -229,7 +229,10 @@ LogicalResult ProgramOp::verify() {
         if (!seen.contains(dim))
           return op->emitOpError("has dim '")
                  << dim.getValue() << "', which the program does not list";
-      if (!isa<InputOp>(op) && canonicalDims(*this, array.getDims()) != array.getDims())
+      // Memory has the order that it has: that of inputs, and of what nests store for each other.
+      bool isNest = op->getNumRegions() > 0 && !isa<AttnDialect>(op->getDialect());
+      bool isStored = isa<InputOp>(op) || isNest;
+      if (!isStored && canonicalDims(*this, array.getDims()) != array.getDims())
         return op->emitOpError("lists dims of its result out of the program's order");
     }
     return WalkResult::advance();

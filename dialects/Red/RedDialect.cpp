@@ -120,12 +120,20 @@ static LogicalResult verifyDomain(NestOp nest) {
   return success();
 }
 
+// True if the types are alike but for the order of dims.
+static bool isLayoutOf(Type yielded, Type stored) {
+  auto from = cast<attn::ArrayType>(yielded), to = cast<attn::ArrayType>(stored);
+  auto ofFrom = from.getDims(), ofTo = to.getDims();
+  return from.getElementType() == to.getElementType() &&
+         std::is_permutation(ofFrom.begin(), ofFrom.end(), ofTo.begin(), ofTo.end());
+}
+
 LogicalResult NestOp::verify() {
   for (Operation &op : *getBodyBlock())
     if (!isa<attn::ReadOp, attn::IndexOp, attn::SizeOp, attn::MapOp, FoldOp, YieldOp>(op))
       return op.emitOpError("cannot be in the body of a nest");
   auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
-  if (!yield || yield.getValues().getTypes() != getResultTypes())
+  if (!yield || !llvm::equal(yield.getValues().getTypes(), getResultTypes(), isLayoutOf))
     return emitOpError("must end with a red.yield of its results");
   if (getDomain().size() > 1)
     return emitOpError("has more than one domain");

@@ -25,6 +25,9 @@ def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects]> {
     makes one pass possible. Captured values are inputs, params and scalars of the program, and
     results of earlier nests.
 
+    A result has the dims of the array that red.yield names for it, in the order in which its axes lie
+    in memory, the last one contiguous: its layout.
+
     The optional `domain` region computes, for a tile of rows, which part of the stream matters. Its
     block arguments, all i64, are: the index of each grid dim; the first and the last index of each
     row dim; the first and the last index of each stream dim. It ends with red.bounds.

@@ -149,7 +149,7 @@ static LogicalResult verifyBox(Operation *op, TensorMapType map, SharedType tile
       map.getElement() != tile.getElement() || box.front() != panelColumns(tile.getElement()) ||
       rows != tile.getRows() || (fills && tile.getPanelRows() != rows))
     return op->emitOpError("moves boxes of ") << map << ", not the panels of " << tile;
-  if (coordinates + 1 != box.size() && !(fills && coordinates == box.size()))
+  if (coordinates + 1 != box.size() && coordinates != box.size())
     return op->emitOpError("has ")
            << coordinates << " coordinates for a box of rank " << box.size();
   return success();
@@ -340,7 +340,8 @@ LogicalResult MmaWaitOp::verify() {
                                                     << " groups unfinished, not 0 to 7";
 }
 
-// PTX ISA, wgmma.mma_async: N is a multiple of 8 up to 256.
+// PTX ISA, wgmma.mma_async: N is a multiple of 8 up to 256. An accumulator of more columns takes
+// several of these, at most as many as fill a thread's registers.
 LogicalResult MmaStartOp::verify() {
   FragmentType c = getC().getType();
   SharedType b = getB().getType();
@@ -363,8 +364,10 @@ LogicalResult MmaStartOp::verify() {
     return emitOpError("multiplies ") << element << " by " << b << ": not f16 or bf16 in panels";
   int64_t bDepth = getTransposed() ? b.getCols() : b.getRows();
   int64_t bCols = getTransposed() ? b.getRows() : b.getCols();
-  if (c.getRows() != 16 || rows != 16 || c.getCols() % 8 || c.getCols() > 256)
-    return emitOpError("writes 4 x ") << c << "; wgmma writes 4 x 16 rows, 8 to 256 columns by 8";
+  int64_t mostCols = getTransposed() || isa<SharedType>(getA().getType()) ? 256 : 512;
+  if (c.getRows() != 16 || rows != 16 || c.getCols() % 8 || c.getCols() > mostCols)
+    return emitOpError("writes 4 x ")
+           << c << "; wgmma writes 4 x 16 rows, 8 to " << mostCols << " columns by 8";
   if (bCols != c.getCols() || depth != bDepth)
     return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
                                       << " into " << c.getRows() << "x" << c.getCols();

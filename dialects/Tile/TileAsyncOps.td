@@ -183,7 +183,8 @@ def Tile_ColumnsOp : Tile_Op<"columns", [Pure]> {
 def Tile_MmaStartOp : Tile_Op<"mma_start"> {
   let summary = "Starts c += a b on the tensor cores, or c = a b with `fresh`";
   let description = [{
-    wgmma: the four warps of a warpgroup together, 64 rows; each warp's fragment has 16 of them. a is a
+    wgmma: the four warps of a warpgroup together, 64 rows; each warp's fragment has 16 of them. More
+    than 256 columns, of b without `transposed`, are products of 256 columns and one of the rest. a is a
     strip of 64 rows in shared memory, or each warp's 16 rows in registers. With `transposed`, b has
     one row for each column of the product; with `a_transposed`, a is in shared memory and has one row
     for each index of the sum and 64 columns. Neither a nor b nor c may be touched before a
@@ -398,8 +399,7 @@ def Tile_StoreBoxOp : Tile_Op<"store_box"> {
   let description = [{
     Of the writers of the tile, each has published it (tile.publish) and then met this thread. The copy
     joins the group of stores that the next tile.store_commit of the thread closes; until a
-    tile.store_wait of the thread the tile may not be written. Coordinates as in tile.fill, from column
-    0 on.
+    tile.store_wait of the thread the tile may not be written. Coordinates as in tile.fill.
   }];
   let arguments = (ins Tile_SharedType:$tile, Tile_TensorMapType:$map, Variadic<I32>:$coordinates);
   let assemblyFormat = [{

@@ -277,6 +277,17 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
+LogicalResult TabulateOp::verify() {
+  auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
+  if (!yield || yield.getValues().size() != 1 || !yield.getValues().front().getType().isF32())
+    return emitOpError("yields one f32");
+  if (getBodyBlock()->getArgumentTypes() != TypeRange({getRows().getType(), getRows().getType()}))
+    return emitOpError("has a block with a row and a column");
+  if (getTile().getType().hasPanels())
+    return emitOpError("writes tiles without panels");
+  return success();
+}
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.cpp.inc"
 

@@ -135,14 +135,15 @@ def Tile_StripOp : Tile_Op<"strip", [Pure]> {
 def Tile_CopyOp : Tile_Op<"copy"> {
   let summary = "All threads start the copy of a tile from global to shared memory";
   let description = [{
-    Row r comes from `offset + r * stride`; rows from `rows` on are zero and not read. Every row start
-    is aligned to `vector_bytes`. The copy belongs to the group that the next tile.commit closes.
+    Row r comes from `offset + r * stride`; rows from `rows` on, and with `cols` columns from that on,
+    are zero and not read. Every row start, and where `cols` of a row end, is aligned to `vector_bytes`.
+    The copy belongs to the group that the next tile.commit closes.
   }];
   let arguments = (ins Tile_PtrType:$pointer, I64:$offset, I64:$stride, I32:$rows,
-                       Tile_SharedType:$tile, I64Attr:$vector_bytes);
+                       Optional<I32>:$cols, Tile_SharedType:$tile, I64Attr:$vector_bytes);
   let assemblyFormat = [{
-    $pointer `[` $offset `]` `stride` $stride `rows` $rows `to` $tile `vector` $vector_bytes attr-dict
-    `:` type($pointer) `->` type($tile)
+    $pointer `[` $offset `]` `stride` $stride `rows` $rows (`cols` $cols^)? `to` $tile `vector`
+    $vector_bytes attr-dict `:` type($pointer) `->` type($tile)
   }];
 }
 
@@ -221,6 +222,23 @@ def Tile_MapOp : Tile_Op<"map", [SingleBlock, AttrSizedOperandSegments]> {
   }];
 }
 
+def Tile_TabulateOp : Tile_Op<"tabulate", [SingleBlock]> {
+  let summary = "All threads write the elements of a shared tile, computed by scalar code";
+  let description = [{
+    The block's arguments are the element's row, counted from `rows`, and its column (both i32); it
+    yields an f32, which is rounded to the tile's element type. What fills the tile's rows up to whole
+    chunks is zero. Like tile.copy of something that is in no tensor: the tile is seen by other warps
+    after a barrier.
+  }];
+  let arguments = (ins Tile_SharedType:$tile, I32:$rows);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$tile `rows` $rows attr-dict `:` type($tile) $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
 def Tile_FirstColumnOp : Tile_Op<"first_column", [Pure, HasParent<"MapOp">]> {
   let summary = "In a map: the column of the first element of this lane in the element's row";
   let results = (outs I32:$result);
@@ -242,6 +260,42 @@ def Tile_AnyOp : Tile_Op<"any", [SingleBlock]> {
   let extraClassDeclaration = [{
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
   }];
+}
+
+def Tile_VoteOp : Tile_Op<"vote", [SingleBlock]> {
+  let summary = "What each of the 32 lanes of the warp answers, as bits: lane n's are bit n";
+  let description = [{
+    The region is computed by every lane with its own number (i32, 0 to 31), and yields an i1 for each
+    result. It is for whole warps: all lanes come here, and all see the results. It writes nothing.
+  }];
+  let results = (outs Variadic<I32>:$words);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict `:` type($words) $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
+def Tile_FirstBitOp : Tile_Op<"first_bit", [Pure]> {
+  let summary = "The number of the lowest bit that is set in `word`, which is not 0";
+  let arguments = (ins I32:$word);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$word attr-dict";
+}
+
+def Tile_WithoutFirstBitOp : Tile_Op<"without_first_bit", [Pure]> {
+  let summary = "`word` without the lowest bit that is set in it";
+  let arguments = (ins I32:$word);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$word attr-dict";
+}
+
+def Tile_HasBitOp : Tile_Op<"has_bit", [Pure]> {
+  let summary = "True if bit `number`, from 0 to 31, is set in `word`";
+  let arguments = (ins I32:$word, I32:$number);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$word `[` $number `]` attr-dict";
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator]> {
@@ -286,11 +340,12 @@ def Tile_StoreFragmentOp : Tile_Op<"store_fragment"> {
 
 def Tile_StoreTileOp : Tile_Op<"store_tile"> {
   let summary = "All threads write the rows < `rows` of a shared tile to global memory";
+  let description = "With `cols` of each row the columns < `cols`; alignment as of tile.copy.";
   let arguments = (ins Tile_SharedType:$tile, Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset,
-                       I64:$stride, I32:$rows, I64Attr:$vector_bytes);
+                       I64:$stride, I32:$rows, Optional<I32>:$cols, I64Attr:$vector_bytes);
   let assemblyFormat = [{
-    $tile `to` $pointer `[` $offset `]` `stride` $stride `rows` $rows `vector` $vector_bytes attr-dict
-    `:` type($tile) `->` type($pointer)
+    $tile `to` $pointer `[` $offset `]` `stride` $stride `rows` $rows (`cols` $cols^)? `vector`
+    $vector_bytes attr-dict `:` type($tile) `->` type($pointer)
   }];
 }
 
@@ -308,14 +363,16 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows"> {
 def Tile_StoreFragmentRowsOp : Tile_Op<"store_fragment_rows"> {
   let summary = "Writes the rows of a fragment whose number, counted from `first`, is < `end`";
   let description = [{
-    Row r goes to `offset + r * stride`, rounded to the storage type. Lanes exchange what they hold, so
-    that each stores 16 bytes; `offset` and `stride` are multiples of that.
+    Row r goes to `offset + r * stride`, rounded to the storage type, with `cols` the columns < `cols`
+    of it. Lanes exchange what they hold, so that each stores 16 bytes; `offset`, `stride` and `cols`
+    are multiples of that.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, I32:$first, I32:$end,
-                       Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset, I64:$stride);
+                       Arg<Tile_PtrType, "", [MemWrite]>:$pointer, I64:$offset, I64:$stride,
+                       Optional<I32>:$cols);
   let assemblyFormat = [{
-    $fragment `from` $first `to` $end `,` $pointer `[` $offset `]` `stride` $stride attr-dict `:`
-    type($fragment) `->` type($pointer)
+    $fragment `from` $first `to` $end `,` $pointer `[` $offset `]` `stride` $stride (`cols` $cols^)?
+    attr-dict `:` type($fragment) `->` type($pointer)
   }];
 }
 

@@ -136,6 +136,8 @@ ATTNC_API const char *attnc_program_target(const attnc_program *program);
 ATTNC_API size_t attnc_program_tensor_count(const attnc_program *program);
 ATTNC_API attnc_error *attnc_program_tensor(const attnc_program *program, size_t index,
                                             attnc_tensor_info *info);
+/* The dims that tensors have, that are static or that the caller chooses; not what is computed from
+ * them for use inside, such as the parts of a long sequence on a GPU. */
 ATTNC_API size_t attnc_program_dim_count(const attnc_program *program);
 ATTNC_API attnc_error *attnc_program_dim(const attnc_program *program, size_t index,
                                          attnc_dim_info *info);

@@ -98,7 +98,7 @@ bool knowsSizes(const Expr &expr, const Sizes &sizes) {
 Status addComputedDims(const Manifest &manifest, Sizes &sizes) {
   std::vector<const DimDecl *> waiting;
   for (const DimDecl &dim : manifest.dims)
-    if (dim.extent && !isConstant(dim))
+    if (dim.extent && !isConstant(dim) && !Manifest::isOfMachine(dim))
       waiting.push_back(&dim);
   while (!waiting.empty()) {
     auto next = std::find_if(waiting.begin(), waiting.end(),
@@ -116,19 +116,27 @@ Status addComputedDims(const Manifest &manifest, Sizes &sizes) {
   return {};
 }
 
+Status checkRange(const DimDecl &dim, std::int64_t extent) {
+  if (extent > maxExtent)
+    return invalidArgument(
+        fmt::format("dim {} is {}, but can be at most {}", dim.name, extent, maxExtent));
+  if (extent < dim.min)
+    return invalidArgument(
+        fmt::format("dim {} is {}, but must be at least {}", dim.name, extent, dim.min));
+  return {};
+}
+
 Status checkExtents(const Manifest &manifest, const Sizes &sizes) {
   for (const DimDecl &dim : manifest.dims) {
+    if (Manifest::isOfMachine(dim))
+      continue;
     auto found = sizes.sizes.find(dim.name);
     if (found == sizes.sizes.end())
       return invalidArgument(
           fmt::format("the extent of dim {} is unknown: no input carries it", dim.name),
           fmt::format("say it, as in --shape {}=...", dim.name));
-    if (found->second > maxExtent)
-      return invalidArgument(
-          fmt::format("dim {} is {}, but can be at most {}", dim.name, found->second, maxExtent));
-    if (found->second < dim.min)
-      return invalidArgument(
-          fmt::format("dim {} is {}, but must be at least {}", dim.name, found->second, dim.min));
+    if (Status status = checkRange(dim, found->second); !status)
+      return status;
   }
   return {};
 }
@@ -325,7 +333,8 @@ Result<Scope> resolveSizes(const Manifest &manifest, const Tensors &inputs,
     if (Status status = sizes.addTensor(input, inputs.at(input.name)); !status)
       return status.error();
   for (const auto &[dim, extent] : extraSizes) {
-    if (!manifest.findDim(dim))
+    const DimDecl *decl = manifest.findDim(dim);
+    if (!decl || Manifest::isOfMachine(*decl))
       return invalidArgument(fmt::format("unknown dim {} in the given sizes", dim));
     if (Status status = sizes.add(dim, extent, "given size", "the caller gave"); !status)
       return status.error();
@@ -343,6 +352,21 @@ Result<Scope> resolveSizes(const Manifest &manifest, const Tensors &inputs,
     scope.lets[let.name] = *value;
   }
   return scope;
+}
+
+Status addMachineSizes(const Manifest &manifest, Scope &scope, std::int64_t multiprocessors) {
+  scope.multiprocessors = multiprocessors;
+  for (const DimDecl &dim : manifest.dims) {
+    if (!Manifest::isOfMachine(dim))
+      continue;
+    Result<std::int64_t> extent = evaluateInteger(*dim.extent, scope);
+    if (!extent)
+      return invalidArgument(fmt::format("dim {}: {}", dim.name, extent.error().message));
+    if (Status status = checkRange(dim, *extent); !status)
+      return status;
+    scope.sizes[dim.name] = *extent;
+  }
+  return {};
 }
 
 Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope &scope) {

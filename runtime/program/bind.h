@@ -58,11 +58,16 @@ struct Binding {
   std::optional<std::int64_t> memoryBudget = {}; ///< none: any number of bytes; see planWorkspace
 };
 
-/// The extents of all dims and the lets, from the inputs' shapes alone: enough to allocate outputs
-/// (shapeOf). Checks names, ranks and that every dim agrees; not memory, params or `requires`.
-/// Where two tensors disagree, the error names both and where the spec declares them.
+/// The extents of all dims but those that depend on the GPU, and the lets, from the inputs' shapes
+/// alone: enough to allocate outputs (shapeOf). Checks names, ranks and that every dim agrees; not
+/// memory, params or `requires`. Where two tensors disagree, the error names both and where the
+/// spec declares them.
 Result<Scope> resolveSizes(const Manifest &manifest, const std::map<std::string, TensorRef> &inputs,
                            const std::map<std::string, std::int64_t> &extraSizes = {});
+
+/// The extents that depend on the GPU, once it is known; kernels and intermediates see them.
+/// Errors: as resolveSizes, of these dims.
+Status addMachineSizes(const Manifest &manifest, Scope &scope, std::int64_t multiprocessors);
 
 /// The shape of a declared tensor. Errors: more than 2^63 - 1 bytes.
 Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope &scope);

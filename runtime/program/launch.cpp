@@ -157,28 +157,6 @@ static Status checkAligned(const Manifest &manifest, const VariantDecl &variant,
   return {};
 }
 
-Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding) {
-  std::optional<Error> misaligned;
-  for (std::size_t index = 0; index < manifest.variants.size(); ++index) {
-    const VariantDecl &variant = manifest.variants[index];
-    if (variant.when) {
-      Result<Scalar> holds = evaluate(*variant.when, binding.scope);
-      if (!holds)
-        return inContext(fmt::format("'when' of variant {}", index), holds.error());
-      if (!isTrue(*holds))
-        continue;
-    }
-    Status aligned = checkAligned(manifest, variant, binding);
-    if (aligned)
-      return &variant;
-    misaligned = aligned.error();
-  }
-  if (misaligned)
-    return *misaligned;
-  return invalidArgument(
-      fmt::format("no variant of {} serves these sizes and params", manifest.name));
-}
-
 /// Reserves bytes at the end of the workspace; their offset, or nothing if there are too many.
 static std::optional<std::int64_t> reserve(Workspace &workspace, std::int64_t bytes) {
   std::int64_t offset = workspace.bytes;
@@ -223,6 +201,44 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
   if (Status status = checkMemoryBudget(manifest, workspace, binding); !status)
     return status.error();
   return workspace;
+}
+
+Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding) {
+  std::optional<Error> misaligned;
+  const VariantDecl *smallest = nullptr; // of those beyond the budget
+  std::int64_t smallestBytes = 0;
+  for (std::size_t index = 0; index < manifest.variants.size(); ++index) {
+    const VariantDecl &variant = manifest.variants[index];
+    if (variant.when) {
+      Result<Scalar> holds = evaluate(*variant.when, binding.scope);
+      if (!holds)
+        return inContext(fmt::format("'when' of variant {}", index), holds.error());
+      if (!isTrue(*holds))
+        continue;
+    }
+    Status aligned = checkAligned(manifest, variant, binding);
+    if (!aligned) {
+      misaligned = aligned.error();
+      continue;
+    }
+    if (!binding.memoryBudget || planWorkspace(manifest, variant, binding))
+      return &variant;
+    Binding unlimited = binding;
+    unlimited.memoryBudget.reset();
+    Result<Workspace> workspace = planWorkspace(manifest, variant, unlimited);
+    if (!workspace)
+      return workspace.error();
+    if (!smallest || workspace->bytes < smallestBytes) {
+      smallest = &variant;
+      smallestBytes = workspace->bytes;
+    }
+  }
+  if (smallest)
+    return smallest; // planWorkspace says what is too much
+  if (misaligned)
+    return *misaligned;
+  return invalidArgument(
+      fmt::format("no variant of {} serves these sizes and params", manifest.name));
 }
 
 Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const VariantDecl &variant,

@@ -37,8 +37,10 @@ struct Workspace {
   std::vector<std::int64_t> counters = {};     ///< in the order of launches and arguments
 };
 
-/// The first variant whose `when` and `aligned` hold. Error: there is none; where alignment alone
-/// is in the way, it is what checkAlignment says for the last variant whose `when` holds.
+/// The first variant whose `when` and `aligned` hold and whose intermediates are within the memory
+/// budget; if those of all are beyond it, the one that needs least. Error: there is none; where
+/// alignment alone is in the way, it is what checkAlignment says for the last variant whose `when`
+/// holds.
 Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding);
 
 /// The workspace for the intermediates and counters that `variant` uses. Error (InvalidArgument):

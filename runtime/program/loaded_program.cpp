@@ -188,7 +188,10 @@ Result<std::shared_ptr<const LoadedProgram::Prepared>>
 LoadedProgram::prepare(const Binding &binding) const {
   auto prepared = std::make_shared<Prepared>();
   prepared->binding = binding;
-  prepared->binding.scope.multiprocessors = gpu->properties().multiprocessors;
+  if (Status status =
+          addMachineSizes(plan, prepared->binding.scope, gpu->properties().multiprocessors);
+      !status)
+    return status.error();
   if (Status status = checkPointers(binding); !status)
     return status.error();
   Result<const VariantDecl *> variant = chooseVariant(plan, prepared->binding);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -67,13 +68,29 @@ private:
         return status;
       if (dim.min != 0 && dim.min != 1)
         return fail("dim " + dim.name, fmt::format("'min' is {}, not 0 or 1", dim.min));
-      scope.sizes[dim.name] = 1;
+      if (!isHidden(dim))
+        scope.sizes[dim.name] = 1;
     }
-    for (const DimDecl &dim : manifest.dims)
-      if (dim.extent)
-        if (Status status = checkExprAt(*dim.extent, "extent of dim " + dim.name); !status)
-          return status;
+    for (const DimDecl &dim : manifest.dims) {
+      if (!dim.extent)
+        continue;
+      Scope known = scope;
+      if (isHidden(dim))
+        known.multiprocessors = 1;
+      if (Status status = checkExpr(*dim.extent, known); !status)
+        return at("extent of dim " + dim.name, status.error());
+    }
     return {};
+  }
+
+  /// A dim of intermediates alone, whose extent depends on the GPU.
+  bool isHidden(const DimDecl &dim) const {
+    auto has = [&](const TensorDecl &tensor) {
+      return std::find(tensor.dims.begin(), tensor.dims.end(), dim.name) != tensor.dims.end();
+    };
+    return !onCpu() && Manifest::isOfMachine(dim) &&
+           std::none_of(manifest.inputs.begin(), manifest.inputs.end(), has) &&
+           std::none_of(manifest.outputs.begin(), manifest.outputs.end(), has);
   }
 
   Status checkTensors() {
@@ -134,6 +151,8 @@ private:
   Status checkKernels() {
     if (!onCpu())
       scope.multiprocessors = 1;
+    for (const DimDecl &dim : manifest.dims)
+      scope.sizes[dim.name] = 1;
     std::set<std::string> seen;
     for (const KernelDecl &kernel : manifest.kernels) {
       if (Status status = unique(seen, kernel.name, "kernels"); !status)
@@ -265,6 +284,15 @@ ArgDecl ArgDecl::tensorMap(std::string tensor, std::vector<std::int64_t> box, in
   return {ArgKind::TensorMap, std::move(tensor), 0, {}, DType::I64, std::move(box), swizzle};
 }
 ArgDecl ArgDecl::counter() { return {ArgKind::Counter, {}, 0, {}, DType::I32}; }
+
+static bool usesMultiprocessors(const Expr &expr) {
+  return expr.op == ExprOp::Multiprocessors ||
+         std::any_of(expr.operands.begin(), expr.operands.end(), usesMultiprocessors);
+}
+
+bool Manifest::isOfMachine(const DimDecl &dim) {
+  return dim.extent && usesMultiprocessors(*dim.extent);
+}
 
 const DimDecl *Manifest::findDim(std::string_view dim) const { return findNamed(dims, dim); }
 

@@ -26,8 +26,11 @@ inline constexpr std::int64_t maxExtent = std::int64_t(1) << 30;
 /// A named dim. Without `extent` it is dynamic: an input that carries it, or the caller, says it.
 struct DimDecl {
   std::string name;
-  std::optional<Expr> extent; ///< over other sizes; a constant for a static dim
-  std::int64_t min = 1;       ///< the smallest extent that the kernels accept: 0 or 1
+  /// Over other sizes; a constant for a static dim. Of a dim that no input and no output has also
+  /// over the multiprocessors: such an extent is known where there is a GPU (addMachineSizes), and
+  /// nothing that is checked before may use it.
+  std::optional<Expr> extent;
+  std::int64_t min = 1; ///< the smallest extent that the kernels accept: 0 or 1
 };
 
 /// A tensor in elements of `dtype`; its shape is that of its dims, in order.
@@ -159,6 +162,8 @@ struct Manifest {
   std::optional<std::int64_t> memoryBudget = {};
 
   const DimDecl *findDim(std::string_view dim) const;
+  /// True if the extent of the dim depends on the GPU.
+  static bool isOfMachine(const DimDecl &dim);
   const TensorDecl *findTensor(std::string_view tensor) const; ///< of all three groups
   const ParamDecl *findParam(std::string_view param) const;
   const KernelDecl *findKernel(std::string_view kernel) const;

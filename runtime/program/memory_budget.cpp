@@ -63,9 +63,8 @@ std::string describe(const std::vector<StoredValue> &values) {
 std::string shapeText(const Manifest &manifest, const Scope &scope) {
   std::string text;
   for (const DimDecl &dim : manifest.dims)
-    if (auto size = scope.sizes.find(dim.name); size != scope.sizes.end())
-      if (!dim.extent || dim.extent->op != ExprOp::Integer)
-        text += fmt::format("{}{}={}", text.empty() ? "" : ", ", dim.name, size->second);
+    if (auto size = scope.sizes.find(dim.name); size != scope.sizes.end() && !dim.extent)
+      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", dim.name, size->second);
   return text.empty() ? "the spec's own extents" : text;
 }
 

@@ -26,7 +26,8 @@ std::vector<StoredValue> storedValues(const Manifest &manifest, const Workspace 
 /// there are none.
 std::string describe(const std::vector<StoredValue> &values);
 
-/// The extents of the dynamic dims, "b=2, i=300"; words where there are none.
+/// The extents that the caller chooses, "b=2, i=300", not those that follow from them; words where
+/// there are none.
 std::string shapeText(const Manifest &manifest, const Scope &scope);
 
 /// Whether the values in `workspace` fit the binding's memory budget. The error (InvalidArgument)

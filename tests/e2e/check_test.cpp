@@ -153,6 +153,20 @@ TEST(Check, failsWhereAnElementWasNeverWritten) {
   EXPECT_EQ(report->worst()->unwritten, 1);
 }
 
+TEST(Check, samplesQueriesUnlessAResultIsASumOverThem) {
+  double most = driver::CheckRequest().maxElements;
+  for (auto [name, length, expected] : {std::tuple("causal", 16384, true),
+                                        {"column_sums", 16384, false},
+                                        {"column_sums", 1024, true}}) {
+    LoadedSpec spec(name);
+    ASSERT_TRUE(spec);
+    Extents extents = spec.extents({length, length});
+    extents["h"] = 1;
+    EXPECT_EQ(driver::canSample(driver::programOf(*spec), extents, most), expected)
+        << name << " " << length;
+  }
+}
+
 TEST(Check, namesTheElementInASample) {
   LoadedSpec spec("full");
   ASSERT_TRUE(spec);

@@ -62,7 +62,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"bias", {{"T", "f16"}}}, Setting{"lse", {{"T", "f32"}}},
                     Setting{"full", {{"d", "16"}, {"e", "24"}}},
                     Setting{"full", {{"d", "80"}, {"e", "128"}}},
-                    Setting{"causal", {{"d", "256"}, {"e", "256"}, {"T", "f16"}}}),
+                    Setting{"causal", {{"d", "256"}, {"e", "256"}, {"T", "f16"}}},
+                    Setting{"ffpa_causal", {{"d", "1024"}, {"e", "1024"}}},
+                    Setting{"nystrom", {{"m", "64"}}}),
     [](const auto &info) { return info.param.name(); });
 
 TEST(CpuFloat32, losesNoMoreThanFloat32Does) {

@@ -29,20 +29,37 @@ TEST_P(GpuVariant, isCorrectAtAllLengths) {
 
 class GpuLong : public testing::TestWithParam<std::string> {};
 
-// The reference is computed for samples of the queries.
-TEST_P(GpuLong, isCorrectAtLength16384) {
+/// 16384 queries and keys, or half as many and so on where the reference cannot be computed for
+/// samples of the queries: where a result is a sum over them.
+Extents longExtents(const LoadedSpec &spec) {
+  Extents extents;
+  for (int64_t length = 16384; length > 0; length /= 2) {
+    extents = spec.extents({length, length});
+    if (!extents.contains("hk")) // a dense bias of one head alone has 2^28 elements
+      extents["h"] = 1;
+    if (driver::canSample(driver::programOf(*spec), extents, driver::CheckRequest().maxElements))
+      break;
+  }
+  return extents;
+}
+
+TEST_P(GpuLong, isCorrect) {
   SKIP_WITHOUT_GPU();
   LoadedSpec spec(GetParam());
   ASSERT_TRUE(spec);
   auto executor = makeExecutor(*spec, *gpu());
   ASSERT_TRUE(executor.ok()) << executor.error().text();
-  Extents extents = spec.extents({16384, 16384});
-  if (!extents.contains("hk")) // a dense bias of one head alone has 2^28 elements
-    extents["h"] = 1;
-  expectCorrect(*spec, **executor, extents);
+  expectCorrect(*spec, **executor, longExtents(spec));
 }
 
-INSTANTIATE_TEST_SUITE_P(Library, GpuLong, testing::ValuesIn(specNames()),
+/// Not those that read values for each pair of residues: 2^28 of them for each head or column.
+std::vector<std::string> specNamesForLongSequences() {
+  std::vector<std::string> names = specNames();
+  llvm::erase_if(names, [](llvm::StringRef name) { return name.starts_with("ipa"); });
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, GpuLong, testing::ValuesIn(specNamesForLongSequences()),
                          [](const auto &info) { return info.param; });
 
 class GpuFloat32 : public testing::TestWithParam<Setting> {};

@@ -7,13 +7,18 @@
 namespace attnc::e2e {
 namespace {
 
-Result<std::unique_ptr<driver::Executor>> interpret(const Spec &spec, const std::string &target,
-                                                    const nlohmann::json &schedule = {}) {
+Result<driver::Compilation> compileFor(const Spec &spec, const std::string &target,
+                                       const nlohmann::json &schedule = {}) {
   driver::CompileOptions options;
   options.schedule = schedule;
   options.target = target;
   options.upTo = driver::Stage::Tile;
-  Result<driver::Compilation> compilation = driver::compile(spec, options);
+  return driver::compile(spec, options);
+}
+
+Result<std::unique_ptr<driver::Executor>> interpret(const Spec &spec, const std::string &target,
+                                                    const nlohmann::json &schedule = {}) {
+  Result<driver::Compilation> compilation = compileFor(spec, target, schedule);
   if (!compilation)
     return compilation.error();
   return driver::makeInterpreterExecutor(*compilation);
@@ -34,12 +39,29 @@ std::string nameOf(const testing::TestParamInfo<Interpreted> &info) {
 
 class InterpretedVariant : public testing::TestWithParam<Interpreted> {};
 
+/// Whether a kernel of the generic form visits all pairs of queries and keys, one after the other.
+bool visitsPairsOneByOne(const driver::NestReport &nest) {
+  auto isLength = [](const std::string &dim) { return dim == "i" || dim == "j"; };
+  return nest.form == "generic" && llvm::any_of(nest.stream, isLength) &&
+         (llvm::any_of(nest.grid, isLength) || llvm::any_of(nest.row, isLength));
+}
+
+/// Lengths within a tile, of a few tiles, and of more. The generic form has no tiles, and takes
+/// minutes for long ones.
+std::vector<Lengths> lengthsFor(const driver::Compilation &compilation) {
+  if (llvm::any_of(compilation.nests, visitsPairsOneByOne))
+    return {{17, 1}, {37, 50}};
+  return {{17, 1}, {70, 100}, {129, 200}};
+}
+
 TEST_P(InterpretedVariant, isCorrectInAnyOrder) {
   LoadedSpec spec(GetParam().setting.spec, GetParam().setting.set);
   ASSERT_TRUE(spec);
-  auto executor = interpret(*spec, GetParam().target);
+  Result<driver::Compilation> compilation = compileFor(*spec, GetParam().target);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  auto executor = driver::makeInterpreterExecutor(*compilation);
   ASSERT_TRUE(executor.ok()) << executor.error().text();
-  for (Lengths lengths : {Lengths{17, 1}, Lengths{70, 100}, Lengths{129, 200}}) {
+  for (Lengths lengths : lengthsFor(*compilation)) {
     Extents extents = spec.extents(lengths);
     if (extents.contains("b"))
       extents["b"] = 1;
@@ -201,15 +223,21 @@ class InterpretedAdversarial : public testing::TestWithParam<std::string> {};
 TEST_P(InterpretedAdversarial, isCorrect) {
   LoadedSpec spec(GetParam());
   ASSERT_TRUE(spec);
-  auto executor = interpret(*spec, "sm_90a");
+  Result<driver::Compilation> compilation = compileFor(*spec, "sm_90a");
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  auto executor = driver::makeInterpreterExecutor(*compilation);
   ASSERT_TRUE(executor.ok()) << executor.error().text();
-  Extents extents = spec.extents({70, 200});
+  bool slow = llvm::any_of(compilation->nests, visitsPairsOneByOne);
+  Extents extents = spec.extents(slow ? Lengths{37, 50} : Lengths{70, 200});
   if (extents.contains("b"))
     extents["b"] = 1;
   expectCorrectOnAdversarialInputs(*spec, **executor, extents);
 }
 
 INSTANTIATE_TEST_SUITE_P(Library, InterpretedAdversarial, testing::ValuesIn(specNames()),
+                         [](const auto &info) { return info.param; });
+// Weights that are stored: another nest than that of their maximum computes the scores again.
+INSTANTIATE_TEST_SUITE_P(Stored, InterpretedAdversarial, testing::Values("packed_weights"),
                          [](const auto &info) { return info.param; });
 
 std::vector<Interpreted> settings() {
@@ -224,6 +252,42 @@ std::vector<Interpreted> settings() {
       list.push_back({setting, target});
   return list;
 }
+
+class InterpretedProjections : public testing::TestWithParam<Interpreted> {};
+
+// Projections that change sides: heads and batches enough that terms of large products cancel.
+TEST_P(InterpretedProjections, areCorrectInAnyOrderOfProducts) {
+  LoadedSpec spec(GetParam().setting.spec);
+  ASSERT_TRUE(spec);
+  auto executor = interpret(*spec, GetParam().target);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{1, 17}, Lengths{127, 129}, Lengths{129, 63}})
+    expectCorrect(*spec, **executor, spec.extents(lengths));
+}
+
+std::vector<Interpreted> projections() {
+  std::vector<Interpreted> list;
+  for (const char *target : {"sm_80", "sm_90a"})
+    for (const char *spec : {"latent_decode", "latent_projections"})
+      list.push_back({{spec, {}}, target});
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Further, InterpretedProjections, testing::ValuesIn(projections()), nameOf);
+
+class InterpretedWide : public testing::TestWithParam<std::string> {};
+
+// The widest heads of all, at lengths that even kernels without tiles have soon done.
+TEST_P(InterpretedWide, isCorrect) {
+  LoadedSpec spec("ffpa_causal", {{"d", "1024"}, {"e", "1024"}});
+  ASSERT_TRUE(spec);
+  auto executor = interpret(*spec, GetParam());
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  expectCorrect(*spec, **executor, {{"b", 1}, {"h", 1}, {"i", 2}, {"j", 9}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, InterpretedWide, testing::Values("sm_80", "sm_90a"),
+                         [](const auto &info) { return info.param; });
 
 INSTANTIATE_TEST_SUITE_P(TypesAndHeadDims, InterpretedVariant, testing::ValuesIn(settings()),
                          nameOf);

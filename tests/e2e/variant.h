@@ -29,19 +29,24 @@ struct Lengths {
 extern const std::vector<Lengths> lengthPairs;
 
 /// A checked spec of the library or of tests/e2e/specs. Adds a test failure and is empty if it has
-/// errors.
+/// errors. Library specs whose static extents would take minutes have smaller ones unless `set`
+/// says otherwise.
 class LoadedSpec {
 public:
-  explicit LoadedSpec(const std::string &name, const std::map<std::string, std::string> &set = {});
+  explicit LoadedSpec(const std::string &name, std::map<std::string, std::string> set = {});
 
   explicit operator bool() const { return spec.has_value(); }
   const Spec &operator*() const { return *spec; }
   const Spec *operator->() const { return &*spec; }
 
-  /// The reference extents with these lengths of i and j; one batch only, for long ones.
+  /// The reference extents with these lengths of i and j; one batch only, for long ones. The
+  /// reference extents themselves where the spec requires other lengths.
   Extents extents(Lengths lengths) const;
 
 private:
+  /// Whether the requirements of the spec hold.
+  bool admits(const Extents &extents) const;
+
   std::unique_ptr<mlir::MLIRContext> context;
   std::optional<Spec> spec;
 };

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares the specs of kernels_spec/ with formulas that NumPy evaluates.
 
-The frontend does not mark its own work: formulas.py is written from the papers, and neither reads a
-spec nor uses code of attnc. Every spec is run on fresh random inputs, at several shapes, by the
-evaluator and on the processor with inputs of bf16 and of f32. The seed is printed; --seed repeats a
-run.
+The frontend does not mark its own work: formulas.py and the files that extend it are written from the
+papers, and neither read a spec nor use code of attnc. Every spec is run on fresh random inputs, at
+several shapes, by the evaluator and on the processor with inputs of bf16 and of f32. The seed is
+printed; --seed repeats a run. Then faults are planted in specs (faults.py): each has to be found.
 
 Tolerances. Let u be the unit roundoff of the arithmetic, d the length of a head, n a bound of
 the number of keys. A logit is a sum of d products, scaled, plus what the variant adds; with
@@ -20,7 +20,7 @@ and the weights, of sum g, 2 r + (n + 1) u. An output is off by at most
     (2 r + (2 n + 2) u) g max |v| + u_out |o|
 
 u_out being the unit roundoff of its type. A logarithm of a sum of exponentials is off by
-r + (n + 1) u + 4 u M + u_out |lse|. The evaluator's numbers are not rounded to the type of an
+r + (n + 1) u + 4 u M + u_out |lse|. Other bounds stand with their formulas. The evaluator's numbers are not rounded to the type of an
 output: u_out is 0, and the bound is doubled because NumPy's arithmetic has the same unit.
 
 usage: check_reference.py ATTNC KERNELS_SPEC_DIR
@@ -38,6 +38,9 @@ import tempfile
 try:
     import numpy as np
     from formulas import FORMULAS
+    # Each adds its formulas.
+    import landmarks, several_weights, structures, wide  # noqa: F401
+    from faults import FAULTS
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing}. ./dev setup installs python3-numpy; pip install numpy does as well")
     sys.exit(77)
@@ -53,8 +56,9 @@ def load_spec(path):
     return json.loads(text)
 
 
-def static_dims(spec):
-    return {dim: STATIC.get(dim, extent) for dim, extent in spec.get("dims", {}).items()
+def static_dims(spec, formula):
+    extents = {**STATIC, **formula.static}
+    return {dim: extents.get(dim, extent) for dim, extent in spec.get("dims", {}).items()
             if isinstance(extent, int)}
 
 
@@ -72,17 +76,18 @@ class Inputs:
     """Random inputs: as they are on disk, and as the numbers that they stand for."""
 
     def __init__(self, spec, formula, sizes, reals, generator):
-        self.stored, self.numbers, self.types = {}, {}, {}
+        self.stored, self.numbers = {}, {}
         for name, text in spec["inputs"].items():
             dtype, dims = re.fullmatch(r"(\w+)\[(.*)\]", text.replace(" ", "")).groups()
             dtype = reals if dtype in spec.get("types", {}) else dtype
             # A packed dim has rows, of all sequences together.
             shape = tuple(sizes.get(dim + "_rows") or sizes[dim] for dim in dims.split(",") if dim)
-            self.types[name] = dtype
-            if name in formula.integers:
-                self.stored[name] = self.numbers[name] = formula.integers[name](sizes, generator)
+            values = (formula.inputs[name](sizes, generator) if name in formula.inputs
+                      else generator.standard_normal(shape))
+            if np.issubdtype(values.dtype, np.integer):
+                self.stored[name] = self.numbers[name] = values
                 continue
-            values = generator.standard_normal(shape).astype(np.float32)
+            values = values.astype(np.float32)
             if dtype == "bf16":
                 self.stored[name] = bf16_bits(values)
                 values = from_bf16(self.stored[name])
@@ -91,28 +96,15 @@ class Inputs:
             self.numbers[name] = values.astype(np.float64)
 
 
-def tolerance(name, expected, x, formula, params, unit, out_unit):
-    keys, values = x[formula.keys], x[formula.values]
-    d, n = x["q"].shape[-1], keys.size // keys.shape[-1]
-    norms = [np.max(np.linalg.norm(array, axis=-1)) for array in (x["q"], keys)]
-    m = formula.scale(x, params) * norms[0] * norms[1] + formula.added(x, params)
-    r = 2 * (d + 4) * unit * m + 2 * unit * m + 4 * unit
-    assert r < 0.01, "the bound is of first order"
-    if name == "lse":
-        return r + (n + 1) * unit + 4 * unit * m + out_unit * np.abs(expected)
-    gain = formula.gain(x, params)
-    return (2 * r + (2 * n + 2) * unit) * gain * np.max(np.abs(values)) + out_unit * np.abs(expected)
-
-
-def run_attnc(attnc, path, target, inputs, sizes, params, folder):
-    """The outputs by name, of `path` on `target`."""
+def run_attnc(attnc, path, formula, case, inputs, folder):
+    """The outputs by name, of the spec at `path`."""
+    target, reals, sizes, params = case
     command = [attnc, "run", path, "--target", target, "--json"]
     spec = load_spec(path)
-    reals = inputs.types["q"]
     for name in spec.get("types", {}):
         command += ["--set", f"{name}={reals}"]
     for dim, extent in sizes.items():
-        command += ["--set" if dim in static_dims(spec) else "--shape", f"{dim}={extent}"]
+        command += ["--set" if dim in static_dims(spec, formula) else "--shape", f"{dim}={extent}"]
     for name, value in params.items():
         command += ["--param", f"{name}={value}"]
     for name, array in inputs.stored.items():
@@ -130,14 +122,21 @@ def run_attnc(attnc, path, target, inputs, sizes, params, folder):
     return outputs
 
 
-def compare(attnc, path, case, seed):
-    """What is wrong, or nothing, and the largest difference in units of its tolerance."""
+def compare(attnc, path, case, seed, fault=None):
+    """What is wrong, or nothing, and the largest difference in units of its tolerance. With a fault,
+    the spec has the second text in place of the first."""
     target, reals, sizes, params = case
     spec, formula = load_spec(path), FORMULAS[path.stem]
-    sizes = {**static_dims(spec), **sizes}
+    sizes = {**static_dims(spec, formula), **sizes}
     inputs = Inputs(spec, formula, sizes, reals, np.random.default_rng(seed))
     with tempfile.TemporaryDirectory() as folder:
-        actual = run_attnc(attnc, path, target, inputs, sizes, params, pathlib.Path(folder))
+        if fault:
+            text = path.read_text(encoding="utf-8")
+            assert fault[0] in text, f"{path.name} does not hold {fault[0]}"
+            path = pathlib.Path(folder) / path.name
+            path.write_text(text.replace(*fault), encoding="utf-8")
+        case = (target, reals, sizes, params)
+        actual = run_attnc(attnc, path, formula, case, inputs, pathlib.Path(folder))
     # A param holds an f32.
     params = {name: float(np.float32(value)) if isinstance(value, float) else value
               for name, value in params.items()}
@@ -147,9 +146,9 @@ def compare(attnc, path, case, seed):
         exact = target == "reference"
         stored = spec["outputs"][name]
         stored = reals if stored in spec.get("types", {}) else stored
-        bound = tolerance(name, expected[name], inputs.numbers, formula, params,
-                          UNIT["f64"] if exact else UNIT["f32"], 0 if exact else UNIT[stored])
-        bound *= 2 if exact else 1
+        bound = formula.tolerance(formula, name, expected[name], inputs.numbers, params,
+                                  UNIT["f64"] if exact else UNIT["f32"])
+        bound = 2 * bound if exact else bound + UNIT[stored] * np.abs(expected[name])
         if actual[name].shape != expected[name].shape:
             return f"{name} has the shape {actual[name].shape}, not {expected[name].shape}", worst
         # Rows that see no key are 0 on both sides, whatever the tolerance.
@@ -168,9 +167,19 @@ def compare(attnc, path, case, seed):
 def cases_of(formula):
     for params in formula.params:
         for sizes in formula.sizes:
-            yield "reference", "bf16", sizes, params
-            yield "cpu", "bf16", sizes, params
-            yield "cpu", "f32", sizes, params
+            for target, reals in formula.runs:
+                yield target, reals, sizes, params
+
+
+def unnoticed(attnc, folder, pool, seed):
+    """The planted faults that no comparison finds."""
+    jobs = {}
+    for name, faults in FAULTS.items():
+        for fault in faults:
+            case = ("cpu", "f32", FORMULAS[name].sizes[0], {})
+            jobs[name, fault] = pool.submit(compare, attnc, folder / f"{name}.json", case, seed, fault)
+    return [f"{name} with {new} for {old}" for (name, (old, new)), job in jobs.items()
+            if job.result()[0] is None], len(jobs)
 
 
 def main():
@@ -201,9 +210,13 @@ def main():
                 failures += 1
                 print(f"{path.stem} on {target} in {reals} at {sizes} {params}: {said}",
                       file=sys.stderr)
+        missed, planted = unnoticed(options.attnc.resolve(), options.specs, pool, options.seed)
+    for fault in missed:
+        print(f"{fault}: no comparison finds this fault", file=sys.stderr)
+    failures += len(missed)
     for (name, target), ratio in worst.items():
         print(f"{name:20} {target:10} largest difference {ratio:.2g} of its tolerance")
-    print(f"{len(jobs)} comparisons, {failures} failures")
+    print(f"{len(jobs)} comparisons, {planted} planted faults, {failures} failures")
     sys.exit(1 if failures or not jobs else 0)
 
 

@@ -20,14 +20,19 @@ class Formula:
     function: typing.Callable
     sizes: list  # of the dims: the shapes at which it is compared
     params: list  # dicts of params that are passed, beside the defaults
-    integers: dict  # what integer inputs hold: name -> (sizes, generator) -> array
-    keys: str  # the names of the keys and of the values
+    static: dict  # static extents that are not STATIC's
+    runs: list  # (target, type) at which it is compared
+    inputs: dict  # what inputs hold that are not normal: name -> (sizes, generator) -> array
+    pairs: list  # (name of the queries, name of the keys), of each softmax
     values: str
     # Bounds, of (inputs, params): what is added to the scaled products, the sum of the weights of
     # the values, and the scale.
     added: typing.Callable
     gain: typing.Callable
     scale: typing.Callable
+    # Of (name of an output, its value, inputs, params, unit roundoff): what it may be off by beside
+    # the rounding to its type.
+    tolerance: typing.Callable
 
 
 FORMULAS = {}
@@ -39,11 +44,46 @@ def scale_of(x, p):
     return p.get("scale", float(np.float32(1 / math.sqrt(x["q"].shape[-1]))))
 
 
-def formula(sizes, params=(), integers=None, keys="k", values="v", added=lambda x, p: 0.0,
-            gain=lambda x, p: 1.0, scale=scale_of):
+def exponential_error(d, m, unit):
+    """The relative error of exp(s - max(s)), s being a sum of d products of magnitude m, scaled."""
+    error = 2 * (d + 4) * unit * m + 2 * unit * m + 4 * unit
+    assert error < 0.01, "the bound is of first order"
+    return error
+
+
+def logit_bound(f, x, p):
+    """What the magnitude of a logit, and of what is summed up to it, cannot exceed."""
+    products = [norm(x[q]) * norm(x[k]) for q, k in f.pairs]
+    return f.scale(x, p) * max(products) + f.added(x, p)
+
+
+def norm(array):
+    return np.max(np.linalg.norm(array, axis=-1))
+
+
+def softmax_tolerance(f, name, expected, x, p, unit):
+    """Of an output that is weighted values, or the logarithm of a sum of exponentials (the module
+    check_reference derives both)."""
+    query, keys = x[f.pairs[0][0]], x[f.pairs[0][1]]
+    d, n, m = query.shape[-1], keys.size // keys.shape[-1], logit_bound(f, x, p)
+    r = exponential_error(d, m, unit)
+    if name == "lse":
+        return r + (n + 1) * unit + 4 * unit * m
+    return (2 * r + (2 * n + 2) * unit) * f.gain(x, p) * np.max(np.abs(x[f.values]))
+
+
+RUNS = [("reference", "bf16"), ("cpu", "bf16"), ("cpu", "f32")]
+# Where only the formula is new, or only one type makes sense.
+SHORT_RUNS, F32_RUNS = RUNS[:2], [("reference", "f32"), ("cpu", "f32")]
+
+
+def formula(sizes, params=(), static=None, runs=None, inputs=None, pairs=(("q", "k"),), values="v",
+            added=lambda x, p: 0.0, gain=lambda x, p: 1.0, scale=scale_of,
+            tolerance=softmax_tolerance):
     def register(function):
-        FORMULAS[function.__name__] = Formula(function, sizes, [{}, *params], integers or {}, keys,
-                                              values, added, gain, scale)
+        FORMULAS[function.__name__] = Formula(
+            function, sizes, [{}, *params], static or {}, runs or RUNS, inputs or {}, list(pairs),
+            values, added, gain, scale, tolerance)
         return function
     return register
 
@@ -194,7 +234,7 @@ def t5_buckets(sizes, generator):
 
 
 @formula([dict(b=2, h=3, i=19, j=33), dict(b=1, h=2, i=1, j=21), dict(b=1, h=1, i=150, j=140),
-          dict(b=1, h=2, i=7, j=1)], integers={"bucket": t5_buckets}, scale=lambda x, p: 1.0,
+          dict(b=1, h=2, i=7, j=1)], inputs={"bucket": t5_buckets}, scale=lambda x, p: 1.0,
          added=lambda x, p: np.max(np.abs(x["w"])))
 def relative_bias(x, p):
     """T5, section 2.1: each bucket of distances has a scalar for each head, added to the logit; the
@@ -245,7 +285,7 @@ def some_lengths(sizes, generator):
 
 
 @formula([dict(b=4, h=2, i=9, j=33), dict(b=3, h=1, i=1, j=21), dict(b=2, h=2, i=7, j=1)],
-         integers={"len": some_lengths})
+         inputs={"len": some_lengths})
 def varlen(x, p):
     """Vaswani et al. 2017 on each sequence without its padding."""
     result = np.zeros((*x["q"].shape[:3], x["v"].shape[-1]))
@@ -262,7 +302,7 @@ def some_offsets(sizes, generator):
 
 
 @formula([dict(n=6, h=3, i_rows=33, j_rows=33), dict(n=3, h=2, i_rows=1, j_rows=1),
-          dict(n=9, h=1, i_rows=150, j_rows=150)], integers={"cu": some_offsets})
+          dict(n=9, h=1, i_rows=150, j_rows=150)], inputs={"cu": some_offsets})
 def ragged(x, p):
     """The packed layout of FlashAttention's varlen functions: rows cu[b] to cu[b + 1] are sequence b,
     and each attends causally to itself."""
@@ -283,7 +323,7 @@ def some_blocks(sizes, generator):
 
 @formula([dict(b=3, h=6, hk=2, i=5, n=20, w=4), dict(b=2, h=2, hk=1, i=1, n=7, w=3),
           dict(b=1, h=2, hk=2, i=3, n=1, w=1)],
-         integers={"table": some_blocks}, keys="kp", values="vp")
+         inputs={"table": some_blocks}, pairs=[("q", "kp")], values="vp")
 def paged(x, p):
     """PagedAttention, section 4.1, equation 4: the keys and values of a sequence lie in blocks that
     need not be neighbours; its block table says where each is, and lists no block that is not

@@ -217,6 +217,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = emit.stage;
+  options.partsVariant = std::string(emit.name) == "program";
   options.memoryBudget = budget;
   options.verifyPasses = arguments.verifyPasses;
   options.nvrtc = nvrtc.get();

@@ -214,6 +214,18 @@ std::optional<double> WorkFacts::flopsPerByte() const {
   return *count / static_cast<double>(*read + *written);
 }
 
+/// The rules that were applied, in the order of the enum.
+static std::vector<std::pair<std::string, std::string>> rulesOf(const Compilation &compilation) {
+  std::vector<std::pair<std::string, std::string>> rules;
+  for (derivation::Rule rule : derivation::allRules())
+    if (llvm::any_of(compilation.nests, [&](const NestReport &nest) {
+          return llvm::any_of(nest.derivation,
+                              [&](const derivation::Step &step) { return step.rule == rule; });
+        }))
+      rules.emplace_back(derivation::nameOf(rule).str(), derivation::statementOf(rule).str());
+  return rules;
+}
+
 Explanation explain(const Compilation &compilation, const std::string &doc,
                     const std::map<std::string, int64_t> &extents) {
   Gatherer gatherer(compilation, extents);
@@ -225,6 +237,7 @@ Explanation explain(const Compilation &compilation, const std::string &doc,
     explanation.kernels.push_back(gatherer.kernel(nest));
   for (KernelFacts &kernel : explanation.kernels)
     kernel.facts = factsOf(kernel, compilation.program.manifest, explanation.shape);
+  explanation.rules = rulesOf(compilation);
   explanation.total = totalOf(explanation.kernels);
   size_t count = compilation.nests.size();
   explanation.summary = count == 1 ? "Everything is computed by one kernel."

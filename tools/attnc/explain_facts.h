@@ -54,8 +54,10 @@ struct Explanation {
   std::string doc;
   std::string shape; ///< "b=2, h=3"; empty if the extents are not known
   std::vector<KernelFacts> kernels;
-  WorkFacts total;                          ///< of all kernels; without formula and visited part
-  std::string summary;                      ///< how many kernels there are
+  WorkFacts total;     ///< of all kernels; without formula and visited part
+  std::string summary; ///< how many kernels there are
+  /// The rules by which the nests were derived: name and algebra, each once.
+  std::vector<std::pair<std::string, std::string>> rules;
   std::vector<TensorFacts> materialised;    ///< what goes from kernel to kernel
   std::optional<int64_t> materialisedBytes; ///< of these together
   std::string budgetText; ///< what the memory budget says to that, as a sentence; empty without one

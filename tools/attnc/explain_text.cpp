@@ -23,6 +23,13 @@ std::string kernelText(const KernelFacts &kernel) {
   return text;
 }
 
+std::string rulesText(const Explanation &explanation) {
+  std::string text = "By these rules:\n";
+  for (const auto &[name, statement] : explanation.rules)
+    text += fmt::format("    {:<18}{}\n", name, statement);
+  return text;
+}
+
 std::string materialisedText(const Explanation &explanation) {
   if (explanation.materialised.empty())
     return "Nothing goes through memory between kernels.\n";
@@ -68,6 +75,24 @@ nlohmann::ordered_json workJson(const WorkFacts &work) {
   return json;
 }
 
+nlohmann::ordered_json derivationJson(const NestReport &nest) {
+  auto list = nlohmann::ordered_json::array();
+  for (const derivation::Step &step : nest.derivation) {
+    nlohmann::ordered_json one = {{"rule", derivation::nameOf(step.rule)}};
+    if (!step.fold.empty())
+      one["fold"] = step.fold;
+    if (step.line) {
+      one["line"] = step.line;
+      one["column"] = step.column;
+    }
+    one["text"] = derivation::wordsOf(step);
+    if (!step.details.empty())
+      one["details"] = step.details;
+    list.push_back(one);
+  }
+  return list;
+}
+
 nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
   const NestReport &nest = *kernel.nest;
   nlohmann::ordered_json json = {{"kernel", nest.kernel},
@@ -81,7 +106,7 @@ nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
                                  {"resident", tensorsJson(kernel.resident)},
                                  {"gathers", nest.gathers},
                                  {"states", nest.states},
-                                 {"notes", nest.notes},
+                                 {"derivation", derivationJson(nest)},
                                  {"skips_tiles", nest.skipsTiles},
                                  {"domain", nest.domain},
                                  {"work", workJson(kernel.work)},
@@ -111,7 +136,7 @@ std::string explainText(const Explanation &explanation) {
   text += "\n" + explanation.summary + "\n";
   for (const KernelFacts &kernel : explanation.kernels)
     text += "\n" + kernelText(kernel);
-  text += "\n" + materialisedText(explanation);
+  text += "\n" + rulesText(explanation) + "\n" + materialisedText(explanation);
   return explanation.copiesText.empty() ? text : text + explanation.copiesText + "\n";
 }
 
@@ -124,6 +149,9 @@ nlohmann::ordered_json explainJson(const Explanation &explanation) {
                                  {"nvrtc_seconds", compilation.nvrtcSeconds}};
   for (const KernelFacts &kernel : explanation.kernels)
     json["kernels"].push_back(kernelJson(kernel));
+  json["rules"] = nlohmann::ordered_json::object();
+  for (const auto &[name, statement] : explanation.rules)
+    json["rules"][name] = statement;
   json["total_work"] = workJson(explanation.total);
   json["materialised"] = tensorsJson(explanation.materialised);
   if (explanation.materialisedBytes)

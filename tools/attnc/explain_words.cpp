@@ -8,6 +8,26 @@ namespace {
 
 using driver::NestReport;
 
+/// The steps of one fold under its name and place: "o, line 14: rescaled: when p_max moves ...".
+std::vector<std::string> derivationLines(const std::vector<derivation::Step> &steps) {
+  std::vector<std::string> lines;
+  std::string last;
+  for (const derivation::Step &step : steps) {
+    std::string place = step.line ? fmt::format("line {}", step.line) : "";
+    std::string head =
+        step.fold.empty() || place.empty() ? step.fold + place : step.fold + ", " + place;
+    if (step.fold.empty())
+      head = "";
+    if (head != last && !head.empty())
+      lines.push_back(head);
+    last = head;
+    lines.push_back(fmt::format("{}{}: {}", head.empty() ? "" : "  ",
+                                std::string_view(derivation::nameOf(step.rule)),
+                                derivation::wordsOf(step)));
+  }
+  return lines;
+}
+
 std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
   const KernelResources &used = *nest.resources;
   std::string text = fmt::format("{} registers a thread, ", used.registers);
@@ -119,11 +139,9 @@ std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
   add({nest.stream.empty() ? "reads" : "resident", declarations(kernel.resident)});
   add({"gathers", nest.gathers});
   add({"keeps", nest.states});
-  add({"fused", nest.notes});
+  add({"derived", derivationLines(nest.derivation)});
   if (!nest.stream.empty())
     add(boundsOf(nest));
-  if (!nest.inner.empty())
-    add({"whole", {fmt::format("{}: held in one tile", fmt::join(nest.inner, ", "))}});
   add(workOf(kernel, shape));
   add(movesOf(kernel.work));
   add({"form", {formText(nest)}});

@@ -92,7 +92,8 @@ Markup factList(const KernelFacts &kernel) {
       continue;
     list += element("dt", fact.label);
     for (const std::string &line : fact.lines)
-      list += element("dd", withNames(line));
+      list += line.starts_with("  ") ? element("dd", {{"class", "step"}}, withNames(line.substr(2)))
+                                     : element("dd", withNames(line));
   }
   return element("dl", list);
 }
@@ -185,6 +186,10 @@ Markup kernels(const Explanation &explanation) {
     content += element("figure", flow);
   for (size_t i = 0; i < explanation.kernels.size(); ++i)
     content += kernelArticle(explanation.kernels[i], i);
+  Markup rules;
+  for (const auto &[name, statement] : explanation.rules)
+    rules += element("dt", Markup(name)) + element("dd", Markup(statement));
+  content += element("h3", "The rules by which they were derived") + element("dl", rules);
   return section("kernels", "Kernels", content);
 }
 

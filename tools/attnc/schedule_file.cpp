@@ -11,7 +11,7 @@
 namespace attnc::cli {
 
 const char *const scheduleHelp =
-    "JSON file with overrides of the schedule; the target cpu has none and only checks the keys";
+    "JSON file with overrides of the schedule; the target cpu takes tiles, of the form cpu";
 
 namespace {
 
@@ -25,6 +25,15 @@ std::string readAll(const std::string &path) {
     throw Failure(Environment, fmt::format("--schedule: '{}' cannot be read", path),
                   "check its permissions");
   return text;
+}
+
+// The target cpu takes the keys of one form only, and how streams are folded.
+bool serveCpu(const nlohmann::json &keys) {
+  if (!keys.is_object())
+    return false;
+  if (auto form = keys.find("form"); form != keys.end() && *form == "cpu")
+    return true;
+  return std::any_of(keys.begin(), keys.end(), [](const auto &value) { return serveCpu(value); });
 }
 
 } // namespace
@@ -45,7 +54,7 @@ ScheduleFile readSchedule(const std::string &path) {
 }
 
 void noteUnused(const ScheduleFile &file, const Target &target) {
-  if (!file.path.empty() && target.isCpu())
+  if (!file.path.empty() && target.isCpu() && !serveCpu(file.keys))
     note(fmt::format("the target cpu has no schedules: {} is not used", file.path));
 }
 
@@ -66,7 +75,7 @@ driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions op
                   error.remedy);
   }
   driver::Compilation compilation = orFail(std::move(compiled), SpecErrors);
-  if (options.target == "cpu" && !spec.schedule.empty())
+  if (options.target == "cpu" && !spec.schedule.empty() && !serveCpu(spec.schedule))
     note(fmt::format("the target cpu has no schedules: the `schedule` of {} is not used",
                      spec.name));
   return compilation;

@@ -13,12 +13,13 @@ std::vector<StageTime> stageTimes(const driver::Compilation &compilation, double
     times.push_back({pass.name, pass.seconds});
     rest -= pass.seconds;
   }
-  // NVRTC's second thread may overlap with the rest.
   times.push_back({"reports", std::max(rest, 0.0)});
   if (compilation.llvmSeconds > 0)
     times.push_back({"llvm", compilation.llvmSeconds});
   if (compilation.nvrtcSeconds > 0)
     times.push_back({"nvrtc", compilation.nvrtcSeconds});
+  if (compilation.kernelSeconds > 0)
+    times.push_back({"kernels", compilation.kernelSeconds});
   double total = frontendSeconds + compilation.seconds;
   times.push_back({"ours", std::max(total - outside, 0.0)});
   times.push_back({"total", total});

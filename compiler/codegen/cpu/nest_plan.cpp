@@ -336,6 +336,15 @@ void NestPlan::chooseTiles() {
     for (StringAttr dim : shrinkable)
       if (bufferBytes() > kBufferBudget)
         tiles[dim] = size / 2;
+  takeTiles(row, "row_tile");
+  takeTiles(stream, "stream_tile");
+}
+
+// What the schedule says comes before what is chosen here.
+void NestPlan::takeTiles(ArrayRef<StringAttr> dims, StringRef key) {
+  if (DictionaryAttr schedule = nest.getScheduleAttr(); schedule && !dims.empty())
+    if (auto tile = schedule.getAs<IntegerAttr>(key))
+      tiles[dims.back()] = tile.getInt();
 }
 
 } // namespace attnc::cpu

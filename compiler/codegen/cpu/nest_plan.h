@@ -86,6 +86,7 @@ private:
   mlir::StringAttr votedDim(mlir::Value value) const;
   mlir::StringAttr voteOf(mlir::Operation *user, mlir::Value value) const;
   void chooseTiles();
+  void takeTiles(llvm::ArrayRef<mlir::StringAttr> dims, llvm::StringRef key);
   int64_t bufferBytes() const;
 
   llvm::DenseMap<mlir::StringAttr, int64_t> tiles;

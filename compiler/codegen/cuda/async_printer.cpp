@@ -270,8 +270,9 @@ bool KernelPrinter::printBulkOp(Operation &op) {
   };
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](tile::StoreBoxOp store) {
-        return call("storeBox(" + text(store.getMap()) + ", " + tileText(store.getTile()) +
-                    coordinatesText(store.getCoordinates()) + ")");
+        bool all = store.getCoordinates().size() == store.getMap().getType().getBox().size();
+        return call((all ? "storeBoxFrom(" : "storeBox(") + text(store.getMap()) + ", " +
+                    tileText(store.getTile()) + coordinatesText(store.getCoordinates()) + ")");
       })
       .Case([&](tile::AddBulkOp add) {
         return call("addBulk(" + place(add) + ", " + tileText(add.getTile()) + ")");

@@ -11,7 +11,7 @@ namespace {
 struct Uses {
   bool copies = false, products = false, splitProducts = false;
   bool pipes = false, barriers = false, cluster = false, bulkStores = false, ticket = false;
-  bool fragments = false, exchange = false, random = false;
+  bool fragments = false, exchange = false, random = false, vote = false;
   std::set<int64_t> asyncColumns; // of results of asynchronous products
 };
 
@@ -21,7 +21,7 @@ static Uses usesOf(tile::KernelOp kernel) {
   Uses uses;
   kernel.walk([&](Operation *op) {
     uses.copies |= isa<tile::CopyOp, tile::CommitOp, tile::WaitOp, tile::StoreTileOp>(op);
-    uses.fragments |= isa<tile::RegistersOp>(op);
+    uses.fragments |= isa<tile::RegistersOp, tile::TabulateOp>(op);
     uses.pipes |= isa<tile::PipeOp, tile::StoreBoxOp>(op);
     uses.barriers |=
         isa<tile::MeetOp, tile::SignalOp, tile::PublishOp, tile::StartBarriersOp, tile::RoleOp>(op);
@@ -31,6 +31,7 @@ static Uses usesOf(tile::KernelOp kernel) {
       uses.cluster |= arrive.getPeer() != nullptr;
     uses.bulkStores |= isa<tile::StoreBoxOp, tile::AddBulkOp>(op);
     uses.random |= isa<attn::RandOp>(op);
+    uses.vote |= isa<tile::VoteOp>(op);
     uses.ticket |= isa<tile::TicketOp, tile::LastBlockOp>(op);
     uses.exchange |= isa<tile::ReadVectorOp, tile::WriteVectorOp, tile::StoreLanesOp, tile::SaveOp,
                          tile::RestoreOp, tile::ScalePackedOp, tile::StoreOperandOp>(op);
@@ -38,8 +39,10 @@ static Uses usesOf(tile::KernelOp kernel) {
       uses.exchange |= store.getTile().getType().hasPanels();
     if (auto mma = dyn_cast<tile::MmaOp>(op))
       (mma.getB().getType().getElement().isF32() ? uses.splitProducts : uses.products) = true;
+    // More than 256 columns are several products (wgmma.cuh).
     if (auto mma = dyn_cast<tile::MmaStartOp>(op))
-      uses.asyncColumns.insert(mma.getC().getType().getCols());
+      for (int64_t left = mma.getC().getType().getCols(); left > 0; left -= 256)
+        uses.asyncColumns.insert(std::min<int64_t>(left, 256));
   });
   return uses;
 }
@@ -60,6 +63,7 @@ std::vector<Include> includes(tile::KernelOp kernel) {
   add(uses.cluster, "cluster");
   add(uses.bulkStores, "bulk_store");
   add(uses.ticket, "ticket");
+  add(uses.vote, "vote");
   add(uses.exchange, "exchange");
   for (int64_t columns : uses.asyncColumns)
     list.push_back({"wgmma_n" + std::to_string(columns),

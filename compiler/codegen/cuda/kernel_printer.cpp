@@ -121,7 +121,8 @@ static bool isScalarOp(Operation *op) {
   return op->getNumResults() == 1 &&
          (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
           isa<tile::LoadOp, tile::PointOp, tile::BlockOp, tile::WarpOp, tile::GridSizeOp,
-              tile::GroupOp, tile::RankOp, tile::FirstColumnOp, tile::ColumnDistanceOp>(op));
+              tile::GroupOp, tile::RankOp, tile::FirstColumnOp, tile::ColumnDistanceOp,
+              tile::FirstBitOp, tile::WithoutFirstBitOp, tile::HasBitOp>(op));
 }
 
 bool KernelPrinter::isInline(Value value) {
@@ -166,6 +167,8 @@ Text KernelPrinter::expression(Value value) {
     return groupText(group);
   if (isa<tile::FirstColumnOp, tile::ColumnDistanceOp>(op))
     return laneColumnText(*op);
+  if (isa<tile::FirstBitOp, tile::WithoutFirstBitOp, tile::HasBitOp>(op))
+    return bitText(*op);
   SmallVector<Text> operands;
   for (Value operand : op->getOperands())
     operands.push_back(expression(operand));

@@ -44,8 +44,12 @@ private:
   std::string tileText(mlir::Value tile);
   bool printTileOp(mlir::Operation &op);
   void printMap(tile::MapOp map);
+  void printTabulate(tile::TabulateOp tabulate);
   void printAny(tile::AnyOp any);
+  void printVote(tile::VoteOp vote);
+  Text bitText(mlir::Operation &op);
   Text laneColumnText(mlir::Operation &op);
+  std::string columnsText(mlir::Value cols);
   void printCopy(tile::CopyOp copy);
   std::string sharedText(int64_t offset);
   void declareSharedBase();

@@ -135,11 +135,14 @@ std::string address(const std::string &pointer, const Text &offset) {
   return pointer + " + " + offset.within(Binding::Add);
 }
 
+// The argument that says how many columns a copy or a store has, where it is not all.
+std::string KernelPrinter::columnsText(Value cols) { return cols ? ", " + text(cols) : ""; }
+
 void KernelPrinter::printCopy(tile::CopyOp copy) {
   line("copyTile<" + number(kernel.getThreads()) + ", " + number(copy.getVectorBytes()) + ">(" +
        tileText(copy.getTile()) + ", " +
        address(text(copy.getPointer()), expression(copy.getOffset())) + ", " +
-       text(copy.getStride()) + ", " + text(copy.getRows()) + ");");
+       text(copy.getStride()) + ", " + text(copy.getRows()) + columnsText(copy.getCols()) + ");");
 }
 
 // Opens the loop over a thread's elements of the place `of`; returns the name of its index.
@@ -199,6 +202,45 @@ Text KernelPrinter::laneColumnText(Operation &op) {
   return from == "0" ? Text{first} : Text{from + " + " + first, Binding::Add};
 }
 
+// Threads take the tile's elements in turn, row after row.
+void KernelPrinter::printTabulate(tile::TabulateOp tabulate) {
+  comment(tabulate.getLoc());
+  tile::SharedType type = tabulate.getTile().getType();
+  std::string width = number(tile::paddedWidth(type.getCols(), type.getElement()));
+  std::string count = number(type.getRows()) + " * " + width;
+  std::string tile = tileText(tabulate.getTile());
+  line("#pragma unroll 4");
+  names.openScope();
+  std::string n = names.unique("n");
+  open("for (int " + n + " = threadIndex(); " + n + " < " + count + "; " + n +
+       " += " + number(kernel.getThreads()) + ")");
+  std::string at = tile + ", " + n + " / " + width + ", " + n + " % " + width;
+  Block &body = *tabulate.getBodyBlock();
+  std::string first = expression(tabulate.getRows()).within(Binding::Add);
+  std::string from = first == "0" ? "" : first + " + ";
+  auto index = [&](unsigned i, const std::string &value, StringRef name) {
+    if (!body.getArgument(i).use_empty())
+      line("const i32 " + declare(body.getArgument(i), name) + " = " + value + ";");
+  };
+  index(0, from + n + " / " + width, "row");
+  index(1, n + " % " + width, "column");
+  bool padded = width != number(type.getCols());
+  if (padded)
+    open("if (" + n + " % " + width + " < " + number(type.getCols()) + ")");
+  commenting = false; // the tile has the comment of the whole
+  printBlock(body);
+  auto yield = cast<tile::YieldOp>(body.getTerminator());
+  line("storeElement(" + at + ", " + text(yield.getValues().front()) + ");");
+  commenting = true;
+  if (padded) {
+    reopen("else");
+    line("storeElement(" + at + ", 0.0f);");
+    close();
+  }
+  close();
+  names.closeScope();
+}
+
 void KernelPrinter::printAny(tile::AnyOp any) {
   comment(any.getLoc());
   std::string flag = names.unique("exceeds");
@@ -226,7 +268,9 @@ bool KernelPrinter::printTileOp(Operation &op) {
       .Case([&](tile::RegistersOp registers) { return printRegisters(registers), true; })
       .Case([&](tile::CopyOp copy) { return printCopy(copy), true; })
       .Case([&](tile::MapOp map) { return printMap(map), true; })
+      .Case([&](tile::TabulateOp tabulate) { return printTabulate(tabulate), true; })
       .Case([&](tile::AnyOp any) { return printAny(any), true; })
+      .Case([&](tile::VoteOp vote) { return printVote(vote), true; })
       .Case<tile::StageOp, tile::StripOp, tile::ColumnsOp, tile::ChooseOp, tile::ToOperandOp>(
           [&](auto tile) {
             // One use, or none: written where it is used.
@@ -273,7 +317,7 @@ bool KernelPrinter::printTileOp(Operation &op) {
         call("storeTile<" + threads + ", " + number(store.getVectorBytes()) + ">(" +
              address(text(store.getPointer()), expression(store.getOffset())) + ", " +
              text(store.getStride()) + ", " + tileText(store.getTile()) + ", " +
-             text(store.getRows()) + ")");
+             text(store.getRows()) + columnsText(store.getCols()) + ")");
         return true;
       })
       .Case([&](tile::StoreFragmentRowsOp store) {
@@ -281,7 +325,8 @@ bool KernelPrinter::printTileOp(Operation &op) {
         call("storeFragmentRows(" +
              address(text(store.getPointer()), expression(store.getOffset())) + ", " +
              text(store.getStride()) + ", " + tileText(store.getFragment()) + ", " +
-             text(store.getFirst()) + ", " + text(store.getEnd()) + ")");
+             text(store.getFirst()) + ", " + text(store.getEnd()) + columnsText(store.getCols()) +
+             ")");
         return true;
       })
       .Case([&](tile::StoreRowsOp store) {

@@ -165,7 +165,7 @@ void CodeBuilder::op(Operation &op) {
       .Default([&](Operation *op) {
         if (!addRegisterStep(*this, *op) && !addSharedStep(*this, *op) &&
             !addAsyncStep(*this, *op) && !addProductStep(*this, *op) &&
-            !addBarrierStep(*this, *op) && !addVectorStep(*this, *op))
+            !addBarrierStep(*this, *op) && !addVectorStep(*this, *op) && !addVoteStep(*this, *op))
           refuse(op, "is unknown to it");
       });
 }

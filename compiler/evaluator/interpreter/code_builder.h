@@ -67,6 +67,7 @@ bool addAsyncStep(CodeBuilder &builder, mlir::Operation &op);
 bool addProductStep(CodeBuilder &builder, mlir::Operation &op);
 bool addBarrierStep(CodeBuilder &builder, mlir::Operation &op);
 bool addVectorStep(CodeBuilder &builder, mlir::Operation &op);
+bool addVoteStep(CodeBuilder &builder, mlir::Operation &op);
 
 } // namespace attnc::interpreter
 

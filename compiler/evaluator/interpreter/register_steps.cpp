@@ -179,6 +179,41 @@ void addMap(CodeBuilder &builder, tile::MapOp op) {
   });
 }
 
+// As threads take the elements: each in turn, rows of whole chunks.
+void addTabulate(CodeBuilder &builder, tile::TabulateOp op) {
+  TileLayout layout(op.getTile().getType());
+  unsigned tile = builder.word(op.getTile()), rowBegin = builder.word(op.getRows());
+  Block &block = *op.getBodyBlock();
+  unsigned row = builder.word(block.getArgument(0)), column = builder.word(block.getArgument(1));
+  unsigned start = builder.piece(block);
+  unsigned value = builder.word(block.getTerminator()->getOperand(0));
+  unsigned threads = builder.code().threads;
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    Access by = machine.own(warp, op);
+    uint32_t base = warp.words[tile].i;
+    unsigned count = layout.rows * layout.width;
+    for (unsigned first = warp.number * 32; first < count; first += threads)
+      for (unsigned n = first; n < std::min(first + 32, count); ++n) {
+        unsigned r = n / layout.width, c = n % layout.width;
+        float element = 0;
+        if (c < layout.cols) {
+          warp.words[row].i = int32_t(warp.words[rowBegin].i + r);
+          warp.words[column].i = int32_t(c);
+          unsigned pc = start;
+          if (machine.runCode(warp, pc) == Outcome::Fault)
+            return Outcome::Fault;
+          element = warp.words[value].f;
+        }
+        uint32_t to = layout.at(base, r, c);
+        if (c % layout.perChunk() == 0 &&
+            machine.write(warp, *warp.block, to, by) == Outcome::Fault)
+          return Outcome::Fault;
+        storeFloats(layout.dtype, &element, 1, warp.block->memory.at(to));
+      }
+    return Outcome::Done;
+  });
+}
+
 void addAny(CodeBuilder &builder, tile::AnyOp op) {
   Body body(builder, *op.getBodyBlock(), op.getIns(), 0);
   unsigned result = builder.word(op.getResult());
@@ -318,17 +353,20 @@ void addStoreRows(CodeBuilder &builder, tile::StoreRowsOp op) {
 void addStoreFragmentRows(CodeBuilder &builder, tile::StoreFragmentRowsOp op) {
   Target target(builder, op);
   unsigned place = builder.place(op.getFragment());
+  std::optional<unsigned> end =
+      op.getCols() ? std::optional(builder.word(op.getCols())) : std::nullopt;
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     if (machine.touch(warp, place, false, op) == Outcome::Fault)
       return Outcome::Fault;
     Place &fragment = warp.places[place];
+    unsigned cols = end ? std::clamp<int64_t>(warp.words[*end].i, 0, fragment.cols) : fragment.cols;
     for (unsigned row = 0; row < fragment.rows && target.holds(warp, row); ++row) {
       std::byte *to = target.row(warp, row);
       if (machine.checkGlobal(warp, op, Machine::pointer(warp.words[target.pointer]), to,
-                              fragment.cols * dtypeSize(target.dtype), true,
+                              cols * dtypeSize(target.dtype), true,
                               /*alignment=*/16) == Outcome::Fault)
         return Outcome::Fault;
-      storeFloats(target.dtype, &fragment.at(row, 0), fragment.cols, to);
+      storeFloats(target.dtype, &fragment.at(row, 0), cols, to);
     }
     return Outcome::Done;
   });
@@ -340,6 +378,7 @@ bool addRegisterStep(CodeBuilder &builder, Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](tile::RegistersOp op) { return addRegisters(builder, op), true; })
       .Case([&](tile::MapOp op) { return addMap(builder, op), true; })
+      .Case([&](tile::TabulateOp op) { return addTabulate(builder, op), true; })
       .Case([&](tile::AnyOp op) { return addAny(builder, op), true; })
       .Case([&](tile::ReduceRowsOp op) { return addReduceRows(builder, op), true; })
       .Case([&](tile::ReduceQuadOp op) { return addReduceQuad(builder, op), true; })

@@ -118,6 +118,8 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
   unsigned pointer = builder.word(op.getPointer()), offset = builder.word(op.getOffset());
   unsigned stride = builder.word(op.getStride()), rows = builder.word(op.getRows());
   unsigned tile = builder.word(op.getTile());
+  std::optional<unsigned> cols =
+      op.getCols() ? std::optional(builder.word(op.getCols())) : std::nullopt;
   TileLayout layout(op.getTile().getType());
   CopyPlan plan(layout, op.getVectorBytes(), builder.code().threads);
   // Pieces of 2 bytes go through registers.
@@ -132,6 +134,7 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
     Outcome outcome = Outcome::Done;
     uint32_t base = warp.words[tile].i;
     auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i);
+    int64_t end = cols ? std::min<int64_t>(warp.words[*cols].i, layout.cols) : layout.cols;
     // Lanes that fill a chunk together are no conflict.
     llvm::DenseSet<uint32_t> chunks;
     plan.eachOf(layout, warp.number, [&](unsigned row, unsigned col) {
@@ -141,7 +144,7 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
       if (outcome == Outcome::Fault)
         return outcome;
       pieces.push_back({to, nullptr});
-      if (row < warp.words[rows].i && col < layout.cols) {
+      if (row < warp.words[rows].i && col < end) {
         int64_t element = warp.words[offset].i + row * warp.words[stride].i + col;
         pieces.back().from = from + element * int64_t(layout.elementBytes());
         outcome = machine.checkGlobal(warp, op, from, pieces.back().from, plan.vectorBytes, false,
@@ -251,6 +254,8 @@ void addStoreTile(CodeBuilder &builder, tile::StoreTileOp op) {
   unsigned pointer = builder.word(op.getPointer()), offset = builder.word(op.getOffset());
   unsigned stride = builder.word(op.getStride()), rows = builder.word(op.getRows());
   unsigned tile = builder.word(op.getTile());
+  std::optional<unsigned> cols =
+      op.getCols() ? std::optional(builder.word(op.getCols())) : std::nullopt;
   TileLayout layout(op.getTile().getType());
   unsigned bytes = op.getVectorBytes(), vector = bytes / layout.elementBytes();
   unsigned pieces = layout.cols / vector, threads = builder.code().threads;
@@ -261,7 +266,7 @@ void addStoreTile(CodeBuilder &builder, tile::StoreTileOp op) {
     for (unsigned thread = warp.number * 32; thread < warp.number * 32 + 32; ++thread)
       for (unsigned i = thread; i < layout.rows * pieces; i += threads) {
         unsigned row = i / pieces, col = i % pieces * vector;
-        if (row >= warp.words[rows].i)
+        if (row >= warp.words[rows].i || (cols && col >= warp.words[*cols].i))
           continue;
         uint32_t from = layout.at(base, row, col);
         if (machine.read(warp, *warp.block, from / kChunkBytes * kChunkBytes, by) == Outcome::Fault)

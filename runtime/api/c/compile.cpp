@@ -5,6 +5,7 @@
 #include "runtime/api/c/handles.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -85,10 +86,19 @@ void dropTexts(driver::Compilation &compilation) {
        {&compilation.attn, &compilation.red, &compilation.tile, &compilation.llvm})
     text->clear();
   compilation.program.sources.clear();
-  for (driver::NestReport &nest : compilation.nests) {
-    nest.tile.clear();
-    nest.source.clear();
-  }
+  for (auto *nests : {&compilation.nests, &compilation.partsNests})
+    for (driver::NestReport &nest : *nests) {
+      nest.tile.clear();
+      nest.source.clear();
+    }
+}
+
+/// Whether an input or an output has the dim.
+bool isOfTensor(const CompiledProgram &compiled, const std::string &dim) {
+  for (std::size_t i = 0; const TensorDecl *tensor = compiled.tensor(i); ++i)
+    if (std::find(tensor->dims.begin(), tensor->dims.end(), dim) != tensor->dims.end())
+      return true;
+  return false;
 }
 
 /// What C's structs point into.
@@ -99,6 +109,9 @@ void fillArrays(CompiledProgram &compiled) {
     for (const std::string &dim : tensor->dims)
       compiled.dims.back().push_back(dim.c_str());
   }
+  for (const DimDecl &dim : compiled.manifest().dims)
+    if (!dim.extent || dim.extent->op == ExprOp::Integer || isOfTensor(compiled, dim.name))
+      compiled.ownDims.push_back(&dim);
   for (const KernelDecl &kernel : compiled.manifest().kernels) {
     const driver::NestReport *report = compiled.report(kernel.name);
     compiled.notes.push_back(report ? fmt::format("{}", fmt::join(report->ptxasNotes, "\n")) : "");
@@ -131,6 +144,7 @@ Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options
       return opened.error();
     nvrtc = *std::move(opened);
     compile.nvrtc = nvrtc.get();
+    compile.partsVariant = true;
   }
   return driver::compile(spec, compile);
 }

@@ -5,6 +5,7 @@
 #include "attnc/result.h"
 #include "attnc_c.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/split_variant.h"
 #include "runtime/program/loaded_program.h"
 #include <algorithm>
 #include <cstring>
@@ -21,6 +22,7 @@ struct CompiledProgram {
   std::string manifestText, warnings;
   double seconds = 0;                          ///< from the text of the spec
   std::vector<std::vector<const char *>> dims; ///< of each tensor
+  std::vector<const DimDecl *> ownDims;        ///< without those computed for use inside
   std::vector<std::string> notes;              ///< of each kernel, joined
 
   const Manifest &manifest() const { return compilation.program.manifest; }
@@ -37,6 +39,9 @@ struct CompiledProgram {
   const driver::NestReport *report(const std::string &name) const {
     for (const driver::NestReport &nest : compilation.nests)
       if (nest.kernel == name)
+        return &nest;
+    for (const driver::NestReport &nest : compilation.partsNests)
+      if (driver::partsName(nest.kernel) == name)
         return &nest;
     return nullptr;
   }

@@ -128,17 +128,17 @@ attnc_error *attnc_program_tensor(const attnc_program *program, size_t index,
 }
 
 size_t attnc_program_dim_count(const attnc_program *program) {
-  return program->compiled->manifest().dims.size();
+  return program->compiled->ownDims.size();
 }
 
 attnc_error *attnc_program_dim(const attnc_program *program, size_t index, attnc_dim_info *out) {
   return atBorder([&]() -> ErrorPtr {
-    const std::vector<DimDecl> &dims = program->compiled->manifest().dims;
+    const std::vector<const DimDecl *> &dims = program->compiled->ownDims;
     if (index >= dims.size())
       return beyond("dim", index, dims.size());
     attnc_dim_info info = {};
-    info.name = dims[index].name.c_str();
-    const std::optional<Expr> &extent = dims[index].extent;
+    info.name = dims[index]->name.c_str();
+    const std::optional<Expr> &extent = dims[index]->extent;
     info.extent = extent && extent->op == ExprOp::Integer ? extent->integer : -1;
     return api::toC(writeStruct(info, out, "attnc_dim_info"));
   });

@@ -4,12 +4,12 @@
 //   c[j] = sum(i, p)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     %[[ROWS:.*]]:2 = red.nest grid [i] row [] stream [j] inner []
+// CHECK:     %[[ROWS:.*]]:2 = red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[M:.*]] = red.fold max over [j]
 // CHECK:       red.fold add over [j]() exp({{.*}} - %[[M]])
 // CHECK:       %[[INV:.*]] = attn.map
 // CHECK:       red.yield %[[M]], %[[INV]]
-// CHECK:     red.nest grid [j] row [] stream [i] inner []
+// CHECK:     red.nest grid [] row [j] stream [i] inner []
 // CHECK-DAG:   attn.read %[[ROWS]]#0 [i]
 // CHECK-DAG:   attn.read %[[ROWS]]#1 [i]
 // CHECK:       math.exp

@@ -3,11 +3,12 @@
 //   x = max(j, where(z > 0, s, -s))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       red.fold add over [j]
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       red.fold max over [j]
-// CHECK:     red.notes = ["`x` needs another pass over j: `where`
+// CHECK:     red.derivation = [{dims = "j", expression = "where(z > 0, s, -s)", fold = "x", operation = "where"
+// CHECK-SAME:  result = "z", rule = "cut"}
 // CHECK-NOT:   red.nest
 
 attn.program @condition_on_sum dims [i, j] {

@@ -3,10 +3,10 @@
 //   o[i] = sum(j, p - 1)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[N:.*]] = attn.size j
 // CHECK:       arith.sitofp
-// CHECK:     is multiplied by how many there are
+// CHECK:     {B = "-1", dims = "j", fold = "o", rule = "counted"}
 // CHECK-NOT:   red.nest
 
 attn.program @constant_term dims [i, j] {

@@ -5,7 +5,7 @@
 //   o[i,e] = sum(j, (p1 - lambda * p2) * v)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner [e]
+// CHECK:     red.nest grid [] row [i] stream [j] inner [e]
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[M1:.*]] = red.fold max over [j](%[[S]])
 // CHECK:       %[[Z1:.*]] = red.fold add over [j]() exp(%[[S]] - %[[M1]])

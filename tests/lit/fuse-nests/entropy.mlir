@@ -5,7 +5,7 @@
 //   h = sum(j, exp(s - m) / z * (s - m - log(z)))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[M:.*]] = red.fold max over [j](%[[S]])
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp(%[[S]] - %[[M]])
@@ -13,7 +13,7 @@
 // CHECK:         math.log
 // CHECK:       red.fold add over [j]() exp(%[[S]] - %[[M]]) moment(%[[S]] - %[[C]]) above(%[[Z]])
 // CHECK-NOT:   red.fold
-// CHECK:     (triangular action)
+// CHECK:     {degree = "1", fold = "h", g = "m + log(z)", rule = "moment", x = "s"}
 // CHECK-NOT:   red.nest
 
 attn.program @entropy dims [i, j] {

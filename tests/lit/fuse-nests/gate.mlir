@@ -3,7 +3,7 @@
 //   o[i,e] = sum(j, p * g * v)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner [e]
+// CHECK:     red.nest grid [] row [i] stream [j] inner [e]
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp(
 // CHECK:       %[[INV:.*]] = attn.map ({{.*}} = %[[Z]] :
 // CHECK:       %[[G:.*]] = attn.read %g [i]

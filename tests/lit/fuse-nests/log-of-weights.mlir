@@ -3,7 +3,7 @@
 //   h = sum(j, p * log(p))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[M:.*]] = red.fold max over [j](%[[S]])
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp(%[[S]] - %[[M]])

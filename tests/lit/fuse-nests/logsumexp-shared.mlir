@@ -4,7 +4,7 @@
 //   lse = logsumexp(j, s)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner [e]
+// CHECK:     red.nest grid [] row [i] stream [j] inner [e]
 // CHECK:       %[[M:.*]] = red.fold max over [j]
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp({{.*}} - %[[M]])
 // CHECK:       %lse = attn.map ({{.*}} = %[[M]] : {{.*}} = %[[Z]] :

@@ -4,7 +4,7 @@
 //   c = min(j, s)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       red.fold add over [j](%[[S]])
 // CHECK:       red.fold max over [j](%[[S]])

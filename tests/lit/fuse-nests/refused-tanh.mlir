@@ -1,17 +1,19 @@
 // tanh of a shifted score has no form that can be updated when the maximum moves: another pass,
-// whose note names the operation.
+// whose derivation names the operation.
 //   m = max(j, s)
 //   o[i] = sum(j, tanh(s - m))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     %[[M:.*]] = red.nest grid [i] row [] stream [j] inner []
+// CHECK:     %[[M:.*]] = red.nest grid [] row [i] stream [j] inner []
 // CHECK:       red.fold max over [j]
 // CHECK-NOT:   math.tanh
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       attn.read %[[M]] [i]
 // CHECK:       math.tanh
 // CHECK:       red.fold add over [j]
-// CHECK:     red.notes = ["`o` needs another pass over j: `tanh` mixes the stream with a result of the same pass
+// CHECK:     red.derivation = [{dims = "j", expression = "tanh(s - m)", fold = "o", line = "{{[0-9]+}}", operation = "tanh",
+// CHECK-SAME:  property = "it is not a homomorphism from + to *
+// CHECK-SAME:  result = "m", rule = "cut"}
 // CHECK-NOT:   red.nest
 
 attn.program @refused_tanh dims [i, j] {

@@ -4,7 +4,7 @@
 //   o[i] = sum(j, exp((s - m) * 2))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[X:.*]] = attn.map ({{.*}} = %[[S]] :
 // CHECK:       %[[MX:.*]] = red.fold max over [j](%[[X]])

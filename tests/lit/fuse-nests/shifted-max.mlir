@@ -3,7 +3,7 @@
 //   x = max(j, s - m)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[M:.*]] = red.fold max over [j]
 // CHECK-NOT:   red.fold
 // CHECK:       attn.map (%[[X:.*]] = %[[M]] :

@@ -6,7 +6,7 @@
 // A sum over nothing is 0, whatever z is then.
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner [e]
+// CHECK:     red.nest grid [] row [i] stream [j] inner [e]
 // CHECK:       %[[M:.*]] = red.fold max
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp(
 // CHECK:       %[[O:.*]] = red.fold add over [j](%{{.*}}) exp(

@@ -4,7 +4,7 @@
 //   o[i] = sum(j, s * (z + 1))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[Z:.*]] = red.fold add over [j]
 // CHECK-NOT:   red.fold
 // CHECK:       %[[FACTOR:.*]] = attn.map (%{{.*}} = %[[Z]] :

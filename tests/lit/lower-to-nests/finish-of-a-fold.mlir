@@ -2,7 +2,7 @@
 //   a[i] = sqrt(sum(j, s))
 // RUN: %through-lower-to-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[Z:.*]] = red.fold add over [j]
 // CHECK:       %[[R:.*]] = attn.map ({{.*}} = %[[Z]] :
 // CHECK:         math.sqrt

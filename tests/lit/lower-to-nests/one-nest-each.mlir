@@ -3,11 +3,11 @@
 //   t = max(j, s)
 // RUN: %through-lower-to-nests %s | FileCheck %s
 
-// CHECK:     %[[S:.*]] = red.nest grid [i, j] row [] stream [d] inner [] : !attn.array<[i, j], f32> {
+// CHECK:     %[[S:.*]] = red.nest grid [i] row [j] stream [d] inner [] : !attn.array<[i, j], f32> {
 // CHECK:       %[[Q:.*]] = attn.read %q [i, d]
 // CHECK:       %[[K:.*]] = attn.read %k [j, d]
 // CHECK:       red.fold add over [d](%[[Q]], %[[K]])
-// CHECK:     %[[T:.*]] = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[i], f32> {
+// CHECK:     %[[T:.*]] = red.nest grid [] row [i] stream [j] inner [] : !attn.array<[i], f32> {
 // CHECK:       %[[R:.*]] = attn.read %[[S]] [i, j]
 // CHECK:       red.fold max over [j](%[[R]])
 // CHECK:     attn.output "t" [i] %[[T]]

@@ -3,7 +3,7 @@
 //   a[i] = sum(j, s * g * w)
 // RUN: %through-lower-to-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner []
+// CHECK:     red.nest grid [] row [i] stream [j] inner []
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[G:.*]] = attn.read %g [i]
 // CHECK:       %[[W:.*]] = attn.read %w [j]

@@ -1,10 +1,10 @@
 // What stays as it is written: a mask between the sums, and the order that costs less already.
 // RUN: %through-reassociate %s | FileCheck %s
 
-// CHECK-LABEL: attn.program @masked
+// CHECK-LABEL: attn.program @masked dims [i, d = 16, j, e = 24] {
 // CHECK:         red.fold add over [d]({{.*}} -> !attn.array<[i, j], f32>
 // CHECK:         red.fold add over [j]({{.*}} -> !attn.array<[i, e], f32>
-// CHECK-NOT:     red.derived
+// CHECK-NOT:     red.fold
 attn.program @masked dims [i, d = 16, j, e = 24] {
   %q = attn.input "q" : <[i, d], f32> loc("q")
   %k = attn.input "k" : <[j, d], f32> loc("k")
@@ -33,10 +33,10 @@ attn.program @masked dims [i, d = 16, j, e = 24] {
   attn.output "o" [i, e] %o as f32 : <[i, e], f32> loc("o")
 }
 
-// CHECK-LABEL: attn.program @right_to_left
+// CHECK-LABEL: attn.program @right_to_left dims [i, m = 64, j, e = 24] {
 // CHECK:         red.fold add over [j]({{.*}} -> !attn.array<[m, e], f32>
 // CHECK:         red.fold add over [m]({{.*}} -> !attn.array<[i, e], f32>
-// CHECK-NOT:     red.derived
+// CHECK-NOT:     red.fold
 attn.program @right_to_left dims [i, m = 64, j, e = 24] {
   %x = attn.input "x" : <[i, m], f32> loc("x")
   %y = attn.input "y" : <[m, j], f32> loc("y")

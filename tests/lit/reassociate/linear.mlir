@@ -3,12 +3,13 @@
 //   o[i,e] = sum(j, sum(d, q[i,d] * k[j,d]) * v[j,e])
 // RUN: %through-reassociate %s | FileCheck %s
 
+// CHECK:     attn.program @linear {{.*}}red.derivation = [{{.*}}fold = "o", rule = "reassociated"
 // CHECK:     red.nest
 // CHECK:       %[[K:.*]] = attn.read %k [j, d]
 // CHECK:       %[[V:.*]] = attn.read %v [j, e]
 // CHECK:       red.fold add over [j](%[[K]], %[[V]]) : {{.*}} -> !attn.array<[d, e], f32>
 // CHECK:     red.nest
-// CHECK:       red.fold add over [d]({{.*}}) {red.derived = "`o`: {{.*}} -> !attn.array<[i, e], f32>
+// CHECK:       red.fold add over [d]({{.*}} -> !attn.array<[i, e], f32>
 // CHECK-NOT: red.fold
 
 attn.program @linear dims [i, d = 16, j, e = 24] {

@@ -2,15 +2,17 @@
 // parts gets a name that the program has not.
 // RUN: %through-split %s | FileCheck %s
 
-// CHECK:     attn.program @plain dims [j_part_ = 2, i, j, j_part]
-// CHECK:     red.nest grid [{{.*}}j_part_{{.*}}] row [] stream [j]
+// CHECK:     attn.program @plain dims [j_part_, i, j, j_part]
+// CHECK:       arith.constant 2 : i64
+// CHECK:     attn.extent j_part_ 
+// CHECK:     red.nest grid [{{.*}}j_part_{{.*}}] row [{{.*}}] stream [j]
 // CHECK:       arith.constant 0.000000e+00 : f32
 // CHECK:       red.fold add over [j](
 // CHECK:       arith.constant 0x7F800000 : f32
 // CHECK:       red.fold min over [j](
 // CHECK:       arith.constant 1.000000e+00 : f32
 // CHECK:       red.fold mul over [j](
-// CHECK:     red.nest grid [i, j_part] row [] stream [j_part_]
+// CHECK:     red.nest grid [i{{.*}}] row [{{.*}}] stream [j_part_]
 // CHECK:       red.fold add over [j_part_](
 // CHECK:       red.fold min over [j_part_](
 // CHECK:       red.fold mul over [j_part_](

@@ -4,10 +4,14 @@
 //   o[i,e] = sum(j, p * v)
 // RUN: %through-mask-intervals %s | FileCheck %s
 
-// CHECK:     attn.program @softmax dims [j_part = 3, i, j, e = 16]
-// CHECK:     %[[PARTS:.*]]:3 = red.nest grid [i, j_part] row [] stream [j] inner [e] : !attn.array<[j_part, i], f32>, !attn.array<[j_part, i], f32>, !attn.array<[j_part, i, e], f32>
-// CHECK:       %[[INSIDE:.*]] = attn.map
+// CHECK:     attn.program @softmax dims [j_part, i, j, e = 16]
+// CHECK:       arith.constant 3 : i64
+// CHECK:     attn.extent j_part
+// CHECK:     %[[PARTS:.*]]:3 = red.nest grid [{{.*}}j_part] row {{.*}} stream [j] inner [e] : !attn.array<[j_part, i], f32>, !attn.array<[j_part, i], f32>, !attn.array<[j_part, i, e], f32>
+// CHECK:       %[[LENGTH:.*]] = attn.map
 // CHECK:         arith.constant 128 : i64
+// CHECK:         arith.floordivsi
+// CHECK:       %[[INSIDE:.*]] = attn.map ({{.*}} = %[[LENGTH]] :
 // CHECK:         arith.cmpi sge
 // CHECK:         arith.cmpi slt
 // CHECK:       %[[S:.*]] = attn.map ({{.*}} = %[[INSIDE]] :
@@ -17,7 +21,7 @@
 // CHECK:       red.fold add over [j]({{.*}}) exp(%[[S]] - %[[M]])
 // CHECK:     domain
 // CHECK:       red.bounds
-// CHECK:     red.nest grid [i] row [] stream [j_part] inner [e] : !attn.array<[i, e], f32>
+// CHECK:     red.nest grid {{.*}} row {{.*}} stream [j_part] inner [e] : !attn.array<[i, e], f32>
 // CHECK:       %[[MP:.*]] = attn.read %[[PARTS]]#0 [j_part, i]
 // CHECK:       %[[ZP:.*]] = attn.read %[[PARTS]]#1 [j_part, i]
 // CHECK:       %[[OP:.*]] = attn.read %[[PARTS]]#2 [j_part, i, e]

@@ -115,6 +115,24 @@ TEST(Compile, MakesGpuCodeWithoutAGpu) {
   EXPECT_GT(timings.total, timings.nvrtc);
 }
 
+// A GPU's program may have its stream in parts, the number of which nobody is asked for.
+TEST(Compile, DimsAreThoseThatTheCallerKnows) {
+  if (std::string why = whyNoGpuCode(); !why.empty())
+    GTEST_SKIP() << why;
+  Own<attnc_program> program = compile(tableSpec, optionsFor("sm_80"));
+  std::string manifest = attnc_program_text(program.get(), ATTNC_TEXT_MANIFEST, 0, nullptr);
+  EXPECT_NE(manifest.find("j_part"), std::string::npos);
+  std::string names;
+  attnc_dim_info dim = {};
+  dim.struct_size = sizeof dim;
+  for (size_t i = 0; i < attnc_program_dim_count(program.get()); ++i) {
+    ASSERT_EQ(said(attnc_program_dim(program.get(), i, &dim)), "");
+    names += dim.name;
+    names += ' ';
+  }
+  EXPECT_EQ(names, "i j ");
+}
+
 struct Refusal {
   const char *name, *spec, *target, *set, *schedule, *says;
 };

@@ -95,6 +95,11 @@ def check_passes(section, report):
 
 
 def check_kernels(section, report):
+    rules = {text_of(name): text_of(algebra) for name, algebra in
+             zip(section.findall("dl/dt"), section.findall("dl/dd"))}
+    require(rules == report["rules"], f"the rules are {rules}")
+    applied = {step["rule"] for kernel in report["kernels"] for step in kernel["derivation"]}
+    require(set(rules) == applied, f"rules {set(rules)}, applied {applied}")
     articles = section.findall("article")
     require(len(articles) == len(report["kernels"]), f"{len(articles)} nests")
     for article, kernel in zip(articles, report["kernels"]):
@@ -104,7 +109,7 @@ def check_kernels(section, report):
         said = text_of(article)
         for tensor in kernel["streamed"] + kernel["resident"]:
             require(f"{tensor['name']}: {tensor['dtype']}[" in said, f"nothing of {tensor['name']}")
-        for line in kernel["states"] + kernel["notes"]:
+        for line in kernel["states"] + [step["text"] for step in kernel["derivation"]]:
             require(line.replace("`", "") in said, f"{kernel['kernel']} does not say: {line}")
         drawn = {rect.get("class") for rect in pictures[0].iter("rect")}
         for kind, present in [("streamed", kernel["streamed"]), ("resident", kernel["resident"]),

@@ -122,6 +122,14 @@ TEST(Bind, NamesMustMatch) {
             "unknown dim w in the given sizes");
 }
 
+TEST(Bind, ExtentsThatTheGpuDecidesAreNotGiven) {
+  EXPECT_EQ(errorAfter([](Example &e) {
+              e.manifest.dims[6].extent = Expr::apply(ExprOp::Multiprocessors, {});
+              e.request.extraSizes["t"] = 3;
+            }),
+            "unknown dim t in the given sizes");
+}
+
 TEST(Bind, DTypesAndRanksMustMatch) {
   EXPECT_EQ(errorAfter([](Example &e) { e.request.inputs["q"].dtype = DType::BF16; }),
             "q: is bf16, expected f32");

@@ -207,6 +207,41 @@ TEST(Launch, GridsMayDependOnTheMultiprocessors) {
   EXPECT_EQ((*evaluate(manifest, variant, bound, {}, nullptr))[0].grid[0], 132);
 }
 
+TEST(Launch, AVariantWithinTheBudgetComesFirst) {
+  Manifest manifest = exampleManifest();
+  Binding bound = binding(3, 200); // 208 bytes of intermediates in variant 0, none in variant 1
+  auto chosen = [&](std::int64_t budget) {
+    bound.memoryBudget = budget;
+    return *chooseVariant(manifest, bound) - manifest.variants.data();
+  };
+  EXPECT_EQ(chosen(1 << 20), 0);
+  EXPECT_EQ(chosen(100), 1);
+  manifest.variants[1].when = Expr::constant(0);
+  EXPECT_EQ(chosen(100), 0); // and planWorkspace says what is too much
+  EXPECT_FALSE(planWorkspace(manifest, manifest.variants[0], bound));
+}
+
+TEST(Launch, ExtentsMayDependOnTheMultiprocessors) {
+  Manifest manifest = exampleManifest();
+  Expr count = Expr::apply(ExprOp::Multiprocessors, {});
+  manifest.dims[6].extent = Expr::apply(ExprOp::FloorDiv, {count, Expr::size("i")});
+  manifest.variants[0].when = Expr::apply(ExprOp::Ge, {Expr::size("t"), Expr::constant(2)});
+  ASSERT_TRUE(checkManifest(manifest));
+  auto chosen = [&](std::int64_t rows) {
+    Binding bound = binding(rows, 100);
+    bound.scope.sizes.erase("t");
+    EXPECT_TRUE(addMachineSizes(manifest, bound.scope, 132));
+    EXPECT_EQ(bound.scope.sizes["t"], 132 / rows);
+    return *chooseVariant(manifest, bound) - manifest.variants.data();
+  };
+  EXPECT_EQ(chosen(66), 0);
+  EXPECT_EQ(chosen(67), 1);
+  manifest.dims[6].min = 1;
+  Binding bound = binding(200, 100);
+  EXPECT_EQ(addMachineSizes(manifest, bound.scope, 132).error().message,
+            "dim t is 0, but must be at least 1");
+}
+
 TEST(Launch, AGridIsAWholeNumberOfClusters) {
   Manifest manifest = exampleManifest();
   VariantDecl &variant = manifest.variants[1];

@@ -243,8 +243,15 @@ TEST(Manifest, TensorMapsClustersAndAlignmentMustBePossible) {
 
 TEST(Manifest, WhatBindingComputesKnowsNoGpu) {
   Expr count = Expr::apply(ExprOp::Multiprocessors, {});
-  EXPECT_EQ(checkAfter([&](Manifest &m) { m.dims[6].extent = count; }),
-            "manifest: extent of dim t: the number of multiprocessors is unknown here");
+  EXPECT_EQ(checkAfter([&](Manifest &m) { m.dims[3].extent = count; }),
+            "manifest: extent of dim i: the number of multiprocessors is unknown here");
+  // Only intermediates have t.
+  EXPECT_EQ(checkAfter([&](Manifest &m) { m.dims[6].extent = count; }), "no error");
+  EXPECT_EQ(checkAfter([&](Manifest &m) {
+              m.dims[6].extent = count;
+              m.lets[0].expr = Expr::size("t");
+            }),
+            "manifest: let g: size 't' is unknown here");
   EXPECT_EQ(checkAfter([&](Manifest &m) { m.lets[0].expr = count; }),
             "manifest: let g: the number of multiprocessors is unknown here");
   EXPECT_EQ(checkAfter([&](Manifest &m) { m.variants[0].when = count; }), "no error");

@@ -89,7 +89,7 @@ TEST(MemoryBudget, TheErrorNamesValuesShapeAndReasons) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::InvalidArgument);
   EXPECT_EQ(refused.error().message,
-            "196 bytes go through memory between kernels at b=2, h=4, hk=2, i=3, j=200, t=4; the "
+            "196 bytes go through memory between kernels at b=2, h=4, hk=2, i=3, j=200; the "
             "memory budget is 100 bytes\n"
             "    partial: f32[t, i, d], 192 bytes, a.json:9:3: o needs it\n"
             "    flags: u8[t], 4 bytes");
@@ -129,7 +129,7 @@ TEST(MemoryBudget, WithoutMemoryTheErrorSaysWhatItWasFor) {
   EXPECT_EQ(error.kind, ErrorKind::Environment);
   EXPECT_EQ(error.message,
             "there is no memory for what goes between kernels, 196 bytes at b=2, h=4, hk=2, i=3, "
-            "j=200, t=4: none is left\n"
+            "j=200: none is left\n"
             "    partial: f32[t, i, d], 192 bytes\n"
             "    flags: u8[t], 4 bytes");
 }

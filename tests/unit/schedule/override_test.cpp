@@ -1,4 +1,5 @@
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/cpu_tiles.h"
 #include "compiler/schedule/schedule_override.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gmock/gmock.h>
@@ -111,7 +112,7 @@ TEST_F(Override, refusalsNameTheKey) {
   EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
             "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
             "row_stages, load_registers, group_registers, alternate, persistent, draws, "
-            "copy_inputs, bulk_stores, pack, slack");
+            "copy_inputs, bulk_stores, pack, slack, columns, depth, depth_stages");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
   EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));
@@ -185,6 +186,35 @@ TEST_F(Override, withoutSchedulesKeysAreCheckedAllTheSame) {
   EXPECT_EQ(refused({{"form", "fast"}}),
             "schedule: form is \"warpgroups\", \"stream\" or \"generic\", not \"fast\"");
   EXPECT_EQ(refused(json::array()), "schedule: it is an object of keys, not []");
+}
+
+TEST_F(Override, ofTheProcessorAreTiles) {
+  auto refused = [&](const json &keys) {
+    Status status = setCpuTiles({of.nest}, keys);
+    return status ? "" : status.error().message;
+  };
+  EXPECT_EQ(refused({{"form", "cpu"}, {"row_tile", 16}, {"stream_tile", 24}}), "");
+  auto tile = [&](const char *key) {
+    return of.nest.getScheduleAttr().getAs<mlir::IntegerAttr>(key).getInt();
+  };
+  EXPECT_EQ(tile("row_tile"), 16);
+  EXPECT_EQ(tile("stream_tile"), 24);
+  EXPECT_EQ(refused({{"full_o", {{"form", "cpu"}, {"row_tile", 5}}}}), "");
+  EXPECT_EQ(tile("row_tile"), 5);
+  EXPECT_EQ(refused({{"form", "cpu"}, {"row_tile", 0}}),
+            "schedule: row_tile is 0; of the cpu form it is a whole number from 1 to 1024");
+  EXPECT_EQ(refused({{"form", "cpu"}, {"warps", 4}}),
+            "schedule: unknown key 'warps'; the cpu form has row_tile, stream_tile");
+  EXPECT_EQ(refused({{"full_x", {{"form", "cpu"}}}}),
+            "schedule: there is no kernel 'full_x'; there is full_o");
+}
+
+TEST_F(Override, ofGpusDoNotChangeTheProcessorsCode) {
+  mlir::DictionaryAttr before = of.nest.getScheduleAttr();
+  EXPECT_TRUE(setCpuTiles({of.nest}, {{"form", "warpgroups"}, {"groups", 2}}));
+  EXPECT_TRUE(setCpuTiles({of.nest}, json()));
+  EXPECT_EQ(of.nest.getScheduleAttr(), before);
+  EXPECT_FALSE(setCpuTiles({of.nest}, {{"grups", 2}}));
 }
 
 } // namespace

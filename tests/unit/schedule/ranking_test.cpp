@@ -78,9 +78,18 @@ TEST(Ranking, isTheSameInEveryRun) {
 }
 
 TEST(Ranking, isEmptyWithoutWarpgroups) {
-  LibraryNest of("full", 64), wide("full", 320);
+  LibraryNest of("full", 64);
   EXPECT_TRUE(rankSchedules(of.nest, of.plan, *findMachine("sm_90")).empty());
-  EXPECT_TRUE(rank(wide).empty());
+}
+
+// One accumulator as long as it fits the registers, then parts that blocks share.
+TEST(Ranking, wideColumnsAreShared) {
+  LibraryNest wide("full", 320), wider("full", 512);
+  ASSERT_FALSE(rank(wide).empty());
+  ASSERT_FALSE(rank(wider).empty());
+  EXPECT_EQ(rank(wide).front().schedule.columns, 0);
+  EXPECT_EQ(rank(wider).front().schedule.columns, 256);
+  EXPECT_LT(rank(wider).front().share, rank(wide).front().share);
 }
 
 // A window leaves tiles of rows partly without work; small ones less.

@@ -64,9 +64,12 @@ TEST(CutVectors, whatOnlyTheFinishReadsStays) {
             1u);
 }
 
-// [b, h, j] is more than l [b, j, d] has rows.
-TEST(CutVectors, whatIsLargerThanItsOperandsStays) {
-  EXPECT_EQ(nestsOf(attention(kProducts + " + sum(d, l[b,j,d] * w[h,d])")), 1u);
+// With values for each h, [b, h, j] is no more than they are. Where all h share their values, h may
+// be positions as well as j, and [b, h, j] an element for each pair.
+TEST(CutVectors, whatMayBeAnElementForEachPairStays) {
+  const std::string scores = kProducts + " + sum(d, l[b,j,d] * w[h,d])";
+  EXPECT_EQ(nestsOf(attention(scores)), 2u);
+  EXPECT_EQ(nestsOf(attention(scores, "sum(j, softmax(j, s) * l[b,j,e])")), 1u);
 }
 
 } // namespace

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                  1, 3},
         FuseCase{"normed_output", "[" SCORES R"j("a[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])",
           "o[b,h,i,e] = a * rsqrt(mean(e, a * a) + 1)"])j",
-                 3, 3},
+                 1, 3},
         FuseCase{"two_layers", "[" SCORES R"j("a[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])",
           "t = sum(e, a[b,h,i,e] * v[b,h,j,e])",
           "o[b,h,i,e] = sum(j, softmax(j, t) * v[b,h,j,e])"])j",

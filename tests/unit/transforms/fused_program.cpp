@@ -42,10 +42,11 @@ std::map<std::string, int64_t> FusedProgram::referenceShape() const {
   return spec->reference.value("shape", std::map<std::string, int64_t>());
 }
 
-void FusedProgram::splitStreams(int64_t parts, int64_t granule) {
+void FusedProgram::splitStreams(int64_t parts, int64_t granule, int64_t scatter) {
   Builder b(&context);
   fused()->setAttr(kSplitsAttr, b.getI64IntegerAttr(parts));
   fused()->setAttr(kGranuleAttr, b.getI64IntegerAttr(granule));
+  fused()->setAttr(kScatterAttr, b.getI64IntegerAttr(scatter));
   split(fused());
   if (failed(verify(*module)))
     throw std::runtime_error("invalid after split");

@@ -18,8 +18,9 @@ public:
   explicit FusedProgram(const std::string &spec);
 
   /// Replaces the fused program by one whose streams are in parts, of `granule` times some
-  /// elements. Once more, and each part is in parts.
-  void splitStreams(int64_t parts, int64_t granule);
+  /// elements. Once more, and each part is in parts, and so are the merges. With `scatter` the
+  /// parts are subsets of the stream that this number draws.
+  void splitStreams(int64_t parts, int64_t granule, int64_t scatter = 0);
 
   /// The extents of the spec's reference shape.
   std::map<std::string, int64_t> referenceShape() const;

@@ -1,11 +1,15 @@
 // The merge of partial states: associative, with the empty state as identity, and the same whatever
-// the partition. Each spec is folded in parts of several sizes, and in parts of parts; with few
-// keys and many parts most of them are empty. Inputs are ordinary and adversarial (PassVerifier).
+// the partition. Each spec is folded in parts of several sizes, in parts that are random subsets of
+// the keys, and in parts of parts, whose merges are in parts too: random trees. With few keys and
+// many parts most of them are empty. A key keeps its index, so masks mean what they meant. Inputs
+// are ordinary and adversarial, logits of 1e4, ascending and infinite ones among them; what may
+// differ is what float64 derives from the spec (PassVerifier).
 #include "compiler/driver/verify_pass.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <random>
 #include <sstream>
 
 namespace attnc {
@@ -29,19 +33,47 @@ std::string textOf(const std::filesystem::path &path) {
 
 class Merge : public testing::TestWithParam<std::filesystem::path> {};
 
+/// Splits of one program after the other: into how many parts of what granule, and, where the parts
+/// are no ranges, what draws them.
+struct Split {
+  int64_t parts, granule, scatter;
+};
+using Tree = std::vector<Split>;
+
+/// Which subsets and trees are drawn depends on the spec, and only on it.
+std::vector<Tree> treesFor(const std::string &text) {
+  std::seed_seq seed(text.begin(), text.end());
+  std::mt19937 random(seed);
+  auto subsets = [&](int64_t least, int64_t most) -> Split {
+    std::uniform_int_distribution<int64_t> parts(least, most), scatter(1, 1 << 20);
+    return {parts(random), 1, scatter(random)};
+  };
+  return {{{5, 1, 0}},
+          {{4, 128, 0}},
+          {subsets(2, 4)},
+          {subsets(9, 40)}, // most are empty
+          {subsets(2, 5), subsets(2, 3)}};
+}
+
+std::string describe(const Tree &tree) {
+  std::string words;
+  for (const Split &split : tree)
+    words += std::to_string(split.parts) + " parts of multiples of " +
+             std::to_string(split.granule) + " drawn by " + std::to_string(split.scatter) + ", ";
+  return words;
+}
+
 TEST_P(Merge, DoesNotDependOnThePartition) {
   std::string text = textOf(GetParam());
   FusedProgram whole(text);
   auto verifier = driver::PassVerifier::create(whole.original(), whole.referenceShape());
   ASSERT_TRUE(verifier) << verifier.error().text();
-  for (auto [parts, granule, rounds] :
-       {std::tuple(2, 1, 1), std::tuple(5, 1, 1), std::tuple(3, 2, 2), std::tuple(4, 128, 1)}) {
-    FusedProgram split(text);
-    for (int round = 0; round < rounds; ++round)
-      split.splitStreams(parts, granule);
-    Status status = verifier->check(split.fused(), "split");
-    EXPECT_TRUE(status) << parts << " parts of multiples of " << granule << ", " << rounds
-                        << " times: " << status.error().text();
+  for (const Tree &tree : treesFor(text)) {
+    FusedProgram inParts(text);
+    for (const Split &split : tree)
+      inParts.splitStreams(split.parts, split.granule, split.scatter);
+    Status status = verifier->check(inParts.fused(), "split");
+    EXPECT_TRUE(status) << describe(tree) << status.error().text();
   }
 }
 

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""How long specs take from text to cubin, and how much of that is attnc's own passes. Needs NVRTC,
+no GPU. Each compilation is a process of its own; the figures are medians.
+usage: compile_time.py [--attnc build/bin/attnc] [--commit C] [--output FILE] [--rounds N] [SPEC...]"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGETS = ("sm_80", "sm_90a")
+
+
+def machine(attnc):
+    cpu = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    version = subprocess.run([attnc, "--version"], capture_output=True, text=True, check=True)
+    return {"cpu": f"{cpu[1] if cpu else 'unknown'}, {os.cpu_count()} threads",
+            "attnc": version.stdout.strip().split()[-1]}
+
+
+def compile_once(attnc, spec, target, folder):
+    """Seconds by stage; `cpu` is what all threads of the process took together."""
+    start, before = time.perf_counter(), processor_seconds()
+    done = subprocess.run([attnc, "compile", str(spec), "--target", target, "--emit", "program",
+                           "--timing", "--json", "-o", f"{folder}/program"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{spec} for {target}: {done.stderr.strip()}")
+    times = {t["name"]: t["seconds"] for t in json.loads(done.stdout)["timing"]}
+    return {"ours": times["ours"], "nvrtc": times["nvrtc"], "kernels": times["kernels"],
+            "total": times["total"], "process": time.perf_counter() - start,
+            "cpu": processor_seconds() - before}
+
+
+def processor_seconds():
+    """Of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--attnc", default=str(ROOT / "build/bin/attnc"))
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--output")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("specs", nargs="*", type=pathlib.Path)
+    arguments = parser.parse_args()
+    specs = arguments.specs or sorted((ROOT / "kernels_spec").rglob("*.json"))
+    rows = []
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        for spec in specs:
+            for target in TARGETS:
+                runs = [compile_once(arguments.attnc, spec, target, folder)
+                        for _ in range(arguments.rounds)]
+                row = {"spec": spec.stem, "target": target}
+                row |= {name: round(statistics.median(run[name] for run in runs), 4)
+                        for name in runs[0]}
+                rows.append(row)
+                print(f"{row['spec']:24} {target:8} ours {1e3 * row['ours']:6.0f} ms   nvrtc "
+                      f"{row['nvrtc']:6.2f} s ({row['kernels']:.2f} s of kernels)   total "
+                      f"{row['total']:6.2f} s (cpu {row['cpu']:.2f} s)", flush=True)
+    worst = {name: max(rows, key=lambda row: row[name]) for name in ("ours", "total")}
+    result = {"kind": "compile", "machine": machine(arguments.attnc), "commit": arguments.commit,
+              "date": datetime.date.today().isoformat(), "rounds": arguments.rounds,
+              "load": round(load, 1),
+              "worst": {name: {"spec": row["spec"], "target": row["target"], "seconds": row[name]}
+                        for name, row in worst.items()},
+              "specs": rows}
+    if arguments.output:
+        pathlib.Path(arguments.output).write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+// Several sources compiled at the same time.
+#ifndef ATTNC_COMPILER_DRIVER_SIDE_BY_SIDE_H
+#define ATTNC_COMPILER_DRIVER_SIDE_BY_SIDE_H
+
+#include "runtime/cuda/nvrtc.h"
+#include <string>
+#include <vector>
+
+namespace attnc::driver {
+
+/// What NVRTC is asked for: the source of kernels, which includes device headers, for a target. The
+/// source is called after its image in diagnostics.
+NvrtcRequest requestFor(const std::string &target, const std::string &source,
+                        const std::string &image);
+
+/// Compiles every request, on as many threads as the machine has processors, and returns what
+/// became of each, in the order of the requests: the result does not depend on which one was first.
+/// Where there can be no further thread, those that there are do all the work.
+std::vector<Result<NvrtcOutput>> compileSideBySide(const Nvrtc &nvrtc,
+                                                   const std::vector<NvrtcRequest> &requests);
+
+} // namespace attnc::driver
+
+#endif

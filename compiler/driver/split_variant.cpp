@@ -1,0 +1,174 @@
+#include "compiler/driver/split_variant.h"
+#include "compiler/transforms/split.h"
+#include <algorithm>
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+std::string partsName(const std::string &kernel) { return "parts_" + kernel; }
+
+static bool hasTiles(red::NestOp nest) {
+  return nest.getScheduleAttr().getAs<StringAttr>("form").getValue() != "generic";
+}
+
+bool canBeInParts(red::NestOp nest) {
+  return hasTiles(nest) && nest.getStream().size() == 1 &&
+         !attn::programOf(nest).lookupDim(cast<StringAttr>(nest.getStream()[0])).isStatic();
+}
+
+// The dims of parts that the nest has side by side.
+static SmallVector<StringAttr> partDims(red::NestOp nest) {
+  SmallVector<StringAttr> found;
+  if (auto dims = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr))
+    llvm::copy_if(dims.getAsRange<StringAttr>(), std::back_inserter(found),
+                  [&](StringAttr dim) { return llvm::is_contained(nest.getGrid(), dim); });
+  return found;
+}
+
+bool foldsPartsByTiles(attn::ProgramOp program) {
+  auto nests = program.getBodyBlock()->getOps<red::NestOp>();
+  return program->hasAttr(kPartDimsAttr) && llvm::all_of(nests, [](red::NestOp nest) {
+           return partDims(nest).empty() || hasTiles(nest);
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// How many parts
+//===----------------------------------------------------------------------===//
+
+static Expr withSizeOne(Expr expr, const std::string &dim) {
+  if (expr.op == ExprOp::Size && expr.name == dim)
+    return Expr::constant(1);
+  for (Expr &operand : expr.operands)
+    operand = withSizeOne(operand, dim);
+  return expr;
+}
+
+// The blocks that a kernel has of each part. One whose blocks stay says how many there would be.
+static Expr blocksOfPart(const KernelShape &kernel, const std::string &part) {
+  const Expr &grid = kernel.grid[0];
+  bool stay = grid.op == ExprOp::Min && grid.operands.back().op == ExprOp::Multiprocessors;
+  return withSizeOne(stay ? grid.operands.front() : grid, part);
+}
+
+static std::int64_t blocksOnMultiprocessor(red::NestOp nest) {
+  auto blocks = nest.getScheduleAttr().getAs<IntegerAttr>("min_blocks");
+  return blocks ? blocks.getInt() : 1;
+}
+
+std::map<std::string, Expr> partsOfMachine(attn::ProgramOp program, ArrayRef<KernelShape> kernels,
+                                           std::int64_t most) {
+  std::map<std::string, Expr> counts;
+  auto apply = [](ExprOp op, Expr a, Expr b) {
+    return Expr::apply(op, {std::move(a), std::move(b)});
+  };
+  for (auto [nest, kernel] : llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), kernels))
+    for (StringAttr part : partDims(nest)) {
+      if (nest.getStream().size() != 1)
+        continue;
+      std::string name = part.str(), stream = cast<StringAttr>(nest.getStream()[0]).str();
+      Expr blocks = apply(ExprOp::Max, blocksOfPart(kernel, name), Expr::constant(1));
+      Expr room = apply(ExprOp::Mul, Expr::apply(ExprOp::Multiprocessors, {}),
+                        Expr::constant(blocksOnMultiprocessor(nest)));
+      Expr fill = apply(ExprOp::FloorDiv, std::move(room), std::move(blocks));
+      Expr worth = apply(ExprOp::FloorDiv, Expr::size(stream), Expr::constant(kLeastOfPart));
+      Expr count = apply(ExprOp::Min, std::move(fill), std::move(worth));
+      count = apply(ExprOp::Min, std::move(count), Expr::constant(most));
+      auto [known, isNew] = counts.try_emplace(name, Expr::constant(1));
+      known->second = isNew ? count : apply(ExprOp::Min, known->second, count);
+    }
+  for (auto &[name, count] : counts)
+    count = apply(ExprOp::Max, count, Expr::constant(1));
+  return counts;
+}
+
+//===----------------------------------------------------------------------===//
+// The manifest
+//===----------------------------------------------------------------------===//
+
+void setParts(Manifest &manifest, const std::map<std::string, Expr> &counts) {
+  for (DimDecl &dim : manifest.dims)
+    if (auto count = counts.find(dim.name); count != counts.end())
+      dim.extent = count->second;
+}
+
+namespace {
+
+/// Takes over what the launches of a variant need.
+class Merger {
+public:
+  Merger(Manifest &manifest, const Manifest &parts) : manifest(manifest), parts(parts) {}
+
+  void add(const std::map<std::string, Expr> &counts) {
+    for (const DimDecl &dim : parts.dims)
+      if (!manifest.findDim(dim.name))
+        manifest.dims.push_back(dim);
+    setParts(manifest, counts);
+    // What `parts` has beyond its first variant serves tensors that are not aligned; the program in
+    // one pass does that.
+    VariantDecl variant = parts.variants.front();
+    for (LaunchDecl &launch : variant.launches)
+      addLaunch(launch);
+    std::optional<Expr> when;
+    for (const auto &[name, count] : counts) {
+      Expr several = Expr::apply(ExprOp::Ge, {Expr::size(name), Expr::constant(2)});
+      when = when ? Expr::apply(ExprOp::Or, {*when, several}) : several;
+    }
+    for (const RequireDecl &require : parts.requires_)
+      if (isNew(require))
+        when = Expr::apply(ExprOp::And, {*when, require.expr});
+    variant.when = when;
+    manifest.variants.insert(manifest.variants.begin(), std::move(variant));
+  }
+
+private:
+  void addLaunch(LaunchDecl &launch) {
+    std::string name = partsName(launch.kernel);
+    if (!manifest.findKernel(name)) {
+      KernelDecl kernel = *parts.findKernel(launch.kernel);
+      kernel.name = name;
+      kernel.image = partsName(kernel.image);
+      manifest.kernels.push_back(std::move(kernel));
+    }
+    launch.kernel = name;
+    for (ArgDecl &arg : launch.args)
+      if (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::Stride ||
+          arg.kind == ArgKind::TensorMap)
+        arg.name = addTensor(arg.name);
+  }
+
+  // The tensor's name here.
+  std::string addTensor(const std::string &name) {
+    auto found = std::find_if(parts.intermediates.begin(), parts.intermediates.end(),
+                              [&](const TensorDecl &tensor) { return tensor.name == name; });
+    if (found == parts.intermediates.end())
+      return name;
+    auto [known, isNew] = names.try_emplace(name, name);
+    if (!isNew)
+      return known->second;
+    while (manifest.findTensor(known->second))
+      known->second += "_of_parts";
+    manifest.intermediates.push_back(*found);
+    manifest.intermediates.back().name = known->second;
+    return known->second;
+  }
+
+  bool isNew(const RequireDecl &require) const {
+    return std::none_of(manifest.requires_.begin(), manifest.requires_.end(),
+                        [&](const RequireDecl &known) { return known.expr == require.expr; });
+  }
+
+  Manifest &manifest;
+  const Manifest &parts;
+  std::map<std::string, std::string> names; // of intermediates
+};
+
+} // namespace
+
+void addPartsVariant(Manifest &manifest, const Manifest &parts,
+                     const std::map<std::string, Expr> &counts) {
+  Merger(manifest, parts).add(counts);
+}
+
+} // namespace attnc::driver

@@ -1,0 +1,83 @@
+#include "compiler/schedule/same_arithmetic.h"
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/stream_plan.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+static bool isGeneric(red::NestOp nest) { return scheduleForm(nest) == "generic"; }
+
+// True if the nest's `index`-th result is computed from a maximum that exponents are relative to:
+// the maximum itself, or what a logarithm adds to it.
+static bool dependsOnReference(red::NestOp nest, unsigned index) {
+  auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  llvm::SetVector<Value> reached;
+  reached.insert(yield.getValues()[index]);
+  for (size_t i = 0; i < reached.size(); ++i)
+    if (auto map = reached[i].getDefiningOp<attn::MapOp>())
+      reached.insert(map->operand_begin(), map->operand_end());
+  return llvm::any_of(nest.states(), [&](red::FoldOp state) {
+    return state.getReference() && reached.contains(state.getReference());
+  });
+}
+
+// The nests of which `nest` reads such a result.
+static SmallVector<red::NestOp> sourcesOfReferences(red::NestOp nest) {
+  SmallVector<red::NestOp> sources;
+  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
+    if (auto result = dyn_cast<OpResult>(read.getSource()))
+      if (auto source = dyn_cast<red::NestOp>(result.getOwner());
+          source && dependsOnReference(source, result.getResultNumber()))
+        sources.push_back(source);
+  return sources;
+}
+
+// Sums that are no states: scores, one for each element.
+static bool computesScores(red::NestOp nest) {
+  SmallVector<red::FoldOp> states = nest.states();
+  return llvm::any_of(nest.getBodyBlock()->getOps<red::FoldOp>(), [&](red::FoldOp fold) {
+    return fold.getKind() == red::FoldKind::Add && !llvm::is_contained(states, fold) &&
+           !nest.dependsOnState(fold);
+  });
+}
+
+// True if tensor cores would multiply f32. The products of 16-bit numbers are exact in f32.
+static bool multipliesFloats(red::NestOp nest) {
+  std::string why;
+  FailureOr<StreamPlan> plan = planStream(nest, why);
+  return succeeded(plan) && llvm::any_of(plan->contractions, [](const Contraction &contraction) {
+           return contraction.resident.element.isF32();
+         });
+}
+
+static void makeGeneric(red::NestOp nest) {
+  setGenericSchedule(nest, 128);
+  nest->setAttr(kScheduleSourceAttr,
+                Builder(nest.getContext())
+                    .getStringAttr("the compiler: another nest computes the same scores, and both "
+                                   "have to get the same bits"));
+}
+
+void agreeOnScores(ArrayRef<red::NestOp> nests) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (red::NestOp nest : nests) {
+      if (!computesScores(nest))
+        continue;
+      for (red::NestOp source : sourcesOfReferences(nest)) {
+        if (isGeneric(source) == isGeneric(nest))
+          continue;
+        red::NestOp other = isGeneric(source) ? nest : source;
+        if (!multipliesFloats(other))
+          continue;
+        makeGeneric(other);
+        changed = true;
+      }
+    }
+  }
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,31 @@
+// Arrays and scalar expressions as a person would write them in a spec.
+#ifndef ATTNC_COMPILER_TRANSFORMS_SPEC_WORDS_H
+#define ATTNC_COMPILER_TRANSFORMS_SPEC_WORDS_H
+
+#include "compiler/transforms/terms.h"
+
+namespace attnc {
+
+/// The array's name, or the expression that computes it from arrays with names; what is long ends
+/// in "...".
+std::string wordsOf(mlir::Value array);
+
+/// The same of the expression that computes it, whether it has a name or not.
+std::string definitionOf(mlir::Value array);
+
+std::string wordsOf(const ScalarExpr *e);
+std::string definitionOf(const ScalarExpr *e);
+
+/// "a * b * c"; "1" of none.
+std::string wordsOfProduct(llvm::ArrayRef<const ScalarExpr *> factors);
+
+/// "a - b + c"
+std::string wordsOfSum(llvm::ArrayRef<const ScalarExpr *> summands);
+
+/// The operation as it is written in a spec: "tanh", "maximum", "*". The text lives as long as the
+/// context.
+llvm::StringRef operationWord(mlir::Operation *op);
+
+} // namespace attnc
+
+#endif

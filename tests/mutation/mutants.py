@@ -1,0 +1,257 @@
+"""The mutants: what is broken, where, and which suites should notice.
+
+`old` occurs once in `file`; `new` takes its place, with MUTANT where the two behaviours part. A
+change to the sources that makes an entry stale is found by `mutate.py check`, which the test suite
+runs: then give the entry the new words.
+"""
+
+# "@" is the folder of the built programs. `seconds`: longer means killed.
+SUITES = {
+    "fuse": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1",
+                    "--gtest_filter=*Fuse*:*Respellings*:*Propert*:Growth*"],
+    },
+    "domains": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1",
+                    "--gtest_filter=*Domain*:*TileClass*:*Mask*"],
+    },
+    "merge": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1", "--gtest_filter=*Merge*"],
+        "seconds": 900,
+    },
+    "degrees": {
+        "targets": ["schedule_test"],
+        "command": ["@schedule_test", "--gtest_brief=1", "--gtest_filter=*ReferenceDegree*"],
+    },
+    "processor": {
+        "targets": ["cpu_test"],
+        "command": ["@cpu_test", "--gtest_brief=1",
+                    "--gtest_filter=CpuAttention.*:CpuFold.*:CpuFused.*:CpuNests.*:CpuStorage.*:CpuScalar.*:CpuRead.*"],
+    },
+    "programs": {
+        "targets": ["attnc_programs"],
+        "command": ["@attnc_programs", "--seed", "1", "--count", "160", "--seconds", "600",
+                    "--cpu-every", "4", "--gpu-every", "12", "--shrinkings", "0"],
+        "seconds": 600,
+    },
+    "found": {
+        "targets": ["attnc_programs"],
+        "command": ["@attnc_programs", "--replay", "tests/programs/found"],
+    },
+}
+
+TRANSFORMS = "compiler/transforms/"
+
+MUTANTS = []
+
+
+def mutant(id, file, why, old, new, *suites):
+    MUTANTS.append({"id": id, "file": file, "why": why, "old": old, "new": new,
+                    "suites": list(suites)})
+
+
+# --- the online rewrite ----------------------------------------------------------------------------
+
+mutant(1, TRANSFORMS + "join_sum.cpp", "what is left of an exponent after the stream is dropped",
+       "if (const ScalarExpr *weight = leftoverWeight(fold, terms, term, reference)) {",
+       "if (const ScalarExpr *weight =\n"
+       "            MUTANT ? nullptr : leftoverWeight(fold, terms, term, reference)) {",
+       "fuse", "programs")
+mutant(2, TRANSFORMS + "join_sum.cpp", "the shift of an exponent has the wrong sign",
+       "const ScalarExpr *shift = rest.empty() ? nullptr : terms.neg(terms.sum(rest));",
+       "const ScalarExpr *shift = rest.empty() ? nullptr\n"
+       "                              : MUTANT       ? terms.sum(rest)\n"
+       "                                             : terms.neg(terms.sum(rest));",
+       "fuse", "programs")
+mutant(3, TRANSFORMS + "join_sum.cpp", "a term that varies along some streamed dims only is summed",
+       "    llvm::SmallDenseSet<StringAttr> dims;\n    for (Value leaf : leavesOf(parts))",
+       "    if (MUTANT)\n      return true;\n"
+       "    llvm::SmallDenseSet<StringAttr> dims;\n    for (Value leaf : leavesOf(parts))",
+       "fuse", "programs", "found")
+mutant(4, TRANSFORMS + "join_sum.cpp", "a deferred divisor multiplies",
+       "return inverse ? terms.binary(ScalarExpr::Kind::Div, value, factor->args[1])",
+       "return inverse ? terms.binary(MUTANT ? ScalarExpr::Kind::Mul : ScalarExpr::Kind::Div,\n"
+       "                                  value, factor->args[1])",
+       "fuse", "programs")
+mutant(5, TRANSFORMS + "join_sum.cpp", "a sum over nothing is not set to 0",
+       "if (llvm::any_of(*split, mayBeUndefinedOverNothing))",
+       "if (!MUTANT && llvm::any_of(*split, mayBeUndefinedOverNothing))",
+       "fuse", "programs")
+mutant(6, TRANSFORMS + "join_sum.cpp", "any maximum is taken to cancel with an exponent",
+       "if (state.getKind() != FoldKind::Max || !growsWith(along, state.getFactors().front()))",
+       "if (state.getKind() != FoldKind::Max ||\n"
+       "          (!MUTANT && !growsWith(along, state.getFactors().front())))",
+       "fuse", "programs")
+mutant(7, TRANSFORMS + "pass_states.cpp", "an exponent takes the first maximum as its reference",
+       "if (state.getKind() == FoldKind::Max && state.getFactors().front() == exponent)",
+       "if (state.getKind() == FoldKind::Max &&\n"
+       "        (MUTANT || state.getFactors().front() == exponent))",
+       "fuse", "programs")
+mutant(8, TRANSFORMS + "terms.cpp", "all expressions count as the same",
+       "  unsigned budget = kMostCompared;\n",
+       "  if (MUTANT)\n    return true;\n  unsigned budget = kMostCompared;\n",
+       "fuse", "programs")
+mutant(9, TRANSFORMS + "split_terms.cpp", "a mask goes into the exponent of the wrong side",
+       "term.exponent = guardExponent(*this, condition, side == 1, term.exponent);",
+       "term.exponent = guardExponent(*this, condition, side == (MUTANT ? 2u : 1u),\n"
+       "                                      term.exponent);",
+       "fuse", "programs")
+mutant(10, TRANSFORMS + "split_terms.cpp", "exp2 uses a logarithm of 2 of 24 bits",
+       "argument = binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add, main, rest);",
+       "argument = MUTANT ? main\n"
+       "                      : binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add,"
+       "\n                               main, rest);",
+       "fuse", "programs")
+mutant(11, TRANSFORMS + "split_terms.cpp", "the test of a weight is turned round",
+       "    term.countsWhere = !zeroSide;\n",
+       "    term.countsWhere = zeroSide == MUTANT;\n",
+       "fuse", "programs")
+mutant(12, TRANSFORMS + "finite_factors.cpp", "every factor is taken to be finite",
+       "bool keepsFinite(const ScalarExpr *whole) {\n",
+       "bool keepsFinite(const ScalarExpr *whole) {\n  if (MUTANT)\n    return true;\n",
+       "fuse", "programs", "found")
+mutant(13, TRANSFORMS + "value_ranges.cpp", "every exponential is taken to be bounded",
+       "bool isBoundedAbove(const ScalarExpr *e) {\n",
+       "bool isBoundedAbove(const ScalarExpr *e) {\n  if (MUTANT)\n    return true;\n",
+       "fuse", "programs")
+mutant(14, TRANSFORMS + "scaled_terms.cpp", "a quotient of exponentials adds their exponents",
+       "add(x.exponents, inverse ? terms.neg(part) : part);",
+       "add(x.exponents, inverse && !MUTANT ? terms.neg(part) : part);",
+       "fuse", "programs")
+
+# --- extrema and moments ---------------------------------------------------------------------------
+
+mutant(15, TRANSFORMS + "join_extremum.cpp", "a function that falls is taken to grow",
+       "    falls = growth == Growth::Falls;\n",
+       "    falls = !MUTANT && growth == Growth::Falls;\n",
+       "fuse", "programs")
+mutant(16, TRANSFORMS + "growth.cpp", "a falling exponent is taken to grow with its maximum",
+       "  return grows || (onlyConstants && constants > 0);",
+       "  return grows || MUTANT || (onlyConstants && constants > 0);",
+       "fuse", "programs")
+mutant(17, TRANSFORMS + "split_terms.cpp", "a moment is about the wrong side of its centre",
+       "rest.differences.push_back({sum(along), neg(states.front()), false});",
+       "rest.differences.push_back({sum(along), MUTANT ? states.front() : neg(states.front()), false});",
+       "fuse", "programs")
+mutant(18, "compiler/codegen/cpu/nest_emitter.cpp", "moments are shifted the wrong way",
+       "loops.store(arith::SubFOp::create(builder, loc, old, next), scratch.shift(centre));",
+       "loops.store(MUTANT ? arith::SubFOp::create(builder, loc, next, old)\n"
+       "                     : arith::SubFOp::create(builder, loc, old, next),\n"
+       "              scratch.shift(centre));",
+       "programs", "processor")
+mutant(19, "compiler/codegen/cpu/nest_emitter.cpp", "the binomial formula without its coefficients",
+       "    binomial *= double(i + 1) / (fold.degree() - i);\n",
+       "    binomial *= MUTANT ? 1 : double(i + 1) / (fold.degree() - i);\n",
+       "programs", "processor")
+
+# --- rescaling -------------------------------------------------------------------------------------
+
+mutant(20, "compiler/codegen/cpu/nest_emitter.cpp", "sums are not rescaled when the maximum moves",
+       "  Value scaled = arith::MulFOp::create(builder, loc, loops.load(state), loops.load(scale));\n",
+       "  Value scaled = loops.load(state);\n  if (!MUTANT)\n"
+       "    scaled = arith::MulFOp::create(builder, loc, scaled, loops.load(scale));\n",
+       "processor", "programs")
+mutant(21, "compiler/codegen/cpu/nest_emitter.cpp", "a scale factor touches an empty state",
+       "loops.store(arith::SelectOp::create(builder, loc, empty, one, factor), scale);",
+       "loops.store(MUTANT ? factor : arith::SelectOp::create(builder, loc, empty, one, factor),\n"
+       "              scale);",
+       "processor", "programs")
+mutant(22, "compiler/schedule/stream_exponents.cpp", "row vectors of a GPU are not rescaled",
+       "    if (against && isa<tile::RowsType>(sum.getType()))",
+       "    if (against && !MUTANT && isa<tile::RowsType>(sum.getType()))",
+       "programs")
+mutant(23, "compiler/schedule/stream_exponents.cpp", "accumulators of a GPU are not rescaled",
+       "    if (against && isa<tile::FragmentType>(sum.getType()))",
+       "    if (against && !MUTANT && isa<tile::FragmentType>(sum.getType()))",
+       "programs")
+mutant(24, "compiler/schedule/reference_degree.cpp",
+       "results relative to a lagging maximum are stored as they are",
+       "  return !allResultsConstant(nest, reference, Degree::unknown());",
+       "  return !MUTANT && !allResultsConstant(nest, reference, Degree::unknown());",
+       "degrees", "programs")
+
+# --- splits and their merge ------------------------------------------------------------------------
+
+mutant(25, TRANSFORMS + "split.cpp", "an element on the border is in two parts",
+       "arith::CmpIOp::create(s, at, arith::CmpIPredicate::slt, x[0], end);",
+       "arith::CmpIOp::create(\n                             s, at,\n"
+       "                             MUTANT ? arith::CmpIPredicate::sle : arith::CmpIPredicate::slt,"
+       "\n                             x[0], end);",
+       "programs", "merge")
+mutant(26, TRANSFORMS + "split.cpp", "partial sums are merged without their maxima",
+       "    if (state.getReference()) {\n      exponent = ofParts[state.getReference()];",
+       "    if (state.getReference() && !MUTANT) {\n      exponent = ofParts[state.getReference()];",
+       "programs", "merge")
+mutant(27, TRANSFORMS + "split.cpp", "an empty part has the maximum 0",
+       "return isReal ? TypedAttr(real(-INFINITY))",
+       "return isReal ? TypedAttr(real(MUTANT ? 0 : -INFINITY))",
+       "programs", "merge")
+mutant(28, TRANSFORMS + "split.cpp", "moments of parts are merged without their coefficients",
+       "        binomial *= double(i + 1) / (state.degree() - i);\n",
+       "        binomial *= MUTANT ? 1 : double(i + 1) / (state.degree() - i);\n",
+       "programs", "merge")
+
+# --- masks and bounds ------------------------------------------------------------------------------
+
+mutant(29, TRANSFORMS + "tile_bounds.cpp", "the last index of a hull is left out",
+       "  return {{}, a.add(last, a.constant(1))};",
+       "  return {{}, MUTANT ? last : a.add(last, a.constant(1))};",
+       "domains", "programs")
+mutant(30, TRANSFORMS + "tile_bounds.cpp", "the hull of two masks begins with the later one",
+       "    both.lo = a.min(x.lo, y.lo);",
+       "    both.lo = MUTANT ? a.max(x.lo, y.lo) : a.min(x.lo, y.lo);",
+       "domains", "programs")
+mutant(31, TRANSFORMS + "tile_bounds.cpp", "a tile counts as full if one element is kept",
+       "    return a.notNegative(tile.bound(mask.linear, {}, /*upper=*/false));",
+       "    return a.notNegative(tile.bound(mask.linear, {}, /*upper=*/MUTANT));",
+       "domains", "programs")
+mutant(32, TRANSFORMS + "integer_comparisons.cpp", "a quotient is rounded the other way",
+       "    Value below = a.sub(k, a.constant(1));\n",
+       "    Value below = MUTANT ? a.constant(0) : a.sub(k, a.constant(1));\n",
+       "domains", "programs")
+mutant(33, TRANSFORMS + "integer_comparisons.cpp", "one residue too many is left out",
+       "masks.residue(of, a.add(residue, one), divisor, below)",
+       "masks.residue(of, a.add(residue, MUTANT ? a.add(one, one) : one), divisor,\n"
+       "                                   MUTANT ? a.sub(below, one) : below)",
+       "domains", "programs")
+mutant(34, TRANSFORMS + "mask_intervals.cpp", "a difference is -inf where its second operand is",
+       "    if (isa<SubOp>(op))\n      return isFiniteScalar(operand(0));",
+       "    if (isa<SubOp>(op))\n      return isFiniteScalar(operand(MUTANT ? 1 : 0));",
+       "domains", "programs")
+mutant(35, TRANSFORMS + "mask_intervals.cpp", "a tile is skipped if it leaves one state alone",
+       "      live = masks.either(live, liveState(state));",
+       "      live = MUTANT && state != nest.states().front() ? masks.both(live, liveState(state))\n"
+       "                                                     : masks.either(live, liveState(state));",
+       "domains", "fuse", "programs")
+mutant(36, TRANSFORMS + "mask_intervals.cpp", "a tile is full if one of two masks keeps all of it",
+       "        full = masks.both(full, mask);",
+       "        full = MUTANT ? masks.either(full, mask) : masks.both(full, mask);",
+       "domains", "programs")
+mutant(37, TRANSFORMS + "mask_intervals.cpp", "any factor is taken to keep the sign of a score",
+       "    return literal && literal.getValueAsDouble() > 0;",
+       "    return MUTANT || (literal && literal.getValueAsDouble() > 0);",
+       "domains", "programs", "found")
+mutant(38, TRANSFORMS + "tile_extremes.cpp", "the extremes of a tile begin at the wrong identity",
+       "largest ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();",
+       "largest != MUTANT ? std::numeric_limits<int64_t>::min()\n"
+       "                          : std::numeric_limits<int64_t>::max();",
+       "domains", "fuse", "programs")
+
+# --- order, tiles ----------------------------------------------------------------------------------
+
+mutant(39, TRANSFORMS + "reassociate.cpp", "a maximum of products is ordered anew like a sum",
+       "  return fold && fold.getKind() == FoldKind::Add && !fold.getExponent() &&",
+       "  return fold && (MUTANT || fold.getKind() == FoldKind::Add) && !fold.getExponent() &&",
+       "fuse", "programs")
+mutant(40, TRANSFORMS + "fold_order.cpp", "a pass is put off although another one reads it",
+       "      if (id == static_cast<int>(pass) && indirect)\n        return false;",
+       "      if (id == static_cast<int>(pass) && indirect && !MUTANT)\n        return false;",
+       "fuse", "programs")
+mutant(41, "compiler/codegen/cpu/nest_emitter.cpp", "the last tile of a stream is taken to be whole",
+       "    scope.ranges[dim] = {origin, arith::MinSIOp::create(builder, loc, rest, step)};",
+       "    scope.ranges[dim] = {origin,\n"
+       "                         MUTANT ? step : arith::MinSIOp::create(builder, loc, rest, step)};",
+       "processor", "programs")
