@@ -11,6 +11,7 @@ import sys
 import report_attention
 import report_compile
 import report_portable
+import report_variants
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = REPOSITORY / "bench/results"
@@ -24,8 +25,8 @@ test fails when they differ. [bench/README.md](../bench/README.md) says how to m
 """
 
 # Who writes the section of a file, by the `kind` that it says it has; in the order of the page.
-KINDS = {"attention": report_attention, "portable": report_portable,
-         "compile": report_compile}
+KINDS = {"attention": report_attention, "variants": report_variants,
+         "portable": report_portable, "compile": report_compile}
 
 
 def generated():

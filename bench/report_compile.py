@@ -3,12 +3,19 @@ from report_parts import table
 
 AIM_TOTAL_S, AIM_OURS_S = 2.0, 0.1
 
-METHOD = """Each spec of the library from its text to a program with all kernels as cubin, in a process of
+METHOD = """Each spec of the library from its text to {what}, in a process of
 its own, {runs}. *attnc* is the time in the compiler's own code, *NVRTC* the time
 waited for NVRTC, *kernels* its sum over the kernels, which are compiled side by side, *cpu* what all
 threads took together.
 """
 
+
+WHAT_ALL = "a program with all kernels as cubin"
+WHAT_FIRST = "what a first launch waits for: the passes of all variants, the first one's cubins"
+ALL_VARIANTS = """
+*All variants* is the same for a program as `attnc compile` writes it, which has the kernels of every
+variant; *compiled twice* counts those of its kernels that spilled and were made smaller.
+"""
 
 LOADED = """
 The machine had other work at the time, {load:.1f} processes on average before the first run: all but
@@ -38,16 +45,28 @@ def aims(report):
 
 def section(name, report):
     machine = report["machine"]
+    all_variants = all("all_total" in row for row in report["specs"])
+    head = ["spec", "target", "attnc", "NVRTC", "kernels", "total", "cpu"]
     rows = [[row["spec"], row["target"], milliseconds(row["ours"]), milliseconds(row["nvrtc"]),
              milliseconds(row["kernels"]), milliseconds(row["total"]), milliseconds(row["cpu"])]
             for row in sorted(report["specs"], key=lambda row: -row["total"])]
+    if all_variants:
+        head += ["all variants", "cpu", "compiled twice"]
+        by_name = {(row["spec"], row["target"]): row for row in report["specs"]}
+        for cells in rows:
+            row = by_name[cells[0], cells[1]]
+            cells += [milliseconds(row["all_total"]), milliseconds(row["all_cpu"]),
+                      f"{row['all_repeats']:.0f}"]
     rounds = report["rounds"]
-    method = METHOD.format(runs="one run" if rounds == 1 else f"medians of {rounds} runs")
+    method = METHOD.format(what=WHAT_FIRST if all_variants else WHAT_ALL,
+                           runs="one run" if rounds == 1 else f"medians of {rounds} runs")
+    if all_variants:
+        method += ALL_VARIANTS
     if report["load"] > QUIET_LOAD:
         method += LOADED.format(load=report["load"])
     body = (method +
             f"\nMeasured on {machine['cpu']}, attnc {machine['attnc']}, commit {report['commit']}, "
             f"{report['date']}: [{name}](../bench/results/{name}).\n\n" +
             table(["aim", "", "measured", "reached"], aims(report)) + "\n" +
-            table(["spec", "target", "attnc", "NVRTC", "kernels", "total", "cpu"], rows))
+            table(head, rows))
     return "Time to compile", body

@@ -5,6 +5,7 @@
 #include "attnc/result.h"
 #include "compiler/codegen/cpu/cpu_target.h"
 #include "compiler/driver/aligned_copies.h"
+#include "compiler/driver/deferred_images.h"
 #include "compiler/driver/nest_work.h"
 #include "compiler/driver/schedule_report.h"
 #include "compiler/frontend/frontend.h"
@@ -24,6 +25,17 @@ namespace attnc::driver {
 /// together. On the target "cpu" the last stage is Llvm, on a GPU it is Cubin.
 enum class Stage { Attn, Red, Tile, Cuda, Cubin, Llvm };
 
+/// Whether there is the variant that folds streams in parts, for launches that would leave much of
+/// the GPU idle. From Stage::Tile on, and not on the cpu.
+enum class PartsVariant {
+  None,
+  /// Its kernels are compiled when a launch first needs them (Compilation::deferred): for who runs
+  /// the program in this process.
+  OnFirstUse,
+  /// Compiled with the others: for who stores the program, or looks at its kernels.
+  Built
+};
+
 struct CompileOptions {
   std::string target = "cpu"; ///< "cpu", "sm_80", "sm_90a", ...
   Stage upTo = Stage::Cubin;
@@ -34,9 +46,7 @@ struct CompileOptions {
   bool keepIr = false;       ///< keep the IR after each pass, for explain
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
   const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
-  /// Also the variant that folds streams in parts, for launches that would leave much of the GPU
-  /// idle: for those who run the program. From Stage::Tile on, and not on the cpu.
-  bool partsVariant = false;
+  PartsVariant parts = PartsVariant::None;
   /// Becomes Manifest::memoryBudget; none: any number of bytes.
   std::optional<std::int64_t> memoryBudget = {};
   /// Of dynamic dims: what reports count at, and where passes are verified (else at the spec's
@@ -91,6 +101,8 @@ struct Compilation {
   std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached
   /// Manifest always (from Stage::Red on); images and sources for GPU targets.
   Program program;
+  /// Makes the images that the program lacks; null if it has them all.
+  std::shared_ptr<DeferredImages> deferred;
   /// The kernels of the target "cpu", by the names in the manifest; null for GPU targets.
   std::shared_ptr<const cpu::CpuExecutable> cpu;
   double seconds = 0;      ///< wall-clock time of the compilation
@@ -98,6 +110,7 @@ struct Compilation {
   /// How long NVRTC took for each kernel, summed: more than nvrtcSeconds where they are compiled
   /// side by side.
   double kernelSeconds = 0;
+  int repeats = 0; ///< kernels compiled once more, with a smaller schedule, because they spilled
   double llvmSeconds = 0; ///< or from nests to machine code of the processor, nearly all in LLVM
 };
 

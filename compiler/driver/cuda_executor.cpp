@@ -150,9 +150,19 @@ Result<RunResult> CudaExecutor::run(const RunRequest &request) const {
 
 } // namespace
 
+Result<std::unique_ptr<LoadedProgram>> loadCompiled(const Compilation &compilation,
+                                                    std::shared_ptr<const CudaDevice> device) {
+  ImageSource missing;
+  if (compilation.deferred)
+    missing = [deferred = compilation.deferred](const std::vector<std::string> &names) {
+      return deferred->images(names);
+    };
+  return LoadedProgram::load(std::move(device), compilation.program, std::move(missing));
+}
+
 Result<std::unique_ptr<Executor>> makeCudaExecutor(const Compilation &compilation,
                                                    std::shared_ptr<const CudaDevice> device) {
-  Result<std::unique_ptr<LoadedProgram>> program = LoadedProgram::load(device, compilation.program);
+  Result<std::unique_ptr<LoadedProgram>> program = loadCompiled(compilation, device);
   if (!program)
     return program.error();
   return std::unique_ptr<Executor>(std::make_unique<CudaExecutor>(

@@ -74,6 +74,32 @@ llvm::Expected<evaluator::Outputs> evaluateWithoutOverflow(attn::ProgramOp progr
   return evaluateLimited(program, inputs, options, Beyond::NaN);
 }
 
+llvm::Expected<evaluator::Outputs>
+evaluateWithoutInfiniteSums(attn::ProgramOp program, const evaluator::EvalInputs &inputs,
+                            const evaluator::EvalOptions &options) {
+  OwningOpRef<attn::ProgramOp> limited(cast<attn::ProgramOp>(program->clone()));
+  limited->walk([&](attn::ReduceOp sum) {
+    if (sum.getKind() != attn::ReduceKind::Add || !isa<FloatType>(sum.getType().getElementType()))
+      return;
+    OpBuilder b(sum->getContext());
+    b.setInsertionPointAfter(sum);
+    auto finite = attn::MapOp::create(
+        b, sum.getLoc(), sum.getType(), sum.getResult(),
+        [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+          auto constant = [&](double value) -> Value {
+            return arith::ConstantOp::create(inner, at,
+                                             inner.getFloatAttr(x[0].getType(), value));
+          };
+          Value size = math::AbsFOp::create(inner, at, x[0]);
+          Value infinite = arith::CmpFOp::create(inner, at, arith::CmpFPredicate::OEQ, size,
+                                                 constant(INFINITY));
+          return arith::SelectOp::create(inner, at, infinite, constant(NAN), x[0]);
+        });
+    sum.getResult().replaceAllUsesExcept(finite, finite);
+  });
+  return evaluator::evaluate(*limited, inputs, options);
+}
+
 void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange) {
   for (const auto &[name, kept] : inRange) {
     evaluator::Array &array = expected.at(name);

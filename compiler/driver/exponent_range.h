@@ -19,6 +19,12 @@ llvm::Expected<evaluator::Outputs> evaluateWithoutOverflow(attn::ProgramOp progr
                                                            const evaluator::EvalInputs &inputs,
                                                            const evaluator::EvalOptions &options);
 
+/// The outputs of `program` if sums that are infinite were NaN: what differs from the program's own
+/// outputs comes from such a sum. Its terms may be 0 * inf once it is computed in another order.
+llvm::Expected<evaluator::Outputs>
+evaluateWithoutInfiniteSums(attn::ProgramOp program, const evaluator::EvalInputs &inputs,
+                            const evaluator::EvalOptions &options);
+
 /// Nothing can be said of elements of `expected` that come from an exponential out of range.
 void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange);
 

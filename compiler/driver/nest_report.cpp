@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -51,6 +52,8 @@ std::string expression(Value value, unsigned &left) {
     auto literal = cast<IntegerAttr>(constant.getValue());
     if (literal.getType().isInteger(1))
       return literal.getValue().isOne() ? "true" : "false";
+    if (literal.getInt() == std::numeric_limits<int64_t>::max()) // nothing bounds it
+      return "inf";
     return std::to_string(literal.getInt());
   }
   if (auto scalar = dyn_cast<red::ScalarOp>(op)) {

@@ -2,6 +2,7 @@
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/nest_key.h"
 #include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/rows_plan.h"
 #include "compiler/schedule/schedule_ranking.h"
 #include "compiler/schedule/stream_parts.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -78,6 +79,21 @@ public:
       into.roles.push_back(
           fmt::format("a score is the sum of {} parts of {} products", parts, depth));
     into.numbers["column_parts"] = schedule::columnParts(cut);
+    reportCuts(cut, into);
+  }
+
+  void reportCuts(const StreamPlan &cut, ScheduleReport &into) {
+    auto say = [&](llvm::StringRef dim, const schedule::OperandTile &operand, const char *what) {
+      if (int64_t parts = schedule::partsOf(operand); parts > 1)
+        into.cuts[dim.str()] = fmt::format("{} parts of {}, {}", parts, operand.cols, what);
+    };
+    for (const schedule::Contraction &contraction : cut.contractions)
+      for (mlir::StringAttr dim : attn::dimNames(red::FoldOp(contraction.fold).getDims()))
+        say(dim, contraction.resident, "one after the other, of which a score is the sum");
+    for (const schedule::StreamState &state : cut.states)
+      for (mlir::StringAttr dim : red::FoldOp(state.fold).getType().getDims())
+        if (state.streamed != -1 && llvm::is_contained(nest.getInner(), dim))
+          say(dim, cut.streamed[state.streamed], "a block each");
   }
 
   void report(const StreamSchedule &s, ScheduleReport &into) {
@@ -184,7 +200,31 @@ std::string sourceOf(red::NestOp nest, llvm::StringRef form) {
     return attribute.getValue().str();
   if (form == "warpgroups")
     return "cost model";
+  if (form == "rows")
+    return "the states of a row and the threads for them";
   return form == "stream" ? "the first of the portable ones that fits" : "no tiles to choose";
+}
+
+void reportRows(red::NestOp nest, ScheduleReport &into) {
+  std::string why;
+  FailureOr<schedule::RowsPlan> plan = schedule::planRows(nest, why);
+  if (failed(plan))
+    return;
+  auto schedule = schedule::RowsSchedule::from(nest.getScheduleAttr());
+  std::string rows = plan->row && schedule.rows > 1
+                         ? fmt::format("{} rows of {}", schedule.rows, plan->row.getValue().str())
+                         : "one row";
+  into.roles.push_back(fmt::format("{} threads have {}; scores of {} indices of {} at a time",
+                                   schedule.threads, rows, schedule.streamTile,
+                                   plan->stream.getValue().str()));
+  for (auto [group, threads] : llvm::zip(plan->groups, schedule::groupThreads(*plan, schedule))) {
+    std::string states;
+    for (red::FoldOp state : group.states)
+      states += (states.empty() ? "" : ", ") + attn::specName(state.getLoc()).str();
+    into.roles.push_back(fmt::format("threads {}-{} fold {}: {} elements{}", threads.first,
+                                     threads.first + threads.count - 1, states, group.elements,
+                                     group.dividesRows ? " of one row each" : " of all rows"));
+  }
 }
 
 } // namespace
@@ -196,14 +236,37 @@ ScheduleReport reportSchedule(red::NestOp nest, llvm::StringRef target) {
   report.source = sourceOf(nest, form);
   std::string why;
   FailureOr<StreamPlan> plan = schedule::planStream(nest, why);
-  if (!machine || failed(plan) || form == "generic")
+  if (form == "rows")
+    reportRows(nest, report);
+  if (!machine || failed(plan) || !schedule::hasTiles(nest))
     return report;
+  report.hasProducts = plan->hasProducts();
   Reporter reporter(nest, *plan, *machine);
   if (form == "warpgroups")
     reporter.report(WarpgroupSchedule::from(nest.getScheduleAttr()), report);
   else
     reporter.report(StreamSchedule::from(nest.getScheduleAttr()), report);
   return report;
+}
+
+void sayCuts(const ScheduleReport &scheduled, std::vector<derivation::Step> &steps) {
+  auto whole = llvm::find_if(steps, [](const derivation::Step &step) {
+    return step.rule == derivation::Rule::Eliminated;
+  });
+  if (scheduled.cuts.empty() || whole == steps.end())
+    return;
+  std::vector<derivation::Step> said;
+  std::string dims;
+  for (llvm::StringRef dim : llvm::split(llvm::StringRef(whole->details.at("dims")), ", "))
+    if (auto cut = scheduled.cuts.find(dim.str()); cut != scheduled.cuts.end()) {
+      said.push_back(*whole);
+      said.back().details = {{"dims", cut->first}, {"how", "in " + cut->second}};
+    } else {
+      dims += (dims.empty() ? "" : ", ") + dim.str();
+    }
+  whole->details["dims"] = dims;
+  auto rest = dims.empty() ? steps.erase(whole) : std::next(whole);
+  steps.insert(rest, said.begin(), said.end());
 }
 
 } // namespace attnc::driver

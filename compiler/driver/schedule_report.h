@@ -2,7 +2,7 @@
 #ifndef ATTNC_COMPILER_DRIVER_SCHEDULE_REPORT_H
 #define ATTNC_COMPILER_DRIVER_SCHEDULE_REPORT_H
 
-#include "dialects/Red/Red.h"
+#include "compiler/transforms/derivation.h"
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -17,10 +17,17 @@ struct ScheduleReport {
   std::string occupancy;             ///< blocks of a multiprocessor
   std::vector<std::string> roofline; ///< work of a tile step; bounds and what is predicted
   nlohmann::ordered_json numbers;    ///< null for the generic form
+  /// False of tiles none of which is multiplied by another: rows of elements.
+  bool hasProducts = true;
+  /// Inner dims that no tile has all of, and how they are cut: {"e", "4 parts of 128, ..."}.
+  std::map<std::string, std::string> cuts;
 };
 
 /// The report of a nest whose schedule is set, for a target of schedule::machines().
 ScheduleReport reportSchedule(red::NestOp nest, llvm::StringRef target);
+
+/// Says of the inner dims of a nest, which passes leave to its tiles, where a schedule cuts them.
+void sayCuts(const ScheduleReport &scheduled, std::vector<derivation::Step> &steps);
 
 } // namespace attnc::driver
 

@@ -15,8 +15,9 @@ NvrtcRequest requestFor(const std::string &target, const std::string &source,
   request.name = image + ".cu";
   request.headers = device::headersFor(source);
   request.architecture = target;
-  // NVRTC's own cache leaves out ptxas's report, and with it the spills.
-  request.options = {"--no-cache"};
+  // NVRTC's own cache leaves out ptxas's report, and with it the spills. Minimal: without textures
+  // and the runtime's types, which no kernel has.
+  request.options = {"--no-cache", "--minimal"};
   return request;
 }
 

@@ -1,4 +1,5 @@
 #include "compiler/driver/split_variant.h"
+#include "compiler/schedule/choose_schedule.h"
 #include "compiler/transforms/split.h"
 #include <algorithm>
 
@@ -8,9 +9,7 @@ namespace attnc::driver {
 
 std::string partsName(const std::string &kernel) { return "parts_" + kernel; }
 
-static bool hasTiles(red::NestOp nest) {
-  return nest.getScheduleAttr().getAs<StringAttr>("form").getValue() != "generic";
-}
+using schedule::hasTiles;
 
 bool canBeInParts(red::NestOp nest) {
   return hasTiles(nest) && nest.getStream().size() == 1 &&

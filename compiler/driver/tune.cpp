@@ -2,6 +2,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/nest_key.h"
+#include "compiler/schedule/rows_plan.h"
 #include "compiler/schedule/schedule_ranking.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <fmt/format.h>
@@ -31,9 +32,14 @@ static NestCandidates candidatesOf(red::NestOp nest, const schedule::Machine &ma
   NestCandidates result{schedule::kernelName(nest), schedule::nestKey(nest), {}};
   std::string why;
   FailureOr<schedule::StreamPlan> plan = schedule::planStream(nest, why);
-  if (failed(plan))
-    return result;
   MLIRContext *context = nest.getContext();
+  if (failed(plan)) {
+    if (FailureOr<schedule::RowsPlan> rows = schedule::planRows(nest, why); succeeded(rows))
+      for (const schedule::RowsSchedule &one : schedule::rowsCandidates(nest, *rows))
+        if (result.candidates.size() < count)
+          result.candidates.push_back({toJson(one.toAttr(context)), {}, {}});
+    return result;
+  }
   bool masked = nest.getDomainBlock() != nullptr; // else all row tiles take as long
   for (const schedule::RankedSchedule &ranked :
        schedule::pickCandidates(schedule::rankSchedules(nest, *plan, machine, masked), count))
@@ -89,6 +95,9 @@ const Measured *fastest(const std::vector<Measured> &all) {
 
 std::string describeSchedule(const nlohmann::json &schedule) {
   auto number = [&](const char *key) { return schedule.value(key, int64_t(0)); };
+  if (schedule.value("form", "") == "rows")
+    return fmt::format("{} rows, stream_tile {}, {} threads", number("rows"), number("stream_tile"),
+                       number("threads"));
   if (schedule.value("form", "") != "warpgroups")
     return fmt::format("row_tile {}, stream_tile {}, {} warps, {} stages", number("row_tile"),
                        number("stream_tile"), number("warps"), number("stages"));

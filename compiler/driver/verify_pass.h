@@ -63,6 +63,8 @@ private:
     evaluator::Outputs inRange;
     /// Outputs that an exponential beyond float64 may have gone into.
     std::set<std::string> overflowing;
+    /// What the spec would give if its infinite sums were NaN.
+    evaluator::Outputs finiteSums;
   };
   using Extents = std::map<std::string, int64_t>;
 

@@ -1,6 +1,7 @@
 #include "compiler/evaluator/domain_check.h"
 
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -14,6 +15,12 @@ constexpr std::pair<int64_t, int64_t> kTiles[] = {{1, 1}, {3, 5}, {16, 8}};
 double elementAt(const Tensor &array, int64_t offset) {
   return array.kind == ElementKind::Real ? array.value[offset]
                                          : static_cast<double>(array.integer[offset]);
+}
+
+/// True if the element leaves a state as it is. So may one that is NaN: it is 0 times what is not
+/// finite, and whether that counts is not said.
+bool isNeutral(double element, double identity) {
+  return element == identity || std::isnan(element);
 }
 
 /// Calls `body(index)` for every point of a box until it returns false.
@@ -262,7 +269,7 @@ std::optional<std::string> DomainCheck::firstLost(const Tiling &tiling,
   forEachPoint(space.shape, [&](ArrayRef<int64_t> index) {
     bool lost = isOutside(tiling, index) && llvm::none_of(operands, [&](const Operand &operand) {
                   int64_t offset = offsetAt(operand.array, space, index);
-                  return elementAt(operand.array, offset) == operand.identity;
+                  return isNeutral(elementAt(operand.array, offset), operand.identity);
                 });
     if (lost)
       found = text(tiling, index);

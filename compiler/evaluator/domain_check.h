@@ -17,7 +17,8 @@ public:
                                             const Space &stream, const ArraySource &arrays,
                                             const std::map<std::string, int64_t> &extents);
 
-  /// One operand of a fold: an element leaves the state as it is if some operand holds `identity`.
+  /// One operand of a fold: an element leaves the state as it is if some operand holds `identity`,
+  /// or is NaN.
   struct Operand {
     Tensor array;
     double identity;

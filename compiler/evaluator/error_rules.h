@@ -71,12 +71,17 @@ inline Real subtractAbsorbing(Real x, Real y, double u) {
   return subtract(x, y, u);
 }
 
+/// What a product or quotient may lose below the normal numbers of f32: all of it.
+inline double flushed(double v, double u) {
+  return u != kUnitF64 && v != 0 && std::fabs(v) < 2 * kFlushF32 ? kFlushF32 : 0;
+}
+
 inline Real multiply(Real x, Real y, double u) {
   double v = x.value * y.value;
   if (!std::isfinite(v))
     return {v, mayBeZero(x) || mayBeZero(y) ? kUnknown : 0};
   return bounded(v, std::fabs(x.value) * y.error + std::fabs(y.value) * x.error +
-                        x.error * y.error + u * std::fabs(v));
+                        x.error * y.error + u * std::fabs(v) + flushed(v, u));
 }
 
 inline Real divide(Real x, Real y, double u) {
@@ -86,7 +91,7 @@ inline Real divide(Real x, Real y, double u) {
   if (!std::isfinite(v) || std::isinf(y.value))
     return {v, 0};
   return bounded(v, (x.error + std::fabs(v) * y.error) / (std::fabs(y.value) - y.error) +
-                        3 * u * std::fabs(v));
+                        3 * u * std::fabs(v) + flushed(v, u));
 }
 
 /// The result lies in [f(lowest arguments), f(highest arguments)], f monotone.

@@ -1,5 +1,6 @@
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/nest_key.h"
+#include "compiler/schedule/rows_plan.h"
 #include "compiler/schedule/same_arithmetic.h"
 #include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/schedule_ranking.h"
@@ -128,7 +129,7 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
                           const Machine &machine) {
   if (std::string why = checkShape(schedule); !why.empty())
     return why;
-  int64_t parts = depthParts(cutPlan(plan, schedule.columns, schedule.depth));
+  int64_t parts = depthParts(*CutPlan(plan, schedule.columns, schedule.depth));
   if (parts > 1 && schedule.stages > parts)
     return llvm::formatv("stages is {0}; with depth {1}, which makes {2} parts, it is 2 to {2}",
                          schedule.stages, schedule.depth, parts);
@@ -174,6 +175,25 @@ void setGenericSchedule(red::NestOp nest, int64_t threads) {
                            b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
 }
 
+std::string setScalarSchedule(red::NestOp nest) {
+  std::string why;
+  FailureOr<RowsPlan> plan = planRows(nest, why);
+  std::optional<RowsSchedule> rows;
+  if (succeeded(plan))
+    rows = chooseRows(nest, *plan, why);
+  if (!rows) {
+    setGenericSchedule(nest, 128);
+    return why;
+  }
+  nest.setScheduleAttr(rows->toAttr(nest.getContext()));
+  return "";
+}
+
+bool hasTiles(red::NestOp nest) {
+  StringRef form = scheduleForm(nest);
+  return form == "warpgroups" || form == "stream";
+}
+
 // The first portable schedule that fits, or why there is none.
 static std::string choosePortable(red::NestOp nest, const StreamPlan &plan,
                                   const Machine &machine) {
@@ -200,7 +220,7 @@ std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
     if (why.empty())
       return "";
   }
-  setGenericSchedule(nest, 128);
+  (void)setScalarSchedule(nest);
   return why;
 }
 
@@ -239,9 +259,8 @@ static bool chooseSmallerWarpgroups(red::NestOp nest, const StreamPlan &plan,
   WarpgroupSchedule now = WarpgroupSchedule::from(current);
   int64_t spareNow = spare(now);
   std::vector<RankedSchedule> ranking = rankSchedules(nest, plan, machine);
-  auto position = llvm::find_if(ranking, [&](const RankedSchedule &ranked) {
-    return ranked.schedule.toAttr(nest.getContext()) == current;
-  });
+  auto position =
+      llvm::find_if(ranking, [&](const RankedSchedule &ranked) { return ranked.schedule == now; });
   if (position == ranking.end())
     position = ranking.begin();
   for (; position != ranking.end(); ++position)
@@ -252,8 +271,23 @@ static bool chooseSmallerWarpgroups(red::NestOp nest, const StreamPlan &plan,
   return choosePortable(nest, plan, machine).empty();
 }
 
+// Fewer rows have fewer elements of states a thread.
+static bool chooseFewerRows(red::NestOp nest) {
+  std::string why;
+  FailureOr<RowsPlan> plan = planRows(nest, why);
+  RowsSchedule schedule = RowsSchedule::from(nest.getScheduleAttr());
+  schedule.rows /= 2;
+  if (failed(plan) || !checkRows(*plan, schedule).empty())
+    return false;
+  nest->removeAttr(kScheduleSourceAttr);
+  nest.setScheduleAttr(schedule.toAttr(nest.getContext()));
+  return true;
+}
+
 bool chooseSmallerSchedule(red::NestOp nest, const Machine &machine) {
   std::string why;
+  if (scheduleForm(nest) == "rows")
+    return chooseFewerRows(nest);
   FailureOr<StreamPlan> plan = planStream(nest, why);
   if (failed(plan) || !nest.getScheduleAttr())
     return false;

@@ -15,8 +15,8 @@ namespace attnc::schedule {
 inline constexpr llvm::StringLiteral kScheduleSourceAttr = "red.schedule_from";
 
 /// Sets the nest's `schedule`: for a machine with warpgroups the best of rankSchedules, else the
-/// portable stream form with the largest tiles that fit, else the generic form. Returns why it is
-/// the generic one, or "".
+/// portable stream form with the largest tiles that fit, else the rows form, else the generic one.
+/// Returns why it has no tiles, or "".
 std::string chooseSchedule(red::NestOp nest, const Machine &machine);
 
 /// Sets the next schedule that needs fewer registers, for a kernel that turned out to spill: of the
@@ -33,11 +33,18 @@ Status chooseSchedules(attn::ProgramOp program, llvm::StringRef target,
 std::vector<StreamSchedule> portableSchedules(red::NestOp nest, const StreamPlan &plan,
                                               const Machine &machine);
 
-/// The form of the nest's schedule: "warpgroups", "stream" or "generic".
+/// The form of the nest's schedule: "warpgroups", "stream", "rows" or "generic".
 llvm::StringRef scheduleForm(red::NestOp nest);
+
+/// True of the forms "warpgroups" and "stream", whose tiles are for tensor cores; the others compute
+/// scalar by scalar.
+bool hasTiles(red::NestOp nest);
 
 /// Sets the generic form.
 void setGenericSchedule(red::NestOp nest, int64_t threads);
+
+/// Sets the rows form, or where that does not fit the generic one; returns why, or "".
+std::string setScalarSchedule(red::NestOp nest);
 
 /// Why the nest cannot run by this schedule on the machine, or "".
 std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule,

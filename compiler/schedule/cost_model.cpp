@@ -32,6 +32,8 @@ static constexpr double kMaskedTurns = 1.06;
 static constexpr double kTileStart = 500, kBlockStart = 1500;
 // What a block stores goes through L2 at half of the rate at which it loads.
 static constexpr double kStoreRate = 0.5;
+// Threads that store what they hold, 4 bytes at a time, write parts of sectors.
+static constexpr double kSmallStoreRate = 0.5;
 
 const StepBound &StepPrediction::limit() const {
   return *std::max_element(
@@ -95,10 +97,19 @@ static double jammed(std::initializer_list<double> bounds, double norm) {
 
 StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
                            const WarpgroupSchedule &schedule, const Machine &machine) {
+  return predictStep(plan, work, {}, schedule, machine, {schedule.groups});
+}
+
+StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const StreamWork &masks,
+                           const WarpgroupSchedule &schedule, const Machine &machine,
+                           StepGroups which) {
   const Rates &rates = *machine.warpgroups;
   GroupPhases group = phasesOf(plan, schedule, work, rates);
-  double groups = static_cast<double>(schedule.groups);
-  double scores = static_cast<double>(schedule.rowTile() * schedule.streamTile);
+  double groups = static_cast<double>(which.computing);
+  double scores = static_cast<double>(64 * which.computing * schedule.streamTile);
+  double masking = 64 * static_cast<double>(schedule.streamTile) *
+                   (masks.special / rates.special + masks.plain / rates.lanes);
+  double arithmetic = groups * group.arithmetic + static_cast<double>(which.masking) * masking;
   StepPrediction step;
   step.flops = 2 * scores * static_cast<double>(work.scoreColumns + work.weightColumns);
   step.special = scores * work.special;
@@ -110,23 +121,23 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
   // products, while others have theirs.
   double turn = std::max(group.products, group.shared) + kProductStart;
   bool copiesReads = schedule.copyInputs && !plan.inputs.empty();
-  step.chain = turn + group.arithmetic / kLoneRate + kStepLatency +
-               (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
+  step.chain = turn + (group.arithmetic + (which.masking ? masking : 0)) / kLoneRate +
+               kStepLatency + (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
   step.bounds = {
       {"tensor cores", groups * (group.products + kProductStart)},
       {"shared memory",
        groups * group.shared +
            (step.copiedBytes + (copiesReads ? 2 * step.readBytes : 0)) / rates.sharedBytes},
-      {"exponentials and arithmetic", groups * group.arithmetic},
+      {"exponentials and arithmetic", arithmetic},
       {"the chain of one group", step.chain},
       {"refill of a stage", refillClocks(plan, schedule, rates)},
       {"copies from L2", step.copiedBytes / rates.cacheBytes},
       {"memory", step.readBytes / rates.memoryBytes},
   };
-  step.clocks = std::max(jammed({groups * turn, groups * group.arithmetic, step.chain,
-                                 refillClocks(plan, schedule, rates)},
-                                schedule.alternate ? kNormInTurns : kNormInAnyOrder),
-                         step.limit().clocks);
+  step.clocks =
+      std::max(jammed({groups * turn, arithmetic, step.chain, refillClocks(plan, schedule, rates)},
+                      schedule.alternate ? kNormInTurns : kNormInAnyOrder),
+               step.limit().clocks);
   step.tensorShare = groups * group.products / step.clocks;
   return step;
 }
@@ -149,7 +160,8 @@ static int64_t extentOf(red::NestOp nest, StringAttr dim, int64_t otherwise) {
 }
 
 CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const Machine &machine)
-    : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan)) {
+    : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan)),
+      masks(countMasks(nest, plan)) {
   // Rows are sampled: bounds change slowly from row to row.
   constexpr int64_t kSample = 16;
   for (ReferenceExtents reference : kReferenceExtents) {
@@ -160,6 +172,22 @@ CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const Machine &ma
       elements += kSample * static_cast<double>(std::max<int64_t>(range.hi - range.lo, 0));
     usefulScores.push_back(elements * static_cast<double>(reference.cells));
   }
+  if (const Classes &finest = classes(kSample)) {
+    // Of a partial tile that small about half is masked.
+    for (const std::vector<TileClass> &tiles : *finest)
+      for (TileClass tile : tiles)
+        classedScores += tile == TileClass::Full ? 1 : tile == TileClass::Partial ? 0.5 : 0;
+    classedScores *= 64 * kSample * static_cast<double>(kReferenceExtents[0].cells);
+  }
+}
+
+const CostModel::Classes &CostModel::classes(int64_t streamTile) {
+  auto [place, added] = knownClasses.try_emplace(streamTile);
+  if (added) {
+    const ReferenceExtents &reference = kReferenceExtents[0];
+    place->second = tileClasses(nest, plan, 64, streamTile, reference.rows, reference.stream);
+  }
+  return place->second;
 }
 
 const CostModel::Visits &CostModel::visits(int64_t rowTile, size_t reference) {
@@ -180,13 +208,28 @@ const CostModel::Visits &CostModel::visits(int64_t rowTile, size_t reference) {
 // The time of the last multiprocessor to finish. Tiles of one length go in rounds. Otherwise blocks
 // that start as others end leave half a tile unused at the end; tiles that are dealt out in advance
 // may, where the extents want it so, all meet the longest of their round.
+double CostModel::lastDone(const WarpgroupSchedule &schedule, double total, double longest,
+                           double tiles, bool uniform) const {
+  double multiprocessors = static_cast<double>(machine.warpgroups->multiprocessors);
+  if (uniform || (schedule.persistent && !schedule.draws))
+    return std::ceil(tiles / multiprocessors) * longest;
+  return std::max(longest, total / multiprocessors + total / tiles / 2);
+}
+
+double CostModel::endsClocks(const WarpgroupSchedule &schedule, const StepPrediction &step) const {
+  return kTileStart + (schedule.persistent ? 0 : kBlockStart) + step.chain +
+         static_cast<double>(work.resultBytes * schedule.rowTile()) /
+             (machine.warpgroups->cacheBytes * kStoreRate *
+              (plan.results.empty() || schedule.bulkStores ? 1 : kSmallStoreRate));
+}
+
+double CostModel::turnsFactor(const WarpgroupSchedule &schedule) const {
+  return schedule.alternate && red::NestOp(nest).getDomainBlock() ? kMaskedTurns : 1;
+}
+
 double CostModel::kernelClocks(const WarpgroupSchedule &schedule, const StepPrediction &step,
                                const Visits &visits, int64_t cells) const {
-  double multiprocessors = static_cast<double>(machine.warpgroups->multiprocessors);
-  double ends = kTileStart + (schedule.persistent ? 0 : kBlockStart) + step.chain +
-                static_cast<double>(work.resultBytes * schedule.rowTile()) /
-                    (machine.warpgroups->cacheBytes * kStoreRate);
-  double turns = schedule.alternate && red::NestOp(nest).getDomainBlock() ? kMaskedTurns : 1;
+  double ends = endsClocks(schedule, step), turns = turnsFactor(schedule);
   double total = 0, longest = 0;
   for (auto [lo, hi] : visits.ranges) {
     int64_t steps =
@@ -196,20 +239,91 @@ double CostModel::kernelClocks(const WarpgroupSchedule &schedule, const StepPred
     longest = std::max(longest, clocks);
   }
   double tiles = static_cast<double>(visits.ranges.size()) * static_cast<double>(cells);
-  if (visits.uniform || (schedule.persistent && !schedule.draws))
-    return std::ceil(tiles / multiprocessors) * longest;
-  return std::max(longest, total / multiprocessors + total / tiles / 2);
+  return lastDone(schedule, total, longest, tiles, visits.uniform);
 }
 
-StepPrediction CostModel::step(const WarpgroupSchedule &schedule) const {
-  if (!schedule.columns && !schedule.depth)
-    return predictStep(plan, work, schedule, machine);
-  StreamPlan cut = cutPlan(plan, schedule.columns, schedule.depth);
-  return predictStep(cut, countWork(nest, cut), schedule, machine);
+// How many of the steps of each row tile so many groups compute and so many of them mask: counts at
+// computing * (groups + 1) + masking.
+const std::vector<std::vector<int>> &CostModel::stepKinds(const WarpgroupSchedule &schedule,
+                                                          const Classes &classes) {
+  auto [place, added] = knownKinds.try_emplace({schedule.groups, schedule.streamTile});
+  auto groups = static_cast<size_t>(schedule.groups);
+  for (size_t strip = 0; added && strip < classes->size(); strip += groups) {
+    auto strips = llvm::ArrayRef(*classes).slice(strip);
+    strips = strips.take_front(groups);
+    std::vector<int> &counts = place->second.emplace_back((groups + 1) * (groups + 1), 0);
+    for (size_t tile = 0; tile < strips.front().size(); ++tile) {
+      size_t computing = 0, masking = 0;
+      for (const std::vector<TileClass> &tiles : strips) {
+        computing += tiles[tile] != TileClass::Skipped;
+        masking += tiles[tile] == TileClass::Partial;
+      }
+      ++counts[computing * (groups + 1) + masking];
+    }
+  }
+  return place->second;
+}
+
+// The clocks of each row tile: its steps cost what the groups make of them that need the tile.
+std::vector<double> CostModel::rowTileClocks(const WarpgroupSchedule &schedule,
+                                             const Classes &classes) {
+  double ends = endsClocks(schedule, step(schedule)), turns = turnsFactor(schedule);
+  int64_t kinds = schedule.groups + 1;
+  std::vector<double> ofStep;
+  for (int64_t kind = 0; kind < kinds * kinds; ++kind) {
+    StepGroups which{kind / kinds, kind % kinds};
+    ofStep.push_back(which.computing
+                         ? predictStep(plan, work, masks, schedule, machine, which).clocks * turns
+                         : 0);
+  }
+  std::vector<double> clocks;
+  for (const std::vector<int> &counts : stepKinds(schedule, classes)) {
+    double sum = ends;
+    for (auto [count, each] : llvm::zip(counts, ofStep))
+      sum += count * each;
+    clocks.push_back(sum);
+  }
+  return clocks;
+}
+
+// As kernelShare, where tiles of the stream are skipped or masked one by one.
+double CostModel::classedShare(const WarpgroupSchedule &schedule, const Classes &classes) {
+  auto cells = static_cast<double>(kReferenceExtents[0].cells);
+  std::vector<double> clocks = rowTileClocks(schedule, classes);
+  double total = 0, longest = 0, shortest = clocks.front();
+  for (double each : clocks) {
+    total += each * cells;
+    longest = std::max(longest, each);
+    shortest = std::min(shortest, each);
+  }
+  double time = lastDone(schedule, total, longest, static_cast<double>(clocks.size()) * cells,
+                         shortest == longest);
+  double products = classedScores * static_cast<double>(work.scoreColumns + work.weightColumns);
+  return products / (machine.warpgroups->products *
+                     static_cast<double>(machine.warpgroups->multiprocessors) * time);
+}
+
+const CostModel::Cut &CostModel::cut(const WarpgroupSchedule &schedule) {
+  auto found = cuts.find({schedule.columns, schedule.depth});
+  if (found != cuts.end())
+    return found->second;
+  Cut made{cutPlan(plan, schedule.columns, schedule.depth), work, 1};
+  if (schedule.columns || schedule.depth)
+    made.work = countWork(nest, made.plan);
+  made.columnParts = columnParts(made.plan);
+  return cuts.emplace(std::pair(schedule.columns, schedule.depth), std::move(made)).first->second;
+}
+
+StepPrediction CostModel::step(const WarpgroupSchedule &schedule) {
+  const Cut &each = cut(schedule);
+  return predictStep(each.plan, each.work, schedule, machine);
 }
 
 double CostModel::kernelShare(const WarpgroupSchedule &schedule) {
-  int64_t parts = columnParts(cutPlan(plan, schedule.columns, schedule.depth));
+  bool isCut = schedule.columns || schedule.depth;
+  if (const Classes &known = classes(schedule.streamTile); known && !isCut)
+    return classedShare(schedule, known);
+  int64_t parts = cut(schedule).columnParts;
   StepPrediction prediction = step(schedule);
   double inverse = 0; // harmonic mean: of the times at equal work
   for (auto [i, reference] : llvm::enumerate(kReferenceExtents)) {

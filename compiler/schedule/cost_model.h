@@ -32,9 +32,18 @@ struct StepPrediction {
   const StepBound &limit() const;
 };
 
-/// The step of a schedule that checkSchedule accepts. The machine has warpgroups.
+/// Of a block's groups, those that compute a tile, and those of them that evaluate masks.
+struct StepGroups {
+  int64_t computing, masking = 0;
+};
+
+/// The step of a schedule that checkSchedule accepts. The machine has warpgroups. `masks` is what
+/// masks cost beside `work`.
 StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
                            const WarpgroupSchedule &schedule, const Machine &machine);
+StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const StreamWork &masks,
+                           const WarpgroupSchedule &schedule, const Machine &machine,
+                           StepGroups groups);
 
 /// Extents to predict a whole kernel for: those of the row and the stream dim, and the product of
 /// those of the grid dims.
@@ -51,28 +60,51 @@ class CostModel {
 public:
   CostModel(red::NestOp nest, const StreamPlan &plan, const Machine &machine);
 
-  StepPrediction step(const WarpgroupSchedule &schedule) const;
+  StepPrediction step(const WarpgroupSchedule &schedule);
   /// Share of the tensor cores' peak that the whole kernel reaches, over the reference extents: the
   /// products of what the rows visit, over the time of the last multiprocessor to finish. Products
   /// that a tile makes beyond that count as time only.
   double kernelShare(const WarpgroupSchedule &schedule);
 
 private:
+  /// The plan as a schedule cuts it.
+  struct Cut {
+    StreamPlan plan;
+    StreamWork work;
+    int64_t columnParts;
+  };
+  const Cut &cut(const WarpgroupSchedule &schedule);
   /// What the tiles of rows of one size see of the stream.
   struct Visits {
     std::vector<StreamRange> ranges;
     bool uniform = true; ///< all have one length
   };
   const Visits &visits(int64_t rowTile, size_t reference);
+  /// Classes of tiles of a group's rows, where the domain has conditions for single tiles; at the
+  /// first of the reference extents.
+  using Classes = std::optional<std::vector<std::vector<TileClass>>>;
+  const Classes &classes(int64_t streamTile);
+  double classedShare(const WarpgroupSchedule &schedule, const Classes &classes);
+  const std::vector<std::vector<int>> &stepKinds(const WarpgroupSchedule &schedule,
+                                                 const Classes &classes);
+  std::vector<double> rowTileClocks(const WarpgroupSchedule &schedule, const Classes &classes);
+  double lastDone(const WarpgroupSchedule &schedule, double total, double longest, double tiles,
+                  bool uniform) const;
+  double endsClocks(const WarpgroupSchedule &schedule, const StepPrediction &step) const;
+  double turnsFactor(const WarpgroupSchedule &schedule) const;
   double kernelClocks(const WarpgroupSchedule &schedule, const StepPrediction &step,
                       const Visits &visits, int64_t cells) const;
 
   red::NestOp nest;
   const StreamPlan &plan;
   const Machine &machine;
-  StreamWork work;
+  StreamWork work, masks;
   std::map<std::pair<int64_t, size_t>, Visits> known;
-  std::vector<double> usefulScores; ///< that rows visit, for each reference
+  std::map<int64_t, Classes> knownClasses; ///< by tile of the stream
+  std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int>>> knownKinds; ///< by tile
+  double classedScores = 0;                        ///< that are not masked, where there are classes
+  std::map<std::pair<int64_t, int64_t>, Cut> cuts; ///< by columns and depth
+  std::vector<double> usefulScores;                ///< that rows visit, for each reference
 };
 
 } // namespace attnc::schedule

@@ -11,42 +11,51 @@ namespace attnc::schedule {
 
 bool StreamLowering::skipsTiles() { return bool(liveCondition(nest)); }
 
-// The answers of tile `number`, i1 each: it matters, and it is full.
-SmallVector<Value> StreamLowering::askLane(Value number) {
+// The answers of tile `number`, i1 each, for each of `asked`: it matters, and it is full.
+SmallVector<Value> StreamLowering::askLane(Value number, ArrayRef<AskedRows> asked) {
   Location loc = nest.getLoc();
   auto less = [&](Value x, Value y, arith::CmpIPredicate predicate) -> Value {
     return arith::CmpIOp::create(b, loc, predicate, x, y);
   };
   Value one = constant(1), width = constant(tiles.columns);
   Value exists = less(number, endTile, arith::CmpIPredicate::slt);
-  Value asked = arith::MinSIOp::create(b, loc, number, arith::SubIOp::create(b, loc, endTile, one));
-  Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), asked, width);
+  Value inRange =
+      arith::MinSIOp::create(b, loc, number, arith::SubIOp::create(b, loc, endTile, one));
+  Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), inRange, width);
   indexValues.push_back(first);
   Value end = arith::AddIOp::create(b, loc, first, width);
   Value inside = less(end, extent32(plan.stream), arith::CmpIPredicate::sle);
   Value last = arith::MinSIOp::create(b, loc, end, extent32(plan.stream));
   last = arith::SubIOp::create(b, loc, last, one);
-  SmallVector<Value> args = rowArguments(row0, tiles.rows);
-  args.push_back(widen(first, "first"));
-  args.push_back(widen(last, "last"));
-  PointEvaluator evaluator = uniform;
-  SmallVector<Value> says =
-      evaluator.domain(args, {liveCondition(nest), evaluator.bounds().getFull()});
-  return {arith::AndIOp::create(b, loc, exists, says[0]),
-          arith::AndIOp::create(b, loc, inside, says[1])};
+  Value columns[] = {widen(first, "first"), widen(last, "last")};
+  SmallVector<Value> answers;
+  for (const AskedRows &rows : asked) {
+    SmallVector<Value> args = rowArguments(rows.first, rows.count);
+    llvm::append_range(args, columns);
+    PointEvaluator evaluator = uniform;
+    SmallVector<Value> says =
+        evaluator.domain(args, {liveCondition(nest), evaluator.bounds().getFull()});
+    Value matters = arith::AndIOp::create(b, loc, exists, says[0]);
+    Value full = arith::AndIOp::create(b, loc, inside, says[1]);
+    // Of those that ask side by side some may not need a tile: it is not full for them either.
+    if (asked.size() > 1)
+      full = arith::AndIOp::create(b, loc, matters, full);
+    answers.append({matters, full});
+  }
+  return answers;
 }
 
-std::pair<Value, Value> StreamLowering::askTiles(Value first) {
+SmallVector<Value> StreamLowering::askTiles(Value first, ArrayRef<AskedRows> asked) {
   Location loc = nest.getLoc();
-  SmallVector<Type> words(2, b.getI32Type());
+  SmallVector<Type> words(2 * asked.size(), b.getI32Type());
   auto vote = tile::VoteOp::create(b, named("votes"), words);
   Block &body = vote.getBody().emplaceBlock();
   Value lane = body.addArgument(b.getI32Type(), named("lane"));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&body);
   Value number = arith::AddIOp::create(b, named("asked"), first, lane);
-  tile::YieldOp::create(b, loc, askLane(number));
-  return {vote.getWords()[0], vote.getWords()[1]};
+  tile::YieldOp::create(b, loc, askLane(number, asked));
+  return llvm::to_vector(ValueRange(vote.getWords()));
 }
 
 // Asks on until there is a tile that matters, or no tile is left.
@@ -62,9 +71,9 @@ StreamLowering::LiveTiles StreamLowering::nextLive(LiveTiles from) {
   };
   auto ask = [&](OpBuilder &, Location, ValueRange carried) {
     nameAll(carried, {"asked", "live", "full"});
-    auto [live, full] = askTiles(carried[0]);
+    SmallVector<Value> words = askTiles(carried[0], {{row0, tiles.rows}});
     Value next = arith::AddIOp::create(b, loc, carried[0], constant(kLanes));
-    scf::YieldOp::create(b, loc, ValueRange{next, live, full});
+    scf::YieldOp::create(b, loc, ValueRange{next, words[0], words[1]});
   };
   SmallVector<Type> types(3, b.getI32Type());
   auto loop = scf::WhileOp::create(b, loc, types, init, isSearching, ask);

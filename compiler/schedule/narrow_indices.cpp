@@ -1,5 +1,6 @@
 #include "compiler/schedule/narrow_indices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -44,6 +45,10 @@ public:
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
       rewrite(op);
+    ops.clear();
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      divideFaster(op);
   }
 
 private:
@@ -84,6 +89,7 @@ private:
         })
         .Case<arith::DivSIOp, arith::FloorDivSIOp>(
             [&](auto) { return y().lo >= 1 ? quotientOf(x(), y().lo) : whole; })
+        .Case([&](math::AbsIOp) { return Range{0, std::max(x().hi, -x().lo)}; })
         .Case([&](attn::ModOp) { return y().lo >= 1 ? Range{0, y().hi - 1} : whole; })
         .Default([&](Operation *) { return whole; });
   }
@@ -105,7 +111,7 @@ private:
   void rewrite(Operation *op) {
     bool known = isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp,
                      arith::DivSIOp, arith::FloorDivSIOp, arith::SelectOp, arith::CmpIOp,
-                     arith::SIToFPOp, attn::ModOp>(op);
+                     arith::SIToFPOp, attn::ModOp, math::AbsIOp>(op);
     auto isWide = [](Value v) { return v.getType().isInteger(64); };
     if (!known || llvm::none_of(op->getOperands(), isWide) ||
         !llvm::all_of(op->getOperands(), [&](Value v) { return !isWide(v) || fits(v); }))
@@ -131,6 +137,55 @@ private:
         arith::ExtSIOp::create(b, op->getLoc(), b.getI64Type(), narrowed->getResult(0));
     ranges[extended] = rangeOf(result);
     result.replaceAllUsesWith(extended);
+  }
+
+  // The rest of a number that may be negative: that of the number and a multiple of the divisor, as
+  // far as the sum is one of 32 bits without a sign.
+  void restOfSigned(Operation *op, llvm::function_ref<void(Value)> replace) {
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    APInt divisor;
+    if (!x.getType().isInteger(32) || !matchPattern(y, m_ConstantInt(&divisor)))
+      return;
+    Range range = rangeOf(x);
+    Wide by = divisor.getSExtValue(), multiple = (by - 1 - range.lo) / by * by;
+    if (multiple > kInt32.hi || range.hi + multiple > Wide(std::numeric_limits<uint32_t>::max()))
+      return;
+    OpBuilder b(op);
+    Value offset = arith::ConstantOp::create(b, op->getLoc(),
+                                             b.getI32IntegerAttr(static_cast<int64_t>(multiple)));
+    Value raised = arith::AddIOp::create(b, op->getLoc(), x, offset);
+    ranges[raised] = kInt32;
+    replace(arith::RemUIOp::create(b, op->getLoc(), raised, y));
+  }
+
+  // Division by what is positive, rounded down: shifts and masks of bits where the divisor is a
+  // power of 2, and without a sign where the dividend is not negative.
+  void divideFaster(Operation *op) {
+    bool isRest = isa<attn::ModOp>(op);
+    if (!isRest && !isa<arith::FloorDivSIOp>(op))
+      return;
+    Value x = op->getOperand(0), y = op->getOperand(1);
+    if (rangeOf(y).lo < 1)
+      return;
+    OpBuilder b(op);
+    auto literal = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(b, op->getLoc(), b.getIntegerAttr(y.getType(), value));
+    };
+    auto replace = [&](Value by) {
+      ranges[by] = rangeOf(op->getResult(0));
+      op->getResult(0).replaceAllUsesWith(by);
+    };
+    APInt divisor;
+    if (matchPattern(y, m_ConstantInt(&divisor)) && divisor.isPowerOf2())
+      replace(isRest
+                  ? arith::AndIOp::create(b, op->getLoc(), x, literal(divisor.getSExtValue() - 1))
+                        .getResult()
+                  : arith::ShRSIOp::create(b, op->getLoc(), x, literal(divisor.logBase2())));
+    else if (isRest && rangeOf(x).lo < 0)
+      restOfSigned(op, replace);
+    else if (rangeOf(x).lo >= 0)
+      replace(isRest ? arith::RemUIOp::create(b, op->getLoc(), x, y).getResult()
+                     : arith::DivUIOp::create(b, op->getLoc(), x, y));
   }
 
   tile::KernelOp kernel;

@@ -32,7 +32,8 @@ static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
 }
 
 SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
-  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
   SmallVector<OperandMap> maps;
   auto add = [&](OperandMap::Kind kind, const OperandTile &tile, int64_t rows, int64_t cols,
                  int64_t stages) {
@@ -77,7 +78,8 @@ int64_t ResultMap::bytes() const {
 }
 
 SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
-  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
   SmallVector<ResultMap> maps;
   for (const ResultTile &tile : plan.results) {
     unsigned rank = tensorOf(tile.result).dims.size();

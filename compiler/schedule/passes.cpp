@@ -1,6 +1,7 @@
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/lower_generic.h"
+#include "compiler/schedule/lower_rows.h"
 #include "compiler/schedule/lower_stream.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -51,7 +52,7 @@ struct ChooseSchedulesPass : PassWrapper<ChooseSchedulesPass, OperationPass<Modu
     getOperation().walk([&](red::NestOp nest) {
       std::string why;
       if (!canLowerStream(nest, why))
-        nest.emitRemark("generic form: ") << why;
+        nest.emitRemark() << scheduleForm(nest) << " form: " << why;
     });
   }
   Option<std::string> target{*this, "target", llvm::cl::init("sm_80"),
@@ -69,6 +70,8 @@ FailureOr<tile::KernelOp> lowerNest(red::NestOp nest, OpBuilder &builder) {
     return lowerStreamNest(nest, builder);
   if (form == "warpgroups")
     return lowerWarpgroupNest(nest, builder);
+  if (form == "rows")
+    return lowerRowsNest(nest, builder);
   if (form != "generic")
     return nest.emitOpError("has a schedule of the unknown form '") << form << "'";
   return lowerGenericNest(nest, builder);

@@ -110,6 +110,8 @@ Value PointEvaluator::evaluate(Value array) {
 }
 
 Value PointEvaluator::compute(Value array) {
+  if (auto found = provided.find(array); found != provided.end())
+    return found->second(*this);
   Operation *op = array.getDefiningOp();
   if (!op || op->getBlock() != nest.getBodyBlock())
     return computeCaptured(array);

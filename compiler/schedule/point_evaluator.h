@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_SCHEDULE_POINT_EVALUATOR_H
 
 #include "compiler/schedule/kernel_memory.h"
+#include <functional>
 
 namespace attnc::schedule {
 
@@ -20,6 +21,11 @@ public:
 
   /// The element of `array` in the current scope, known from elsewhere.
   void define(mlir::Value array, mlir::Value element) { scopes.back().elements[array] = element; }
+
+  /// How elements of `array` are found at the indices that are bound, instead of by its definition.
+  void provide(mlir::Value array, std::function<mlir::Value(PointEvaluator &)> element) {
+    provided[array] = std::move(element);
+  }
 
   /// From here on maps take the sides of their selects that hold in a full tile (red.full).
   void assumeFull() { full = true; }
@@ -40,6 +46,11 @@ public:
 
   /// The element of `array` at the bound indices of its dims, in its compute type.
   mlir::Value evaluate(mlir::Value array);
+
+  /// `running` and the sum's term at the bound indices: `weight` is the value of its exponential
+  /// (null: it has none), `difference` that of its base from its centre.
+  mlir::Value addTerm(red::FoldOp sum, mlir::Value running, mlir::Value weight,
+                      mlir::Value difference);
 
 private:
   using State = red::FoldOp;
@@ -64,7 +75,6 @@ private:
                                        llvm::MutableArrayRef<State> states, mlir::ValueRange init);
   llvm::SmallVector<mlir::Value> step(llvm::MutableArrayRef<State> states,
                                       mlir::ValueRange running);
-  mlir::Value addTerm(State state, mlir::Value running, mlir::Value weight, mlir::Value difference);
   // Moments: their centres follow the states among the values that loops carry.
   using Elements = llvm::DenseMap<mlir::Value, mlir::Value>;
   static llvm::SetVector<mlir::Value> centresOf(llvm::ArrayRef<State> states);
@@ -79,6 +89,7 @@ private:
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> indices;
   llvm::SmallDenseMap<mlir::StringAttr, mlir::Value> readable;
+  llvm::DenseMap<mlir::Value, std::function<mlir::Value(PointEvaluator &)>> provided;
   /// The elements that are known in a scope. Within it, `rebound` has another index than around it,
   /// so elements from further out that depend on that dim are others.
   struct Scope {

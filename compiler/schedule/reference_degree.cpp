@@ -21,6 +21,8 @@ struct Degree {
   bool known = false;
   bool anyDegree = false, anyShift = false;
   double degree = 0, shift = 0;
+  /// The reference, or another extremum that errors of the scores move along with it, is in it.
+  bool hasReference = false, hasExtremum = false;
 
   static Degree unknown() { return {}; }
   static Degree constant() { return {true}; }
@@ -147,12 +149,37 @@ private:
   }
 
   Degree ofArray(Operation &op) {
-    if (auto fold = dyn_cast<red::FoldOp>(op))
-      return ofFold(fold);
     SmallVector<Degree> operands = ofOperands(op);
     if (auto map = dyn_cast<attn::MapOp>(op))
       return ofMap(map, operands);
-    return constantUnless(!allConstant(operands));
+    auto fold = dyn_cast<red::FoldOp>(op);
+    Degree degree = fold ? ofFold(fold) : constantUnless(!allConstant(operands));
+    if (fold && (fold == reference || fold.getReference()))
+      degree.hasReference = fold == reference;
+    else if (mayBeOtherExtremum(op))
+      degree.hasExtremum = true;
+    else
+      degree = withOrigins(degree, operands);
+    return degree;
+  }
+
+  // Another extremum, or what another nest has stored.
+  static bool mayBeOtherExtremum(Operation &op) {
+    if (auto fold = dyn_cast<red::FoldOp>(op))
+      return fold.getKind() == red::FoldKind::Max || fold.getKind() == red::FoldKind::Min;
+    auto read = dyn_cast<attn::ReadOp>(op);
+    return read && read.getSource().getDefiningOp<red::NestOp>();
+  }
+
+  // exp(m - n) of two maxima is exact however large they are: what errors of the scores make of m
+  // they make of n. So where both meet, an error of the sums has no such error to hide behind.
+  static Degree withOrigins(Degree degree, ArrayRef<Degree> operands) {
+    for (Degree x : operands) {
+      degree.hasReference |= x.hasReference;
+      degree.hasExtremum |= x.hasExtremum;
+    }
+    degree.known &= !(degree.hasReference && degree.hasExtremum);
+    return degree;
   }
 
   Degree ofFold(red::FoldOp fold) {
@@ -186,7 +213,7 @@ private:
       SmallVector<Degree> x =
           llvm::map_to_vector(op.getOperands(), [&](Value v) { return scalars.at(v); });
       for (Value result : op.getResults())
-        scalars[result] = ofScalar(&op, x);
+        scalars[result] = withOrigins(ofScalar(&op, x), x);
     }
     return scalars.at(map.getYielded());
   }

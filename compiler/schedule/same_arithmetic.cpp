@@ -7,11 +7,11 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-static bool isGeneric(red::NestOp nest) { return scheduleForm(nest) == "generic"; }
+static bool isScalar(red::NestOp nest) { return !hasTiles(nest); }
 
-// True if the nest's `index`-th result is computed from a maximum that exponents are relative to:
-// the maximum itself, or what a logarithm adds to it.
-static bool dependsOnReference(red::NestOp nest, unsigned index) {
+// True if the nest's `index`-th result is computed from an extremum, or from a sum of exponentials
+// relative to one.
+static bool dependsOnExtremum(red::NestOp nest, unsigned index) {
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   llvm::SetVector<Value> reached;
   reached.insert(yield.getValues()[index]);
@@ -19,17 +19,19 @@ static bool dependsOnReference(red::NestOp nest, unsigned index) {
     if (auto map = reached[i].getDefiningOp<attn::MapOp>())
       reached.insert(map->operand_begin(), map->operand_end());
   return llvm::any_of(nest.states(), [&](red::FoldOp state) {
-    return state.getReference() && reached.contains(state.getReference());
+    bool isExtremum =
+        state.getKind() == red::FoldKind::Max || state.getKind() == red::FoldKind::Min;
+    return reached.contains(state.getResult()) && (isExtremum || state.getReference());
   });
 }
 
 // The nests of which `nest` reads such a result.
-static SmallVector<red::NestOp> sourcesOfReferences(red::NestOp nest) {
+static SmallVector<red::NestOp> sourcesOfExtrema(red::NestOp nest) {
   SmallVector<red::NestOp> sources;
   for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
     if (auto result = dyn_cast<OpResult>(read.getSource()))
       if (auto source = dyn_cast<red::NestOp>(result.getOwner());
-          source && dependsOnReference(source, result.getResultNumber()))
+          source && dependsOnExtremum(source, result.getResultNumber()))
         sources.push_back(source);
   return sources;
 }
@@ -52,8 +54,8 @@ static bool multipliesFloats(red::NestOp nest) {
          });
 }
 
-static void makeGeneric(red::NestOp nest) {
-  setGenericSchedule(nest, 128);
+static void makeScalar(red::NestOp nest) {
+  (void)setScalarSchedule(nest);
   nest->setAttr(kScheduleSourceAttr,
                 Builder(nest.getContext())
                     .getStringAttr("the compiler: another nest computes the same scores, and both "
@@ -67,13 +69,13 @@ void agreeOnScores(ArrayRef<red::NestOp> nests) {
     for (red::NestOp nest : nests) {
       if (!computesScores(nest))
         continue;
-      for (red::NestOp source : sourcesOfReferences(nest)) {
-        if (isGeneric(source) == isGeneric(nest))
+      for (red::NestOp source : sourcesOfExtrema(nest)) {
+        if (isScalar(source) == isScalar(nest))
           continue;
-        red::NestOp other = isGeneric(source) ? nest : source;
+        red::NestOp other = isScalar(source) ? nest : source;
         if (!multipliesFloats(other))
           continue;
-        makeGeneric(other);
+        makeScalar(other);
         changed = true;
       }
     }

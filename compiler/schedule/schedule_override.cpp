@@ -1,5 +1,6 @@
 #include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/rows_plan.h"
 #include "compiler/schedule/schedule_ranking.h"
 #include "mlir/IR/Builders.h"
 #include <cmath>
@@ -33,7 +34,8 @@ static Status refuseValue(const std::string &key, const Json &value, const std::
 }
 
 static Status refuseForm(const Json &value) {
-  return refuse("form is \"warpgroups\", \"stream\" or \"generic\", not " + written(value));
+  return refuse("form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not " +
+                written(value));
 }
 
 // Integers that int64_t cannot hold: some JSON parsers give them as unsigned, others as floats.
@@ -85,10 +87,10 @@ static Status setFields(const ScheduleFields &fields, StringRef form, const Json
 static Status checkKey(const std::string &key, const Json &value) {
   StreamSchedule stream;
   WarpgroupSchedule warpgroups;
-  int64_t threads = 0;
+  RowsSchedule rows;
   ScheduleFields all = stream.fields();
   llvm::append_range(all, warpgroups.fields());
-  all.push_back({"threads", &threads});
+  llvm::append_range(all, rows.fields());
   std::string names = "form";
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].first == key)
@@ -100,10 +102,14 @@ static Status checkKey(const std::string &key, const Json &value) {
   return refuse("unknown key '" + key + "'; the keys are " + names);
 }
 
+static bool isForm(const Json &value) {
+  return value == "warpgroups" || value == "stream" || value == "rows" || value == "generic";
+}
+
 static Status checkKeys(const Json &keys) {
   for (const auto &item : keys.items()) {
     if (item.key() == "form") {
-      if (item.value() != "warpgroups" && item.value() != "stream" && item.value() != "generic")
+      if (!isForm(item.value()))
         return refuseForm(item.value());
     } else if (Status status = checkKey(item.key(), item.value()); !status) {
       return status;
@@ -133,6 +139,24 @@ static Status overrideGeneric(red::NestOp nest, const Json &keys) {
                     "; it is a multiple of 32 up to 1024");
   }
   setGenericSchedule(nest, threads);
+  return {};
+}
+
+static Status overrideRows(red::NestOp nest, const Json &keys) {
+  std::string why;
+  FailureOr<RowsPlan> plan = planRows(nest, why);
+  if (failed(plan))
+    return refuse(kernelName(nest) + " has no rows form: " + why);
+  RowsSchedule schedule;
+  if (scheduleForm(nest) == "rows")
+    schedule = RowsSchedule::from(nest.getScheduleAttr());
+  else if (std::optional<RowsSchedule> usual = chooseRows(nest, *plan, why))
+    schedule = *usual;
+  if (Status status = setFields(schedule.fields(), "rows", keys); !status)
+    return status;
+  if (why = checkRows(*plan, schedule); !why.empty())
+    return refuse(why);
+  nest.setScheduleAttr(schedule.toAttr(nest.getContext()));
   return {};
 }
 
@@ -216,6 +240,8 @@ static Status overrideWarpgroups(red::NestOp nest, const StreamPlan &plan, const
 static std::string formNamed(const Json &keys) {
   if (auto named = keys.find("form"); named != keys.end())
     return named->is_string() ? named->get<std::string>() : "";
+  if (keys.contains("rows"))
+    return "rows";
   if (keys.contains("threads"))
     return "generic";
   auto names = [&](const ScheduleFields &fields, const ScheduleFields &others) {
@@ -238,13 +264,17 @@ Status overrideSchedule(red::NestOp nest, const Machine &machine, const Json &ke
   if (!keys.is_object())
     return refuse("it is an object of keys, not " + written(keys));
   std::string form = formNamed(keys);
-  if (auto named = keys.find("form");
-      named != keys.end() && form != "warpgroups" && form != "stream" && form != "generic")
+  auto named = keys.find("form");
+  if (named != keys.end() && !isForm(*named))
     return refuseForm(*named);
-  if (form.empty())
+  // Both scalar forms have threads.
+  bool keepsForm = form == "generic" && named == keys.end() && scheduleForm(nest) == "rows";
+  if (form.empty() || keepsForm)
     form = scheduleForm(nest).str();
   if (form == "generic")
     return overrideGeneric(nest, keys);
+  if (form == "rows")
+    return overrideRows(nest, keys);
   std::string why;
   FailureOr<StreamPlan> plan = planStream(nest, why);
   if (failed(plan))
@@ -267,18 +297,23 @@ static Status overrideByUser(red::NestOp nest, const Machine &machine, const Jso
 // An override without a kernel's name: what asks for tiles is meant for the nests that have them.
 static Status overrideAll(ArrayRef<red::NestOp> nests, const Machine &machine, const Json &keys) {
   bool applied = false;
-  bool forGeneric = formNamed(keys) == "generic";
+  std::string form = formNamed(keys);
+  bool forScalars = form == "generic" || form == "rows";
+  auto isMeant = [&](red::NestOp nest) {
+    return hasTiles(nest) != forScalars && (form != "rows" || scheduleForm(nest) == "rows");
+  };
   for (red::NestOp nest : nests) {
-    if (!keys.contains("form") && (scheduleForm(nest) == "generic") != forGeneric)
+    if (!keys.contains("form") && !isMeant(nest))
       continue;
     applied = true;
     if (Status status = overrideByUser(nest, machine, keys); !status)
       return status;
   }
   if (!applied)
-    return refuse(forGeneric ? "no kernel has the generic form, which threads is for; "
-                               "\"form\": \"generic\" gives it to all"
-                             : "no kernel has a form with tiles, which the keys are for");
+    return refuse(form == "rows" ? "no kernel has the rows form, which rows is for"
+                  : forScalars   ? "no kernel has the generic form, which threads is for; "
+                                   "\"form\": \"generic\" gives it to all"
+                                 : "no kernel has a form with tiles, which the keys are for");
   return {};
 }
 

@@ -42,9 +42,11 @@ static constexpr int64_t kMostParts = 16, kLargestWideTile = 128;
 static constexpr RegisterBudget kAskingBudget = {56, 224};
 
 // The schedules of one number of groups and one tile.
-static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, const StreamPlan &plan,
-                         const Machine &machine, CostModel &model, WarpgroupSchedule schedule,
-                         bool draws) {
+static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
+                         const StreamPlan &whole, const Machine &machine, CostModel &model,
+                         WarpgroupSchedule schedule, bool draws) {
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
   RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
   // The warp that copies asks of tiles, too: with 40 registers it spills where ids have 64 bits.
   if (liveCondition(nest) && schedule.groups == 2)
@@ -52,9 +54,17 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, con
   schedule.loadRegisters = budget.load;
   schedule.groupRegisters = budget.group;
   // Only nests that read tensors with both dims have a choice there.
-  llvm::SmallVector<bool, 2> copyInputs = {true};
-  if (!plan.inputs.empty())
-    copyInputs.push_back(false);
+  llvm::SmallVector<bool, 2> copyInputs;
+  for (bool copies : {true, false}) {
+    if (!copies && plan.inputs.empty())
+      continue;
+    // What else there is to choose changes nothing about the registers.
+    schedule.copyInputs = copies;
+    if (groupRegisters(nest, plan, schedule) <= budget.group)
+      copyInputs.push_back(copies);
+  }
+  if (copyInputs.empty())
+    return;
   struct Blocks {
     bool persistent, draws;
   };
@@ -72,16 +82,21 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest, con
           schedule.draws = each.draws;
           schedule.copyInputs = copies;
           schedule.bulkStores = !plan.results.empty();
-          if (!checkSchedule(nest, plan, schedule, machine).empty())
+          bool fitting = fits(nest, plan, schedule, machine);
+          if (!fitting && schedule.bulkStores) {
             schedule.bulkStores = false;
-          if (checkSchedule(nest, plan, schedule, machine).empty())
+            fitting = fits(nest, plan, schedule, machine);
+          }
+          if (fitting)
             all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
         }
 }
 
 // Sets the most slots for parts that fit beside two tiles of other operands; false if none do.
-static bool mostSlots(red::NestOp nest, const StreamPlan &plan, const Machine &machine,
+static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const Machine &machine,
                       WarpgroupSchedule &schedule) {
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
   WarpgroupSchedule least = schedule;
   RegisterBudget budget = registerBudget(least.groups, groupRegisters(nest, plan, least));
   least.loadRegisters = budget.load;
@@ -89,7 +104,7 @@ static bool mostSlots(red::NestOp nest, const StreamPlan &plan, const Machine &m
   least.stages = 2;
   least.alternate = least.bulkStores = least.copyInputs = false;
   for (least.depthStages = kMostParts; least.depthStages >= 2; --least.depthStages)
-    if (checkSchedule(nest, plan, least, machine).empty()) {
+    if (fits(nest, plan, least, machine)) {
       schedule.depthStages = least.depthStages;
       return true;
     }

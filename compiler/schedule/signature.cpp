@@ -2,6 +2,7 @@
 #include "compiler/schedule/operand_maps.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -29,6 +30,7 @@ static std::string intermediateName(Value value) {
   };
   StringRef wanted = baseName(yieldOf(nest).getValues()[cast<OpResult>(value).getResultNumber()]);
   llvm::StringSet<> taken;
+  llvm::StringMap<unsigned> numbers; // of a base, those below are taken
   for (Operation &op : *program.getBodyBlock())
     if (auto input = dyn_cast<attn::InputOp>(op))
       taken.insert(input.getName());
@@ -42,8 +44,8 @@ static std::string intermediateName(Value value) {
       if (outputOf(result))
         continue;
       std::string name = base.str();
-      for (unsigned i = 2; !taken.insert(name).second; ++i)
-        name = (base + "_" + Twine(i)).str();
+      for (unsigned &i = numbers[base]; !taken.insert(name).second; ++i)
+        name = (base + "_" + Twine(i + 2)).str();
       if (result == value)
         return name;
     }

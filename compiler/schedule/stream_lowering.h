@@ -58,9 +58,15 @@ protected:
   /// True if tiles within the range may matter to none of the block's rows.
   bool skipsTiles();
   static constexpr int64_t kLanes = 32;
-  /// Words (i32) with a bit for each of the 32 tiles from `first` on: that it matters, and that it
-  /// needs no mask. All lanes of a warp ask together, and all warps of a block see the same.
-  std::pair<Value, Value> askTiles(Value first);
+  /// Rows that ask together: `count` of them from `first` (i32) on.
+  struct AskedRows {
+    Value first;
+    int64_t count;
+  };
+  /// Words (i32) with a bit for each of the 32 tiles from `first` on, two for each of `asked`: that
+  /// it matters, and that it needs no mask. All lanes of a warp ask together, and all warps of a
+  /// block see the same.
+  llvm::SmallVector<Value> askTiles(Value first, llvm::ArrayRef<AskedRows> asked);
   /// What is known of the tiles ahead: the first one that has not been asked of, and the words of
   /// the 32 before it, of which `live` is without those that have been taken.
   struct LiveTiles {
@@ -70,7 +76,7 @@ protected:
   LiveTiles nextLive(LiveTiles from);
   LiveTiles firstLive();
   std::pair<Value, Value> firstOf(LiveTiles left);
-  llvm::SmallVector<Value> askLane(Value number);
+  llvm::SmallVector<Value> askLane(Value number, llvm::ArrayRef<AskedRows> asked);
 
   // stream_scores.cpp: one tile of the stream.
   /// Registers for references and states, empty. Each lane's own maximum is kept along the stream

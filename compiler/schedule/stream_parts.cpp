@@ -51,6 +51,22 @@ StreamPlan cutPlan(const StreamPlan &plan, int64_t columns, int64_t depth) {
   return result;
 }
 
+// Whether cutPlan would change something.
+static bool cuts(const StreamPlan &plan, int64_t columns, int64_t depth) {
+  auto wider = [](int64_t cols, int64_t most) { return most && cols > most; };
+  for (unsigned i = 0; i < plan.streamed.size(); ++i)
+    if (wider(plan.streamed[i].cols, isStateOperand(plan, i) ? columns : depth))
+      return true;
+  return wider(widestDepth(plan), depth) || llvm::any_of(plan.results, [&](const ResultTile &tile) {
+           return wider(tile.cols, columns);
+         });
+}
+
+CutPlan::CutPlan(const StreamPlan &plan, int64_t columns, int64_t depth) : whole(plan) {
+  if (cuts(plan, columns, depth))
+    own = cutPlan(plan, columns, depth);
+}
+
 int64_t columnParts(const StreamPlan &plan) {
   int64_t parts = 1;
   for (const StreamState &state : plan.states)

@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_SCHEDULE_STREAM_PARTS_H
 
 #include "compiler/schedule/stream_plan.h"
+#include <optional>
 
 namespace attnc::schedule {
 
@@ -10,6 +11,18 @@ namespace attnc::schedule {
 /// wide, where they are wider; 0 stands for all columns. An operand of both, if it is cut, becomes
 /// two. Of a plan that is cut so it is the plan itself.
 StreamPlan cutPlan(const StreamPlan &plan, int64_t columns, int64_t depth);
+
+/// The same, without a copy where nothing is cut: then it refers to `plan`, which must outlive it.
+class CutPlan {
+public:
+  CutPlan(const StreamPlan &plan, int64_t columns, int64_t depth);
+  const StreamPlan &operator*() const { return own ? *own : whole; }
+  const StreamPlan *operator->() const { return &**this; }
+
+private:
+  const StreamPlan &whole;
+  std::optional<StreamPlan> own;
+};
 
 /// Of a plan that is cut: blocks that share the columns of the states, and steps of the sums that
 /// scores are; 1 where nothing is cut.

@@ -180,8 +180,12 @@ Value StreamLowering::finishFragment(Value array, Value result, bool last) {
   for (const Input &input : ins)
     if (isa<tile::FragmentType>(input.place.getType()))
       fragment = input.place;
-  auto type = cast<tile::FragmentType>(fragment.getType());
-  Value into = last ? fragment : registers(loc, type);
+  tile::FragmentType
+      type; // what comes from row vectors alone has the shape of the states beside it
+  for (auto [s, place] : llvm::zip(plan.states, state))
+    if (s.fold.getType().hasDim(inner))
+      type = cast<tile::FragmentType>(place.getType());
+  Value into = fragment && last ? fragment : registers(loc, type);
   int64_t cols = attn::programOf(nest).lookupDim(inner).getExtent();
   Value begin = columnPart ? partBegin() : constant(0);
   bool partial = columnPart ? bool(columnsLeft(cols, type.getCols())) : cols != type.getCols();

@@ -47,7 +47,8 @@ int64_t ringStages(const StreamPlan &plan, unsigned streamed, const StreamSchedu
 }
 
 int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const StreamSchedule &schedule) {
-  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
   int64_t bytes = 0;
   llvm::SmallSetVector<Operation *, 2> resident;
   for (const Contraction &contraction : plan.contractions)
@@ -88,7 +89,8 @@ int64_t scoreFragments(const StreamPlan &plan) {
 }
 
 int64_t fragmentRegisters(const StreamPlan &whole, const StreamSchedule &schedule) {
-  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
   int64_t lanesRows = schedule.rowTile / schedule.warps;
   int64_t columns = 0;
   for (const StreamState &state : plan.states)

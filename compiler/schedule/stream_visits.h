@@ -3,6 +3,8 @@
 #define ATTNC_COMPILER_SCHEDULE_STREAM_VISITS_H
 
 #include "compiler/schedule/stream_plan.h"
+#include <optional>
+#include <vector>
 
 namespace attnc::schedule {
 
@@ -16,6 +18,17 @@ struct StreamRange {
 /// computed so, it is that of the whole stream.
 std::vector<StreamRange> streamRanges(red::NestOp nest, const StreamPlan &plan, int64_t rowTile,
                                       int64_t rows, int64_t extent);
+
+/// What a domain says of a tile: no row needs it, some elements may be masked, none is.
+enum class TileClass : uint8_t { Skipped, Partial, Full };
+
+/// Classes of tiles of `rowTile` rows and `columns` stream indices, a list of the stream's tiles
+/// for each tile of rows; extents and params as above. Nothing if the domain has no condition for
+/// single tiles, or if one depends on data.
+std::optional<std::vector<std::vector<TileClass>>> tileClasses(red::NestOp nest,
+                                                               const StreamPlan &plan,
+                                                               int64_t rowTile, int64_t columns,
+                                                               int64_t rows, int64_t extent);
 
 } // namespace attnc::schedule
 

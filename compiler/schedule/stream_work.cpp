@@ -48,6 +48,12 @@ public:
     return work;
   }
 
+  // Masks are counted with what they choose from.
+  StreamWork countPartial() {
+    evaluatesMasks = true;
+    return count();
+  }
+
 private:
   static attn::ArrayType typeOf(Value array) { return cast<attn::ArrayType>(array.getType()); }
   bool isScores(Value array) {
@@ -138,7 +144,7 @@ private:
     if (!op || !seen.insert(scalar).second)
       return;
     if (auto select = dyn_cast<arith::SelectOp>(op))
-      if (auto side = select->getAttrOfType<BoolAttr>(red::kFullAttr))
+      if (auto side = select->getAttrOfType<BoolAttr>(red::kFullAttr); side && !evaluatesMasks)
         return countScalar(map, side.getValue() ? select.getTrueValue() : select.getFalseValue());
     if (dimsOf(map, scalar) == (kRow | kStream)) {
       Cost cost = costOf(op);
@@ -199,6 +205,7 @@ private:
 
   red::NestOp nest;
   const StreamPlan &plan;
+  bool evaluatesMasks = false;
   StreamWork work;
   llvm::DenseSet<Value> seen;           // arrays and scalars that are counted
   llvm::DenseMap<Value, unsigned> dims; // of scalars
@@ -209,6 +216,15 @@ private:
 
 StreamWork countWork(red::NestOp nest, const StreamPlan &plan) {
   return Counter(nest, plan).count();
+}
+
+StreamWork countMasks(red::NestOp nest, const StreamPlan &plan) {
+  StreamWork full = countWork(nest, plan), partial = Counter(nest, plan).countPartial();
+  partial.special -= full.special;
+  partial.plain -= full.plain;
+  // The end of the stream: a comparison and a choice.
+  partial.plain += 2;
+  return partial;
 }
 
 } // namespace attnc::schedule

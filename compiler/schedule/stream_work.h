@@ -21,6 +21,9 @@ struct StreamWork {
 
 StreamWork countWork(red::NestOp nest, const StreamPlan &plan);
 
+/// What a score of a tile costs beside that where masks are evaluated: in `special` and `plain`.
+StreamWork countMasks(red::NestOp nest, const StreamPlan &plan);
+
 } // namespace attnc::schedule
 
 #endif

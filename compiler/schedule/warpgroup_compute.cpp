@@ -102,8 +102,7 @@ WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
   SmallVector<Value> moved;
   Value after;
   if (skips) {
-    moved = loopOverList(before);
-    after = moved.pop_back_val();
+    after = foldListed(before);
   } else {
     firstTileOfRows(ownFirst, add(ownFirst, shift));
     moved = loopOverTiles(add(ownFirst, 1), ownEnd, shift);
@@ -111,7 +110,8 @@ WarpgroupFrame::Counters WarpgroupCompute::computeRowTile(Counters before) {
   }
   for (auto &[read, pipe] : block.residents)
     tile::ReleaseOp::create(b, loc, pipe, before.resident);
-  lastProducts(add(after, -1, "last"), moved);
+  if (!skips)
+    lastProducts(add(after, -1, "last"), moved);
   completeStates();
   storeResults(
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
@@ -148,8 +148,8 @@ void WarpgroupCompute::createPlaces() {
 //===----------------------------------------------------------------------===//
 
 // Nothing to overlap with yet.
-void WarpgroupCompute::firstTileOfRows(Value tile, Value number, Value isKnownFull) {
-  beginTile(tile, isKnownFull);
+void WarpgroupCompute::firstTileOfRows(Value tile, Value number) {
+  beginTile(tile);
   awaitOperands(/*early=*/true, number);
   startScores(number);
   commit();
@@ -240,7 +240,10 @@ void WarpgroupCompute::passOver(Value from, Value to, Value shift) {
   loop.getInductionVar().setLoc(named("t"));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value number = add(loop.getInductionVar(), shift);
+  passTile(add(loop.getInductionVar(), shift));
+}
+
+void WarpgroupCompute::passTile(Value number) {
   passParts(number);
   for (bool early : {true, false})
     awaitOperands(early, number);

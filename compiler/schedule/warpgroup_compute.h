@@ -19,11 +19,16 @@ private:
   Value takeNext(Value turn);
   void locateRows();
   void createPlaces();
-  void firstTileOfRows(Value tile, Value number, Value isKnownFull = {});
+  void firstTileOfRows(Value tile, Value number);
   llvm::SmallVector<Value> loopOverTiles(Value from, Value to, Value shift);
-  llvm::SmallVector<Value> loopOverList(Counters before);
+  // warpgroup_list.cpp: the tiles that whoever copies has listed.
+  Value foldListed(Counters before);
   Value takeTile(Value number);
   std::pair<Value, Value> tileOf(Value entry);
+  Value isComputed(Value entry);
+  llvm::SmallVector<Value> foldRun(Value number, Value entry);
+  llvm::SmallVector<Value> startRun(Value tile, Value number, Value isKnownFull);
+  void passTile(Value number);
   llvm::SmallVector<Value> pipelinedTile(Value tile, Value number, mlir::ValueRange moved,
                                          Value isKnownFull = {});
   void lastProducts(Value number, mlir::ValueRange moved);
@@ -33,7 +38,6 @@ private:
   // warpgroup_parts.cpp: scores whose streamed operands arrive in parts.
   void startParts(const Contraction &contraction, Value place, Value rows, Value number);
   void passParts(Value number);
-  bool mayPassTiles() const;
   Value partNumber(unsigned streamed, Value number, int64_t part);
   Value lastPart(unsigned streamed, Value number);
   void startStates(Value number);

@@ -1,3 +1,4 @@
+#include "compiler/schedule/domain_slice.h"
 #include "compiler/schedule/warpgroup_frame.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,8 +22,10 @@ private:
   void byOneThread(llvm::function_ref<void()> build);
   Counters copyRowTile(Counters before);
   Value copyTiles(Value shift);
+  Value lastChunkFirst(Value chunk);
   Value copyLiveTiles(Counters before);
-  void copyListed(Counters before, Value number, Value tile, Value isFull, Value tileBefore);
+  Value entryOf(Value tile, Value bit, ArrayRef<Value> words);
+  void copyListed(Counters before, Value number, Value tile, Value entry, Value tileBefore);
   void list(Counters before, Value number, Value entry);
   bool needsRowsFirst() const;
   void fillFirst(Value tile, Counters before);
@@ -171,12 +174,24 @@ void Copies::list(Counters before, Value number, Value entry) {
   tile::PutOp::create(b, loc, block.list, at, entry);
 }
 
+// What the list says of a tile: its number above bit `bit` of each of `words` (none: no bit set).
+Value Copies::entryOf(Value tile, Value bit, ArrayRef<Value> words) {
+  Location loc = nest.getLoc();
+  Value entry = arith::MulIOp::create(b, loc, tile, constant(int64_t(1) << listBits()));
+  for (auto [i, word] : llvm::enumerate(words)) {
+    Value isSet = tile::HasBitOp::create(b, loc, word, bit);
+    entry =
+        add(entry, arith::SelectOp::create(b, loc, isSet, constant(int64_t(1) << i), constant(0)),
+            "entry");
+  }
+  return entry;
+}
+
 // Lists and copies a tile, whose number in the pipes is `number`, as far as scores need it, and the
 // one before it to the end.
-void Copies::copyListed(Counters before, Value number, Value tile, Value isFull, Value tileBefore) {
+void Copies::copyListed(Counters before, Value number, Value tile, Value entry, Value tileBefore) {
   Location loc = nest.getLoc();
-  Value partial = arith::MulIOp::create(b, loc, tile, constant(2));
-  list(before, number, arith::SelectOp::create(b, loc, isFull, add(partial, 1), partial));
+  list(before, number, entry);
   bool rowsFirst = needsRowsFirst();
   if (!rowsFirst)
     fillStreamed(/*early=*/true, tile, number);
@@ -194,20 +209,58 @@ void Copies::copyListed(Counters before, Value number, Value tile, Value isFull,
   fillStreamed(/*early=*/false, tileBefore, add(number, -1, "before"));
 }
 
+// What the votes of a loop over tiles ask of the rows alone is read from memory once, before it:
+// nothing that the kernel reads is written while it runs.
+static void hoistFromVotes(scf::ForOp loop) {
+  auto isOutside = [&](Value value, Operation *op) {
+    Operation *at = value.getParentBlock()->getParentOp();
+    return op->isAncestor(at) || !loop->isAncestor(at);
+  };
+  for (auto vote : llvm::to_vector(loop.getBody()->getOps<tile::VoteOp>()))
+    for (Operation &op : llvm::make_early_inc_range(vote.getBodyBlock()->without_terminator())) {
+      bool dependsOnTile =
+          op.walk([&](Operation *inner) {
+              return llvm::all_of(inner->getOperands(), [&](Value v) { return isOutside(v, &op); })
+                         ? WalkResult::advance()
+                         : WalkResult::interrupt();
+            }).wasInterrupted();
+      if (!dependsOnTile)
+        op.moveBefore(loop);
+    }
+}
+
+// The first tile of 32, counted from the end of the range where `chunk` is counted from its
+// beginning. Where data decide, votes wait for memory; of sequences that follow each other rows see
+// the nearest, so that tiles at the end are computed while those before them are asked in vain.
+Value Copies::lastChunkFirst(Value chunk) {
+  Location loc = nest.getLoc();
+  Value tiles = arith::SubIOp::create(b, loc, add(endTile, -1, "last_tile"), firstTile);
+  Value before = arith::DivUIOp::create(b, loc, tiles, constant(kLanes));
+  Value last =
+      add(firstTile, arith::MulIOp::create(b, loc, before, constant(kLanes)), "last_chunk");
+  return arith::SubIOp::create(b, named("from_end"), add(last, firstTile, "ends"), chunk);
+}
+
 // The same over the tiles that matter. A row tile to which none matters has its first one, so that
 // it takes part in the rhythm of the pipes.
 Value Copies::copyLiveTiles(Counters before) {
   Location loc = nest.getLoc();
+  SmallVector<AskedRows> asking = askingRows();
   SmallVector<Value> init = {before.streamed, firstTile};
   auto chunks = scf::ForOp::create(b, loc, firstTile, endTile, constant(kLanes), init);
   chunks.getInductionVar().setLoc(named("chunk"));
+  bool asksMemory = readsTensors(nest, liveCondition(nest));
   nameAll(chunks.getRegionIterArgs(), {"number", "tile_before"});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(chunks.getBody());
-    Value chunk = chunks.getInductionVar();
-    Value live, full;
-    std::tie(live, full) = askTiles(chunk);
+    Value chunk = asksMemory ? lastChunkFirst(chunks.getInductionVar()) : chunks.getInductionVar();
+    SmallVector<Value> words = askTiles(chunk, asking);
+    Value live = words.front();
+    for (size_t i = 2; i < words.size(); i += 2)
+      live = arith::OrIOp::create(b, named("live"), live, words[i]);
+    // Where groups do not ask, whoever is listed is computed.
+    ArrayRef<Value> said = ArrayRef(words).drop_front(groupsAsk() ? 0 : 1);
     SmallVector<Value> start = {chunks.getRegionIterArg(0), chunks.getRegionIterArg(1), live};
     auto isAny = [&](OpBuilder &, Location, ValueRange carried) {
       nameAll(carried, {"number", "tile_before", "live"});
@@ -218,14 +271,16 @@ Value Copies::copyLiveTiles(Counters before) {
       nameAll(carried, {"number", "tile_before", "live"});
       Value bit = tile::FirstBitOp::create(b, named("bit"), carried[2]);
       Value tile = add(chunk, bit, "t");
-      Value isFull = tile::HasBitOp::create(b, loc, full, bit);
-      byOneThread([&] { copyListed(before, carried[0], tile, isFull, carried[1]); });
+      byOneThread(
+          [&] { copyListed(before, carried[0], tile, entryOf(tile, bit, said), carried[1]); });
       Value rest = tile::WithoutFirstBitOp::create(b, loc, carried[2]);
       scf::YieldOp::create(b, loc, ValueRange{add(carried[0], 1), tile, rest});
     };
     auto bits = scf::WhileOp::create(b, loc, ValueRange(start).getTypes(), start, isAny, copy);
     scf::YieldOp::create(b, loc, ValueRange(bits.getResults()).drop_back());
   }
+  if (asksMemory)
+    hoistFromVotes(chunks);
   Value none =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, chunks.getResult(0), before.streamed);
   Value after = arith::SelectOp::create(b, named("tiles_after"), none, add(before.streamed, 1),
@@ -235,10 +290,10 @@ Value Copies::copyLiveTiles(Counters before) {
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
-      list(before, before.streamed, arith::MulIOp::create(b, loc, firstTile, constant(2)));
+      list(before, before.streamed, entryOf(firstTile, {}, {}));
       fillFirst(firstTile, before);
     }
-    list(before, after, constant(-1));
+    list(before, after, constant(endEntry()));
     fillStreamed(/*early=*/false, chunks.getResult(1), add(after, -1, "last"));
   });
   return after;

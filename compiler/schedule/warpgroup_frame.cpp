@@ -1,5 +1,6 @@
 #include "compiler/schedule/warpgroup_frame.h"
 #include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/row_order.h"
 #include "compiler/schedule/stream_parts.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -185,33 +186,57 @@ void WarpgroupFrame::forEachDrawn(Value first,
                        rowTile);
 }
 
-// Row tiles of one cell follow each other. With a mask, the last rows of `together` cells come
-// first: where rows see more of the stream the later they come, these take longest.
+// Row tiles of one cell follow each other. With a mask, those of `together` cells are ordered, the
+// last rows first unless the mask wants another order.
 void WarpgroupFrame::locate(Value work) {
-  Location loc = nest.getLoc();
-  auto div = [&](Value x, Value y, StringRef name) -> Value {
-    return arith::DivUIOp::create(b, named(name), x, y);
-  };
-  auto rem = [&](Value x, Value y) -> Value { return arith::RemUIOp::create(b, loc, x, y); };
-  Value number, cell;
-  if (!block.together) {
-    number = rem(work, block.rowTiles);
-    cell = div(work, block.rowTiles, "cell");
-  } else {
-    Value batch = arith::MulIOp::create(b, named("batch"), block.rowTiles, block.together);
-    Value before = arith::MulIOp::create(b, named("cells_before"), div(work, batch, "batch_number"),
-                                         block.together);
-    Value left = arith::SubIOp::create(b, loc, block.cells, before);
-    Value count = arith::MinSIOp::create(b, named("beside"), left, block.together);
-    Value inBatch = arith::RemUIOp::create(b, named("in_batch"), work, batch);
-    Value last = arith::SubIOp::create(b, loc, block.rowTiles, constant(1));
-    number = arith::SubIOp::create(b, loc, last, div(inBatch, count, ""));
-    cell = arith::AddIOp::create(b, named("cell"), before, rem(inBatch, count));
-  }
+  auto [number, cell] =
+      block.together ? orderedRowTile(work)
+                     : std::pair(rem(work, block.rowTiles, ""), div(work, block.rowTiles, "cell"));
   row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"), number,
                                constant(tiles.rows));
   bindCells(takeColumnPart(cell));
   indexValues.push_back(row0);
+}
+
+Value WarpgroupFrame::div(Value x, Value y, StringRef name) {
+  return arith::DivUIOp::create(b, named(name), x, y);
+}
+Value WarpgroupFrame::rem(Value x, Value y, StringRef name) {
+  return arith::RemUIOp::create(b, named(name), x, y);
+}
+
+// The numbers of a row tile and of its cell.
+std::pair<Value, Value> WarpgroupFrame::orderedRowTile(Value work) {
+  Location loc = nest.getLoc();
+  RowOrder order = rowOrder(nest, plan, tiles.rows, tiles.columns);
+  if (order.lead == 0)
+    return batchedRowTile(work, block.rowTiles, order.lastFirst);
+  Value lead = arith::MinSIOp::create(b, named("lead"), constant(order.lead), block.rowTiles);
+  Value leading = arith::MulIOp::create(b, named("leading"), lead, block.cells);
+  Value isLeading = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, work, leading);
+  Value rest = arith::MaxSIOp::create(b, named("after_lead"),
+                                      arith::SubIOp::create(b, loc, work, leading), constant(0));
+  Value others = arith::MaxSIOp::create(
+      b, named("others"), arith::SubIOp::create(b, loc, block.rowTiles, lead), constant(1));
+  auto [number, cell] = batchedRowTile(rest, others, order.lastFirst);
+  number = arith::AddIOp::create(b, loc, number, lead);
+  return {arith::SelectOp::create(b, loc, isLeading, div(work, block.cells, ""), number),
+          arith::SelectOp::create(b, named("cell"), isLeading, rem(work, block.cells, ""), cell)};
+}
+
+// Of `count` row tiles of each cell, `together` cells at a time.
+std::pair<Value, Value> WarpgroupFrame::batchedRowTile(Value work, Value count, bool lastFirst) {
+  Location loc = nest.getLoc();
+  Value batch = arith::MulIOp::create(b, named("batch"), count, block.together);
+  Value before = arith::MulIOp::create(b, named("cells_before"), div(work, batch, "batch_number"),
+                                       block.together);
+  Value left = arith::SubIOp::create(b, loc, block.cells, before);
+  Value beside = arith::MinSIOp::create(b, named("beside"), left, block.together);
+  Value inBatch = rem(work, batch, "in_batch");
+  Value last = arith::SubIOp::create(b, loc, count, constant(1));
+  Value turn = div(inBatch, beside, "");
+  Value number = lastFirst ? arith::SubIOp::create(b, loc, last, turn).getResult() : turn;
+  return {number, arith::AddIOp::create(b, named("cell"), before, rem(inBatch, beside, ""))};
 }
 
 std::pair<Value, Value> WarpgroupFrame::tileRange(Value first, int64_t count) {

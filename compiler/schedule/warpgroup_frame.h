@@ -17,8 +17,9 @@ struct BlockPlaces {
   llvm::MapVector<mlir::Operation *, mlir::Value> inputs; ///< pipes of row x stream inputs, by read
   llvm::DenseMap<mlir::Value, mlir::Value> results; ///< shared tiles, of results stored as boxes
   mlir::Value queue; ///< pipe of numbers of row tiles; null where they are not drawn
-  /// Pipe of the stream's tiles that matter, where some may not: 2 x the number, + 1 if it is full,
-  /// and -1 after the last tile of a row tile. Null where all are computed.
+  /// Pipe of the stream's tiles that matter, where some may not: the number of one above
+  /// WarpgroupFrame::listBits, and its endEntry after the last tile of a row tile. Null where all
+  /// are computed.
   mlir::Value list;
 };
 
@@ -55,6 +56,18 @@ protected:
   bool isStateOperand(unsigned streamed) const;
   /// Tiles in which a tile of the operand arrives, one after the other (stream_parts.h).
   int64_t scoreParts(unsigned streamed) const;
+  // warpgroup_list.cpp: what the list says of a tile beside its number.
+  /// True if each group asks for its own rows, and lets tiles pass that do not matter to them.
+  bool groupsAsk() const;
+  /// Bits: of each group whether the tile matters to it and whether it is full for it; where groups
+  /// do not ask, one bit, whether it is full for all.
+  int64_t listBits() const { return groupsAsk() ? 2 * schedule.groups : 1; }
+  int64_t endEntry() const;
+  /// The rows that ask: those of each group, or of the block.
+  llvm::SmallVector<AskedRows> askingRows();
+  /// warpgroup_parts.cpp: false if streamed operands arrive in so few parts at a time that groups
+  /// cannot let tiles pass.
+  bool mayPassTiles() const;
   /// x + y, for numbers of tiles; `name` is for people.
   Value add(Value x, int64_t y, llvm::StringRef name = "number");
   Value add(Value x, Value y, llvm::StringRef name = "number");
@@ -64,6 +77,10 @@ protected:
 
 private:
   Value cellsTogether(Value cells);
+  Value div(Value x, Value y, llvm::StringRef name);
+  Value rem(Value x, Value y, llvm::StringRef name);
+  std::pair<Value, Value> orderedRowTile(Value work);
+  std::pair<Value, Value> batchedRowTile(Value work, Value count, bool lastFirst);
   void forEachDrawn(Value first, llvm::function_ref<Counters(Value work, Counters)> body,
                     llvm::function_ref<Value(Value turn)> next);
 };

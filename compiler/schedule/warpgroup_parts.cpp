@@ -53,7 +53,7 @@ void WarpgroupCompute::startParts(const Contraction &contraction, Value place, V
 
 // A group that lets tiles pass waits for what comes with one after the parts of the next, which
 // then need slots of their own. Where there are fewer, all groups use the same tiles.
-bool WarpgroupCompute::mayPassTiles() const {
+bool WarpgroupFrame::mayPassTiles() const {
   for (unsigned i = 0; i < plan.streamed.size(); ++i)
     if (int64_t parts = scoreParts(i); parts > 1 && schedule.depthStages <= parts)
       return false;

@@ -179,7 +179,8 @@ static int64_t vectorRegisters(red::NestOp nest, const StreamPlan &plan) {
 
 int64_t groupRegisters(red::NestOp nest, const StreamPlan &whole,
                        const WarpgroupSchedule &schedule) {
-  StreamPlan plan = cutPlan(whole, schedule.columns, schedule.depth);
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
   // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
   // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
   int64_t accumulators = 0, rows = 6 * plan.references.size(); // reference, top, rescale
@@ -293,6 +294,21 @@ static std::string lack(red::NestOp nest, const StreamPlan &plan, const Warpgrou
   return "";
 }
 
+// Where groups take turns, all parts of a tile have to be there at a time.
+static int64_t partsInTurns(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  int64_t parts = depthParts(*CutPlan(plan, schedule.columns, schedule.depth));
+  return parts > 1 && schedule.alternate ? parts : 0;
+}
+
+bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+          const Machine &machine) {
+  return machine.warpgroups && checkShape(schedule, machine).empty() &&
+         checkPacking(nest, plan, schedule).empty() &&
+         schedule.depthStages >= partsInTurns(plan, schedule) &&
+         sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
+         groupRegisters(nest, plan, schedule) <= schedule.groupRegisters;
+}
+
 std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
                           const WarpgroupSchedule &schedule, const Machine &machine) {
   if (!machine.warpgroups)
@@ -301,8 +317,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
     return why;
   if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
     return why;
-  int64_t parts = depthParts(cutPlan(plan, schedule.columns, schedule.depth));
-  if (parts > 1 && schedule.alternate && schedule.depthStages < parts)
+  int64_t parts = partsInTurns(plan, schedule);
+  if (schedule.depthStages < parts)
     return llvm::formatv(
         "alternate needs depth_stages {0}, all parts of depth {1}: the group whose "
         "turn it is uses parts before the others",

@@ -37,6 +37,8 @@ struct WarpgroupSchedule {
   int64_t rowIndices() const { return rowTile() / pack; }
   int64_t threads() const { return 128 * (groups + 1); }
 
+  bool operator==(const WarpgroupSchedule &) const = default;
+
   /// Every key with its place in this schedule.
   ScheduleFields fields();
   /// The attribute has `columns` and `depth` only where they cut something. Reads the attribute;
@@ -62,6 +64,11 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
 int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
+/// Whether the machine has what the schedule needs: checkSchedule without words, for who tries
+/// many.
+bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+          const Machine &machine);
 
 /// What the machine lacks for the schedule, with figures, or an empty string.
 std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,

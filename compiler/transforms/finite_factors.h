@@ -10,6 +10,16 @@ namespace attnc {
 /// False if finite elements may give an infinity or a NaN: a weight of 0 does not hide these.
 bool keepsFinite(const ScalarExpr *whole);
 
+/// What an expression is where the elements of its inputs are finite.
+enum class Reach {
+  Finite,
+  Downward, ///< finite or -inf: a logit
+  Any       ///< +inf or NaN, too
+};
+
+/// The least that is proven of `e`: its maps are opened, and the folds of other passes looked into.
+Reach reachOf(Terms &terms, const ScalarExpr *e);
+
 /// True if `factor`, which is applied after a sum, may be infinite or NaN where the sum takes
 /// nothing. A maximum of nothing is; the inverse that a softmax multiplies by is not.
 bool mayBeInfiniteOverNothing(const ScalarExpr *factor);

@@ -3,6 +3,7 @@
 #include "compiler/transforms/fold_order.h"
 #include "compiler/transforms/join_extremum.h"
 #include "compiler/transforms/join_sum.h"
+#include "compiler/transforms/spec_words.h"
 #include "llvm/ADT/SetOperations.h"
 #include <optional>
 
@@ -27,13 +28,17 @@ public:
     for (FoldOp fold : llvm::to_vector(program.getBodyBlock()->getOps<FoldOp>()))
       if (fold.getKind() == FoldKind::Min)
         turnMinimum(fold);
+    SmallVector<FoldOp> written(program.getBodyBlock()->getOps<FoldOp>());
+    findNormalisedDims(written);
+    for (FoldOp fold : written)
+      foldInnerDimsFirst(fold);
     SmallVector<FoldOp> folds(program.getBodyBlock()->getOps<FoldOp>());
-    findNormalisedDims(folds);
     for (auto [position, fold] : llvm::enumerate(folds))
       if (isStreamFold(fold))
         place(fold);
-      else if (isPassOfItsOwn(fold, ArrayRef(folds).drop_front(position + 1)))
-        placeInner(fold);
+      else if (StringRef why = whyApart(fold, ArrayRef(folds).drop_front(position + 1));
+               !why.empty())
+        placeInner(fold, why);
     combineInFinish(program, passes);
     eraseUnusedStates(program, passes);
     return std::move(passes);
@@ -42,26 +47,66 @@ public:
 private:
   //===--- which folds are passes ------------------------------------------------------------===//
 
-  // Static dims that some maximum or minimum runs over are streamed like dynamic ones.
+  // Static dims that some maximum or minimum runs over are streamed like dynamic ones, and those
+  // of a sum of weights that only a maximum of their own keeps in range.
   void findNormalisedDims(ArrayRef<FoldOp> folds) {
     for (FoldOp fold : folds)
-      if (fold.getKind() == FoldKind::Max || fold.getKind() == FoldKind::Min)
+      if (fold.getKind() == FoldKind::Max || fold.getKind() == FoldKind::Min || sumsWeights(fold))
         for (StringAttr dim : dimNames(fold.getDims()))
           normalised.insert(dim);
   }
 
+  bool sumsWeights(FoldOp fold) {
+    if (fold.getKind() != FoldKind::Add || fold.getFactors().size() != 1 ||
+        !isa<FloatType>(fold.getType().getElementType()))
+      return false;
+    SmallVector<StringAttr> dims = dimNames(fold.getDims());
+    Terms terms(program, dims, [](Value) { return false; });
+    return terms.hasWeight(terms.of(fold.getFactors().front()));
+  }
+
+  bool isStreamed(StringAttr dim) {
+    return !program.lookupDim(dim).isStatic() || normalised.contains(dim);
+  }
+
   bool isStreamFold(FoldOp fold) {
-    return llvm::any_of(dimNames(fold.getDims()), [&](StringAttr dim) {
-      return !program.lookupDim(dim).isStatic() || normalised.contains(dim);
-    });
+    return llvm::any_of(dimNames(fold.getDims()), [&](StringAttr dim) { return isStreamed(dim); });
+  }
+
+  // A fold over streamed and inner dims becomes one over the streamed dims, of a fold over the
+  // inner ones: a dim is either streamed or whole in a tile, where what the fold takes may be a
+  // fold over the same inner dims.
+  void foldInnerDimsFirst(FoldOp fold) {
+    SmallVector<Attribute> streamed, inner;
+    for (StringAttr dim : dimNames(fold.getDims()))
+      (isStreamed(dim) ? streamed : inner).push_back(dim);
+    auto hasInner = [&](Value factor) {
+      return llvm::any_of(
+          inner, [&](Attribute dim) { return arrayType(factor).hasDim(cast<StringAttr>(dim)); });
+    };
+    if (streamed.empty() || !llvm::any_of(fold.getFactors(), hasInner))
+      return;
+    SmallVector<Value> within, outside;
+    for (Value factor : fold.getFactors())
+      (hasInner(factor) ? within : outside).push_back(factor);
+    OpBuilder b(fold);
+    SmallVector<StringAttr> dims = unionDims(program, within);
+    llvm::erase_if(dims, [&](StringAttr dim) { return llvm::is_contained(inner, dim); });
+    auto type = attn::ArrayType::get(b.getContext(), dims, fold.getType().getElementType());
+    outside.push_back(FoldOp::create(b, fold.getLoc(), type, fold.getKind(), b.getArrayAttr(inner),
+                                     within, Value(), Value()));
+    fold.getResult().replaceAllUsesWith(FoldOp::create(b, fold.getLoc(), fold.getType(),
+                                                       fold.getKind(), b.getArrayAttr(streamed),
+                                                       outside, Value(), Value()));
+    fold.erase();
   }
 
   // A fold over inner dims that stays in tiles is recomputed for each; where that would nest one
-  // contraction in another, or would wait for a state only to be stored, its result is a pass's.
-  // `later` are the folds behind it; those before it may have been erased.
-  bool isPassOfItsOwn(FoldOp fold, ArrayRef<FoldOp> later) {
+  // contraction in another, or would wait for a state only to be stored, its result is a pass's:
+  // then this says why. `later` are the folds behind it; those before it may have been erased.
+  StringRef whyApart(FoldOp fold, ArrayRef<FoldOp> later) {
     if (foldsInFinish(fold, passes))
-      return false;
+      return "";
     bool feedsInner = llvm::any_of(later, [&](FoldOp other) {
       return !isStreamFold(other) && !hasAllDims(fold, other) &&
              computesFrom(other, fold, /*throughInner=*/false);
@@ -71,8 +116,35 @@ private:
              llvm::any_of(dimNames(other.getDims()),
                           [&](StringAttr dim) { return fold.getType().hasDim(dim); });
     });
-    return feedsInner || (lastPass(fold) >= 0 && !streamedLater) ||
-           llvm::any_of(later, [&](FoldOp other) { return isRepeatedFor(fold, other); });
+    if (feedsInner)
+      return "another sum in a tile would compute it again for each of its terms";
+    if (lastPass(fold) >= 0 && !streamedLater)
+      return "what it takes is known only when another pass has ended, and no later pass needs it";
+    if (isProductByItself(fold, later))
+      return "no pass streams it, and it is a product of matrices: tiles of its own read each once";
+    bool repeated = llvm::any_of(later, [&](FoldOp other) { return isRepeatedFor(fold, other); });
+    return repeated ? "the tiles of a later pass would compute it again for each tile of rows" : "";
+  }
+
+  // True if no other fold takes `fold`, and its factors are matrices: each has a dim that the other
+  // lacks, and the columns of one are known.
+  bool isProductByItself(FoldOp fold, ArrayRef<FoldOp> later) {
+    if (fold.getKind() != FoldKind::Add || fold.getDims().size() != 1 ||
+        termsOf(fold) <= kFewTerms ||
+        llvm::any_of(later, [&](FoldOp other) { return computesFrom(other, fold); }))
+      return false;
+    auto lacks = [](Value factor, Value other, function_ref<bool(StringAttr)> counts) {
+      return llvm::any_of(arrayType(other).getDims(), [&](StringAttr dim) {
+        return counts(dim) && !arrayType(factor).hasDim(dim);
+      });
+    };
+    auto isKnown = [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); };
+    return llvm::any_of(fold.getFactors(), [&](Value rows) {
+      return llvm::any_of(fold.getFactors(), [&](Value columns) {
+        return lacks(rows, columns, isKnown) &&
+               lacks(columns, rows, [](StringAttr) { return true; });
+      });
+    });
   }
 
   // True if tiles of `user` would compute `fold`, whose elements go with its stream, again and
@@ -186,7 +258,7 @@ private:
 
   // Sums over the same inner dims share a pass if one has all the dims of the other: a numerator
   // and its denominator.
-  void placeInner(FoldOp fold) {
+  void placeInner(FoldOp fold, StringRef why) {
     int last = lastPass(fold);
     for (int id = passes.size() - 1; id > last; --id) {
       FoldOp other = passes[id].states.front();
@@ -195,7 +267,7 @@ private:
           (hasDims(other, fold) || hasDims(fold, other)))
         return keep(fold, passes[id]);
     }
-    start(fold, {});
+    start(fold, {operationWord(fold).str(), definitionOf(fold), "", why.str()});
   }
 
   static bool hasDims(FoldOp fold, FoldOp of) {

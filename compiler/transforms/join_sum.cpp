@@ -41,8 +41,8 @@ public:
     for (const Term &term : *split)
       for (const Difference &difference : term.differences)
         if (!isComputedFromStates(difference.centre)) {
-          terms.refuse(difference.centre, "the centre of a moment has to follow from the states "
-                                          "element by element");
+          terms.refuse(difference.centre, "the centre of a moment has to follow from sums and "
+                                          "extrema of the pass, element by element");
           return false;
         }
     OpBuilder b(fold);
@@ -99,7 +99,8 @@ private:
     return term.factors.empty() && !term.exponent && term.differences.empty();
   }
 
-  // While the stream goes by, a centre is computed from the running states: element by element.
+  // While the stream goes by, a centre is computed from the running states: element by element, and
+  // not from other moments, which move when their own centres have.
   bool isComputedFromStates(const ScalarExpr *centre) {
     llvm::SmallDenseSet<Value> seen;
     SmallVector<Value> work(leavesOf(centre).takeVector());
@@ -109,25 +110,27 @@ private:
       if (!op || !seen.insert(value).second || !dependsOn(value, states.pass.states))
         continue;
       auto fold = dyn_cast<FoldOp>(op);
-      if (fold && llvm::is_contained(states.pass.states, fold))
-        continue;
-      if (!isa<MapOp>(op))
+      bool isState = fold && llvm::is_contained(states.pass.states, fold);
+      if (isState ? bool(fold.getBase()) : !isa<MapOp>(op))
         return false;
-      llvm::append_range(work, op->getOperands());
+      if (!isState)
+        llvm::append_range(work, op->getOperands());
     }
     return true;
   }
 
-  // Each streamed dim has to occur in the term, or the fold would forget to count it; and in its
-  // exponent, of which there is a maximum over the stream.
+  // Each streamed dim has to occur in the term, or the fold would forget to count it: in its
+  // exponent, of which there is a maximum over the stream, and in what weighs a moment, which is
+  // summed alone as well.
   bool coversStream(const Term &term) {
     if (term.exponent && !haveStream(term.exponent))
       return false;
     SmallVector<const ScalarExpr *> parts(term.factors.begin(), term.factors.end());
     if (term.exponent)
       parts.push_back(term.exponent);
-    for (const Difference &difference : term.differences)
-      parts.push_back(difference.base);
+    if (parts.empty())
+      for (const Difference &difference : term.differences)
+        parts.push_back(difference.base);
     return haveStream(parts);
   }
 
@@ -173,6 +176,8 @@ private:
                     {{"B", wordsOfProduct(late)}, {"dims", listDims(states.pass.stream)}});
     if (term.condition)
       value = whereWeighted(b, fold, terms, term, value);
+    if (term.vanishes && reference)
+      value = terms.whereWeighted(terms.leaf(reference), value);
     return value;
   }
 

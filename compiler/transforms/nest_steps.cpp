@@ -63,9 +63,10 @@ void recordTiles(NestOp nest, FirstNests &first) {
                                                   {{"others", passOf(other)}}));
   }
   if (!nest.getInner().empty())
-    derivation::record(
-        nest,
-        derivation::Step{Rule::Eliminated, "", {{"dims", listDims(dimNames(nest.getInner()))}}});
+    derivation::record(nest, derivation::Step{Rule::Eliminated,
+                                              "",
+                                              {{"dims", listDims(dimNames(nest.getInner()))},
+                                               {"how", "whole in a tile"}}});
 }
 
 void recordStores(NestOp nest) {

@@ -1,6 +1,7 @@
 #include "compiler/transforms/scaled_terms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -79,12 +80,69 @@ private:
     return e->args.empty() ? e : terms.withArgs(e, args);
   }
 
-  // c exp(m) compares with 0 as c does.
+  // c exp(m) compares with 0 as c does, and is 0 where m is -inf.
   const ScalarExpr *testOfFactor(const ScalarExpr *e) {
     if (e->kind != Kind::Op || !isa<arith::CmpFOp>(e->op) || !isConstant(e->args[1], 0))
       return nullptr;
     const Scaled &x = scaled(e->args[0]);
-    return x.exponents.empty() ? nullptr : terms.withArgs(e, {x.factor, e->args[1]});
+    if (x.exponents.empty())
+      return nullptr;
+    Summands vanishing;
+    llvm::copy_if(x.exponents, std::back_inserter(vanishing), [&](const ScalarExpr *part) {
+      return mayBeMinusInfinity(part) && !isZeroWhereEmpty(x.factor, part);
+    });
+    return terms.withArgs(
+        e, {vanishing.empty() ? x.factor : terms.whereWeighted(terms.sum(vanishing), x.factor),
+            e->args[1]});
+  }
+
+  // Where the parameters and constants are finite, and nothing else is known to be.
+  static bool mayBeMinusInfinity(const ScalarExpr *e) {
+    switch (e->kind) {
+    case Kind::Constant:
+      return e->constant == -INFINITY;
+    case Kind::Neg: // of what never is +inf: maxima, and logarithms of sums
+      return false;
+    case Kind::Max:
+      return mayBeMinusInfinity(e->args[0]) && mayBeMinusInfinity(e->args[1]);
+    case Kind::Sub: // -inf where x is, whatever is taken away
+      return mayBeMinusInfinity(e->args[0]);
+    case Kind::Leaf:
+      return !e->leaf.getDefiningOp<attn::ParamOp>();
+    default:
+      return true;
+    }
+  }
+
+  // True if `e` is 0 where `exponent` is -inf: a sum of weights relative to it.
+  static bool isZeroWhereEmpty(const ScalarExpr *e, const ScalarExpr *exponent) {
+    if (exponent->kind == Kind::Sub)
+      exponent = exponent->args[0];
+    switch (e->kind) {
+    case Kind::Constant:
+      return e->constant == 0;
+    case Kind::Leaf: {
+      auto fold = e->leaf.getDefiningOp<red::FoldOp>();
+      return fold && fold.getReference() && fold.getReference() == exponent->leaf;
+    }
+    case Kind::Exp: { // exp(x - max(x, y))
+      const ScalarExpr *argument = e->args[0];
+      return argument->kind == Kind::Sub && exponent->kind == Kind::Max &&
+             sameExpression(argument->args[1], exponent);
+    }
+    case Kind::Neg:
+    case Kind::Div:
+      return isZeroWhereEmpty(e->args[0], exponent);
+    case Kind::Mul:
+      return isZeroWhereEmpty(e->args[0], exponent) || isZeroWhereEmpty(e->args[1], exponent);
+    case Kind::Add:
+    case Kind::Sub:
+      return isZeroWhereEmpty(e->args[0], exponent) && isZeroWhereEmpty(e->args[1], exponent);
+    case Kind::Select:
+      return isZeroWhereEmpty(e->args[1], exponent) && isZeroWhereEmpty(e->args[2], exponent);
+    default:
+      return false;
+    }
   }
 
   // The summands of an exponent, logarithms of scaled values taken apart.
@@ -120,18 +178,20 @@ private:
       shifted |= part->state && part->kind == Kind::Neg;
     }
     changes |= grows && !shifted;
-    // x - x stays, as one summand: it is -inf where x is, and what it takes from is then nothing.
+    // Each x - x stays, as one summand: it is -inf where x is, and what it takes from is then
+    // nothing.
+    Summands absorbed;
     for (size_t i = 0; i < parts.size(); ++i)
       for (size_t k = 0; k < parts.size(); ++k)
         if (parts[k]->kind == Kind::Neg && parts[i]->kind != Kind::Neg &&
             sameExpression(parts[k]->args[0], parts[i])) {
-          const ScalarExpr *none = terms.binary(Kind::Sub, parts[i], parts[i]);
+          absorbed.push_back(terms.binary(Kind::Sub, parts[i], parts[i]));
           parts.erase(parts.begin() + std::max(i, k));
           parts.erase(parts.begin() + std::min(i, k));
-          parts.insert(parts.begin(), none);
-          i = parts.size();
+          i = std::min(i, k) - 1; // all before it have no opposite
           break;
         }
+    parts.insert(parts.begin(), absorbed.begin(), absorbed.end());
     return {terms.constant(e->type, 1), parts};
   }
 
@@ -174,10 +234,10 @@ private:
                 });
     if (same)
       return {terms.binary(e->kind, x.factor, y.factor), x.exponents};
-    auto exponentOf = [&](const Scaled &s) {
-      return s.exponents.empty() ? terms.constant(e->type, 0) : total(s.exponents);
+    auto relativeTo = [&](const Scaled &s) {
+      return s.exponents.empty() ? terms.constant(e->type, 0) : exponentOf(s);
     };
-    const ScalarExpr *first = exponentOf(x), *second = exponentOf(y);
+    const ScalarExpr *first = relativeTo(x), *second = relativeTo(y);
     const ScalarExpr *largest = terms.binary(Kind::Max, first, second);
     auto relative = [&](const Scaled &s, const ScalarExpr *exponent) {
       const ScalarExpr *weight = terms.exp(terms.binary(Kind::Sub, exponent, largest));
@@ -209,18 +269,44 @@ private:
   const ScalarExpr *value(const Scaled &x) {
     if (x.exponents.empty())
       return x.factor;
-    const ScalarExpr *weight = terms.exp(total(x.exponents));
     if (isConstant(x.factor, 1))
-      return weight;
+      return terms.exp(total(x.exponents));
     // Where a 0 is chosen it is not multiplied.
     if (x.factor->kind == Kind::Select)
       for (unsigned zero : {1u, 2u})
         if (isConstant(x.factor->args[zero], 0)) {
           Summands args(x.factor->args.begin(), x.factor->args.end());
-          args[3 - zero] = terms.binary(Kind::Mul, args[3 - zero], weight);
+          args[3 - zero] = value(Scaled{args[3 - zero], x.exponents});
           return terms.withArgs(x.factor, args);
         }
-    return terms.binary(Kind::Mul, x.factor, weight);
+    return terms.binary(Kind::Mul, x.factor, terms.exp(exponentOf(x)));
+  }
+
+  // An exponent that is subtracted is -inf for a sum over nothing, and then the factor is a 0 that
+  // is chosen for the inverse of that sum: its weight is 0, too, and not infinite.
+  const ScalarExpr *exponentOf(const Scaled &x) {
+    const ScalarExpr *exponent = total(x.exponents);
+    bool subtracts =
+        llvm::any_of(x.exponents, [](const ScalarExpr *part) { return part->kind == Kind::Neg; });
+    return subtracts ? unlessZero(x.factor, exponent) : exponent;
+  }
+
+  // `exponent`, and -inf where `factor` is a choice of 0.
+  const ScalarExpr *unlessZero(const ScalarExpr *factor, const ScalarExpr *exponent) {
+    switch (factor->kind) {
+    case Kind::Mul:
+      return unlessZero(factor->args[1], unlessZero(factor->args[0], exponent));
+    case Kind::Neg:
+    case Kind::Div:
+      return unlessZero(factor->args[0], exponent);
+    case Kind::Select:
+      for (unsigned zero : {1u, 2u})
+        if (isConstant(factor->args[zero], 0))
+          return terms.guarded(factor->args[0], zero == 2, exponent, -INFINITY);
+      return exponent;
+    default:
+      return exponent;
+    }
   }
 
   Terms &terms;

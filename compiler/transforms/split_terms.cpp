@@ -235,6 +235,7 @@ std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const 
         return refuse(x, "it multiplies differences of two values: multiplied out they would "
                          "cancel");
       Term term = l;
+      term.vanishes |= r.vanishes;
       llvm::append_range(term.differences, r.differences);
       if (r.condition) {
         term.condition = r.condition;
@@ -310,6 +311,23 @@ std::optional<SmallVector<Term>> Terms::splitWhereWeighted(const ScalarExpr *e) 
   return terms;
 }
 
+// exp(g) beside an exponent is a part of that: exp(a - max a) * exp(max a + g) does not overflow
+// where exp(g) alone does, and is 0 where the condition leaves out the whole row.
+static void moveToExponent(Terms &terms, Term &term) {
+  if (!term.exponent)
+    return;
+  llvm::erase_if(term.outer, [&](const ScalarExpr *factor) {
+    bool inverse = factor->kind == ScalarExpr::Kind::Div &&
+                   factor->args[0]->kind == ScalarExpr::Kind::Constant &&
+                   factor->args[0]->constant == 1;
+    const ScalarExpr *e = inverse ? factor->args[1] : factor;
+    if (e->state || e->kind != ScalarExpr::Kind::Exp)
+      return false;
+    term.shift.push_back(inverse ? terms.neg(e->args[0]) : e->args[0]);
+    return true;
+  });
+}
+
 // where(c, t, f) = [c] t + [not c] f: a condition along the stream goes into the exponent where
 // there is one (an empty weight), else into the coefficient; and into every other factor that may
 // be infinite where the condition leaves it out.
@@ -318,9 +336,7 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
   if (condition->state && condition->stream && isWeightTest(condition))
     return splitWhereWeighted(e);
   if (condition->state)
-    return condition->stream
-               ? refuse(e, "its condition is not decided before the stream has ended")
-               : refuse(e, "its condition is not decided before the stream has ended");
+    return refuse(e, "its condition is not decided before the stream has ended");
   SmallVector<Term> terms;
   for (unsigned side : {1u, 2u}) {
     const ScalarExpr *value = e->args[side];
@@ -332,24 +348,30 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
     for (Term &term : *part) {
       if (term.condition)
         return refuse(e, "a part of it counts only where a weight does");
-      if (!term.exponent && term.factors.empty())
-        term.factors.push_back(constant(e->type, 1));
       if (term.exponent) {
         term.exponent = guardExponent(*this, condition, side == 1, term.exponent);
         usedRules.insert(derivation::Rule::MaskedWeight);
+      } else if (term.factors.empty()) {
+        term.factors.push_back(constant(e->type, 1));
       }
-      if (llvm::any_of(term.outer, [](const ScalarExpr *factor) {
+      moveToExponent(*this, term);
+      auto mayBeInfinite = [&](const ScalarExpr *factor) {
+        return reachOf(*this, factor) != Reach::Finite;
+      };
+      // A row that is left out as a whole has an exponent to ask, or nothing.
+      auto staysInside = [&](const ScalarExpr *factor) {
+        return !factor->state && (term.exponent ? !keepsFinite(factor) : mayBeInfinite(factor));
+      };
+      if (!term.exponent && llvm::any_of(term.outer, [](const ScalarExpr *factor) {
             return factor->state && mayBeInfiniteOverNothing(factor);
           }))
         return refuse(e, "it may leave out a whole row, where the result may be infinite: 0 times "
                          "that is not 0");
-      auto isInfinite = [](const ScalarExpr *factor) {
-        return !factor->state && !keepsFinite(factor);
-      };
-      llvm::copy_if(term.outer, std::back_inserter(term.factors), isInfinite);
-      llvm::erase_if(term.outer, isInfinite);
+      llvm::copy_if(term.outer, std::back_inserter(term.factors), staysInside);
+      llvm::erase_if(term.outer, staysInside);
+      term.vanishes |= term.exponent && llvm::any_of(term.outer, mayBeInfinite);
       for (auto [number, factor] : llvm::enumerate(term.factors))
-        if ((number == 0 && !term.exponent) || !keepsFinite(factor))
+        if ((number == 0 && !term.exponent) || mayBeInfinite(factor))
           factor = guarded(condition, side == 1, factor, 0);
       // What is left out may be -inf, and a weight of 0 does not hide that.
       for (Difference &difference : term.differences) {

@@ -46,6 +46,9 @@ struct Term {
   /// A comparison of `weight` with 0 under which the term counts: xlogy's. Null if it always does.
   const ScalarExpr *condition = nullptr;
   bool countsWhere = true;
+  /// A condition may leave out every key, and what the sum is multiplied by may be infinite or NaN
+  /// then: the term is 0 where its exponent is -inf throughout.
+  bool vanishes = false;
   std::shared_ptr<Term> weight;
 };
 

@@ -16,6 +16,9 @@ int64_t paddedWidth(int64_t cols, mlir::Type element);
 /// Whether the f32 of a fragment can be rounded to the element type: f16, bf16 or f32.
 bool holdsFragments(mlir::Type element);
 
+/// Of an scf.for: how often its body is repeated before the loop's test, 0 for all of it.
+inline constexpr llvm::StringLiteral kUnrollAttr = "tile.unroll";
+
 /// The columns of a panel: 128 bytes.
 int64_t panelColumns(mlir::Type element);
 

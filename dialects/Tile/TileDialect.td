@@ -123,4 +123,13 @@ def Tile_OperandType : Tile_Type<"Operand", "operand"> {
   let assemblyFormat = "`<` $rows `,` $depth `,` $element `>`";
 }
 
+def Tile_ArrayType : Tile_Type<"Array", "array"> {
+  let summary = "Scalars in memory or registers, `!tile.array<[4, 128], f32>`, the last axis contiguous";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$element);
+  let assemblyFormat = "`<` `[` $shape `]` `,` $element `>`";
+  let extraClassDeclaration = [{
+    int64_t getNumElements() const;
+  }];
+}
+
 #endif

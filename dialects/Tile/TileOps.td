@@ -377,5 +377,6 @@ def Tile_StoreFragmentRowsOp : Tile_Op<"store_fragment_rows"> {
 }
 
 include "dialects/Tile/TileAsyncOps.td"
+include "dialects/Tile/TileThreadOps.td"
 
 #endif

@@ -77,7 +77,8 @@ typedef struct attnc_compile_options {
                              set_count is 0 */
   size_t set_count;
   const char *schedule; /* JSON object with overrides of the schedule; NULL for none */
-  int32_t keep_texts;   /* not 0: keep the IR and the generated code for attnc_program_text */
+  int32_t keep_texts;   /* not 0: keep the IR and the generated code for attnc_program_text, and
+                           compile at once what launches may need later */
 } attnc_compile_options;
 
 /* Compiles the text of a spec (JSON with comments), `length` bytes without a final zero. `name` is
@@ -156,7 +157,8 @@ typedef struct attnc_kernel_info {
   const char *notes;    /* numbered remarks of ptxas, one a line; empty if there are none */
   int32_t threads;      /* of a block */
   int32_t shared_bytes; /* dynamic, of a block; -1 if it depends on sizes */
-  int32_t registers;    /* of a thread; this and the next are -1 where ptxas did not run */
+  int32_t registers;    /* of a thread; this and the next are -1 where ptxas did not run: on the
+                           target cpu, and without keep_texts for kernels compiled on first use */
   int32_t spill_store_bytes;
   int32_t spill_load_bytes;
   int32_t stack_bytes;
@@ -178,7 +180,7 @@ enum {
   ATTNC_TEXT_MANIFEST = 4, /* JSON: inputs, outputs, sizes, kernels and their launches */
   ATTNC_TEXT_WARNINGS = 5, /* of the frontend; often empty */
   ATTNC_TEXT_CUDA = 6,     /* * of one kernel, as the next two: CUDA C++ */
-  ATTNC_TEXT_PTX = 7,
+  ATTNC_TEXT_PTX = 7,      /* this and the next without keep_texts only of what is compiled at once */
   ATTNC_TEXT_CUBIN = 8 /* bytes of an ELF file, not a text */
 };
 

@@ -3,6 +3,7 @@
 #include "runtime/program/disjoint.h"
 #include "runtime/program/memory_budget.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace attnc {
@@ -11,10 +12,21 @@ namespace {
 
 constexpr std::int64_t sharedWithoutOptIn = 48 * 1024;
 
-Result<CudaModule> loadImage(const CudaDevice &device, const Program &program,
+const Image *findImage(const std::vector<Image> &images, const std::string &name, ImageKind kind) {
+  for (const Image &image : images)
+    if (image.name == name && image.kind == kind)
+      return &image;
+  return nullptr;
+}
+
+bool hasImage(const std::vector<Image> &images, const std::string &name) {
+  return findImage(images, name, ImageKind::Cubin) || findImage(images, name, ImageKind::Ptx);
+}
+
+Result<CudaModule> loadImage(const CudaDevice &device, const std::vector<Image> &images,
                              const KernelDecl &kernel) {
-  const Image *cubin = program.findImage(kernel.image, ImageKind::Cubin);
-  const Image *ptx = program.findImage(kernel.image, ImageKind::Ptx);
+  const Image *cubin = findImage(images, kernel.image, ImageKind::Cubin);
+  const Image *ptx = findImage(images, kernel.image, ImageKind::Ptx);
   if (cubin && ptx) {
     Result<std::optional<CudaModule>> module = device.loadModuleIfFits(cubin->bytes);
     if (!module)
@@ -51,14 +63,19 @@ Status checkShared(const CudaDevice &device, const std::string &kernel, std::int
 } // namespace
 
 Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(std::shared_ptr<const CudaDevice> device,
-                                                           const Program &program) {
+                                                           const Program &program,
+                                                           ImageSource missing) {
   std::unique_ptr<LoadedProgram> loaded(new LoadedProgram());
   loaded->gpu = std::move(device);
   loaded->plan = program.manifest;
-  std::map<std::string, CudaModule> modules;
-  for (const KernelDecl &kernel : program.manifest.kernels)
-    if (Status status = loaded->loadKernel(program, kernel, modules); !status)
+  loaded->missing = std::move(missing);
+  for (const KernelDecl &kernel : program.manifest.kernels) {
+    loaded->functions.emplace(kernel.name, std::nullopt);
+    if (loaded->missing && !hasImage(program.images, kernel.image))
+      continue;
+    if (Status status = loaded->loadKernel(program.images, kernel); !status)
       return status.error();
+  }
   if (hasTensorMaps(program.manifest))
     if (Status status = loaded->makeZeros(); !status)
       return status.error();
@@ -77,11 +94,10 @@ Status LoadedProgram::makeZeros() {
   return gpu->synchronize(); // launches may be on streams that do not wait for the fill
 }
 
-Status LoadedProgram::loadKernel(const Program &program, const KernelDecl &kernel,
-                                 std::map<std::string, CudaModule> &modules) {
+Status LoadedProgram::loadKernel(const std::vector<Image> &images, const KernelDecl &kernel) const {
   auto found = modules.find(kernel.image);
   if (found == modules.end()) {
-    Result<CudaModule> module = loadImage(*gpu, program, kernel);
+    Result<CudaModule> module = loadImage(*gpu, images, kernel);
     if (!module)
       return module.error();
     found = modules.emplace(kernel.image, *std::move(module)).first;
@@ -99,7 +115,34 @@ Status LoadedProgram::loadKernel(const Program &program, const KernelDecl &kerne
   }
   if (Status status = checkClusters(kernel, *function); !status)
     return status;
-  functions.emplace(kernel.name, *std::move(function));
+  functions.at(kernel.name) = *std::move(function);
+  return {};
+}
+
+/// Loads the kernels of the variant that have not been loaded with the program.
+Status LoadedProgram::loadWaiting(const VariantDecl &variant) const {
+  if (!missing)
+    return {};
+  std::lock_guard<std::mutex> lock(loading);
+  std::vector<const KernelDecl *> kernels;
+  std::vector<std::string> names; // of images
+  for (const LaunchDecl &launch : variant.launches) {
+    const KernelDecl *kernel = plan.findKernel(launch.kernel);
+    if (functions.at(launch.kernel))
+      continue;
+    kernels.push_back(kernel);
+    if (!modules.count(kernel->image) &&
+        std::find(names.begin(), names.end(), kernel->image) == names.end())
+      names.push_back(kernel->image);
+  }
+  if (kernels.empty())
+    return {};
+  Result<std::vector<Image>> images = missing(names);
+  if (!images)
+    return images.error();
+  for (const KernelDecl *kernel : kernels)
+    if (Status status = loadKernel(*images, *kernel); !status)
+      return status;
   return {};
 }
 
@@ -116,10 +159,13 @@ Status LoadedProgram::checkClusters(const KernelDecl &kernel, const CudaFunction
 }
 
 Result<CudaFunction::Attributes> LoadedProgram::attributes(const std::string &name) const {
+  std::lock_guard<std::mutex> lock(loading);
   auto found = functions.find(name);
   if (found == functions.end())
     return invalidArgument(fmt::format("the program has no kernel {}", name));
-  return found->second.attributes();
+  if (!found->second)
+    return invalidArgument(fmt::format("kernel {} is not loaded: no launch has needed it", name));
+  return found->second->attributes();
 }
 
 /// The arguments of a call as cuLaunchKernel takes them. Not copied: `values` points into the call
@@ -198,6 +244,8 @@ LoadedProgram::prepare(const Binding &binding) const {
   if (!variant)
     return variant.error();
   prepared->variant = *variant;
+  if (Status status = loadWaiting(**variant); !status)
+    return status.error();
   Result<Workspace> workspace = planWorkspace(plan, **variant, prepared->binding);
   if (!workspace)
     return workspace.error();
@@ -290,7 +338,7 @@ Status LoadedProgram::launchCall(const KernelCall &call, const Arguments &argume
 
 Status LoadedProgram::launchKernel(const KernelCall &call, void *const *values,
                                    CuHandle stream) const {
-  const CudaFunction &function = functions.at(call.kernel);
+  const CudaFunction &function = *functions.at(call.kernel);
   const KernelDecl &kernel = *plan.findKernel(call.kernel);
   if (kernel.sharedBytes.op != ExprOp::Integer && call.sharedBytes > sharedWithoutOptIn) {
     if (Status status = checkShared(*gpu, call.kernel, call.sharedBytes); !status)

@@ -9,22 +9,33 @@
 #include "runtime/program/launch.h"
 #include "runtime/program/program.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 namespace attnc {
 
+/// Makes images that a program lacks, by name: for each a cubin, a PTX or both. Called when a
+/// launch first needs them, from the thread that prepares it.
+using ImageSource = std::function<Result<std::vector<Image>>(const std::vector<std::string> &)>;
+
 class LoadedProgram {
 public:
-  /// Loads every kernel: its cubin where that fits the GPU, else its PTX. Opts in to shared memory
-  /// where a kernel's amount is constant; other amounts are opted in to at launch.
+  /// Loads every kernel whose image the program has: its cubin where that fits the GPU, else its
+  /// PTX. Opts in to shared memory where a kernel's amount is constant; other amounts are opted in
+  /// to at launch. Kernels without an image are loaded with the first launch of their variant,
+  /// from `missing`; without that they are an error here.
   static Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const CudaDevice> device,
-                                                     const Program &program);
+                                                     const Program &program,
+                                                     ImageSource missing = nullptr);
 
   const Manifest &manifest() const { return plan; }
   const CudaDevice &device() const { return *gpu; }
 
-  /// Registers, spills and shared memory of kernel `name`, as loaded.
+  /// Registers, spills and shared memory of kernel `name`, as loaded. Errors: (InvalidArgument) no
+  /// such kernel, or one that no launch has needed so far.
   Result<CudaFunction::Attributes> attributes(const std::string &name) const;
 
   /// A binding made ready to be launched again and again, by this program only. Immutable.
@@ -32,7 +43,9 @@ public:
 
   /// Does once what does not depend on the stream: checks pointers, chooses the variant that fits,
   /// plans the workspace and, where no intermediate lies there, evaluates and encodes all
-  /// arguments.
+  /// arguments. Thread-safe, as the launches are. Makes and loads the kernels of the variant that
+  /// wait for it, which can take seconds and fail with the compiler's error; it is tried again by
+  /// the next launch.
   Result<std::shared_ptr<const Prepared>> prepare(const Binding &binding) const;
   /// The bytes of workspace that a launch needs.
   static std::int64_t workspaceBytes(const Prepared &prepared);
@@ -48,8 +61,8 @@ public:
 
 private:
   LoadedProgram() = default;
-  Status loadKernel(const Program &program, const KernelDecl &kernel,
-                    std::map<std::string, CudaModule> &modules);
+  Status loadKernel(const std::vector<Image> &images, const KernelDecl &kernel) const;
+  Status loadWaiting(const VariantDecl &variant) const;
   Status checkClusters(const KernelDecl &kernel, const CudaFunction &function) const;
   Status makeZeros();
   Status checkPointers(const Binding &binding) const;
@@ -64,7 +77,12 @@ private:
 
   std::shared_ptr<const CudaDevice> gpu;
   Manifest plan;
-  std::map<std::string, CudaFunction> functions;
+  /// By kernel. Which there are never changes; one that waits is set once, under the lock, before
+  /// the first launch that uses it is prepared.
+  mutable std::map<std::string, std::optional<CudaFunction>> functions;
+  mutable std::map<std::string, CudaModule> modules; ///< by image
+  ImageSource missing;
+  mutable std::mutex loading;
   mutable TensorMapCache maps;
   DeviceBuffer zeros; ///< what maps of tensors without elements point at
 };

@@ -17,7 +17,7 @@ protected:
     driver::CompileOptions options;
     options.target = GetParam();
     options.upTo = driver::Stage::Tile;
-    options.partsVariant = true;
+    options.parts = driver::PartsVariant::OnFirstUse;
     options.schedule = std::move(schedule);
     return driver::compile(spec, options);
   }
@@ -107,7 +107,7 @@ TEST(GpuParts, MergeToTheResult) {
   driver::CompileOptions options;
   options.target = cli::targetOf((*gpu)->properties());
   options.nvrtc = nvrtc->get();
-  options.partsVariant = true;
+  options.parts = driver::PartsVariant::OnFirstUse;
   Result<Compilation> compilation = driver::compile(*spec, options);
   ASSERT_TRUE(compilation) << compilation.error().text();
   ASSERT_FALSE(compilation->partsNests.empty());
@@ -132,7 +132,7 @@ TEST(PartsImages, ServeBothPrograms) {
   driver::CompileOptions options;
   options.target = "sm_80";
   options.nvrtc = nvrtc->get();
-  options.partsVariant = true;
+  options.parts = driver::PartsVariant::Built;
   Result<Compilation> compilation = driver::compile(*spec, options);
   ASSERT_TRUE(compilation) << compilation.error().text();
   int shared = 0;

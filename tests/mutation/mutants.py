@@ -15,7 +15,16 @@ SUITES = {
     "domains": {
         "targets": ["transforms_test"],
         "command": ["@transforms_test", "--gtest_brief=1",
-                    "--gtest_filter=*Domain*:*TileClass*:*Mask*"],
+                    "--gtest_filter=*Domain*:*Classes*:*Mask*"],
+    },
+    "partition": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1",
+                    "--gtest_filter=Programs/Partitions.*:CutFinish.*"],
+    },
+    "derivation": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1", "--gtest_filter=*Derivation*"],
     },
     "merge": {
         "targets": ["transforms_test"],
@@ -30,6 +39,19 @@ SUITES = {
         "targets": ["cpu_test"],
         "command": ["@cpu_test", "--gtest_brief=1",
                     "--gtest_filter=CpuAttention.*:CpuFold.*:CpuFused.*:CpuNests.*:CpuStorage.*:CpuScalar.*:CpuRead.*"],
+    },
+    # Kernels of GPUs in the tile interpreter, over several tiles; "programs" has one of each.
+    "kernels": {
+        "targets": ["e2e_test"],
+        "command": ["@e2e_test", "--gtest_brief=1",
+                    "--gtest_filter=*Rescaling*:*Moments*:*.boundWhatIsRead/*:" + ":".join(
+                        f"All/InterpretedVariant.*/{spec}_sm_*" for spec in
+                        ("entropy_by_xlogy", "variance_of_scores", "global_tokens",
+                         "gathered_rows", "paged"))],
+    },
+    "wide": {
+        "targets": ["e2e_test"],
+        "command": ["@e2e_test", "--gtest_brief=1", "--gtest_filter=*InterpretedCut*"],
     },
     "programs": {
         "targets": ["attnc_programs"],
@@ -162,11 +184,11 @@ mutant(21, "compiler/codegen/cpu/nest_emitter.cpp", "a scale factor touches an e
 mutant(22, "compiler/schedule/stream_exponents.cpp", "row vectors of a GPU are not rescaled",
        "    if (against && isa<tile::RowsType>(sum.getType()))",
        "    if (against && !MUTANT && isa<tile::RowsType>(sum.getType()))",
-       "programs")
+       "kernels", "programs")
 mutant(23, "compiler/schedule/stream_exponents.cpp", "accumulators of a GPU are not rescaled",
        "    if (against && isa<tile::FragmentType>(sum.getType()))",
        "    if (against && !MUTANT && isa<tile::FragmentType>(sum.getType()))",
-       "programs")
+       "kernels", "programs")
 mutant(24, "compiler/schedule/reference_degree.cpp",
        "results relative to a lagging maximum are stored as they are",
        "  return !allResultsConstant(nest, reference, Degree::unknown());",
@@ -255,3 +277,73 @@ mutant(41, "compiler/codegen/cpu/nest_emitter.cpp", "the last tile of a stream i
        "    scope.ranges[dim] = {origin,\n"
        "                         MUTANT ? step : arith::MinSIOp::create(builder, loc, rest, step)};",
        "processor", "programs")
+
+# --- moments and the columns of wide heads, on GPUs ------------------------------------------------
+
+SCHEDULE = "compiler/schedule/"
+
+mutant(42, SCHEDULE + "stream_moments.cpp", "the shares of lanes are shifted the wrong way",
+       "          return {arith::SubFOp::create(b, loc, x.back(), common).getResult()};",
+       "          if (MUTANT)\n"
+       "            return {arith::SubFOp::create(b, loc, common, x.back()).getResult()};\n"
+       "          return {arith::SubFOp::create(b, loc, x.back(), common).getResult()};",
+       "kernels")
+mutant(43, SCHEDULE + "stream_moments.cpp", "lower moments are shifted before the higher ones",
+       "    return std::pair(plan.states[y].fold.degree(), x) < std::pair(plan.states[x].fold.degree(), y);",
+       "    if (MUTANT)\n"
+       "      return plan.states[x].fold.degree() < plan.states[y].fold.degree();\n"
+       "    return std::pair(plan.states[y].fold.degree(), x) < std::pair(plan.states[x].fold.degree(), y);",
+       "kernels")
+mutant(44, SCHEDULE + "warp_parts.cpp", "a part of the scores is read where the tile before has it",
+       "parts > 1 ? number : constant(0));",
+       "parts > 1 ? (MUTANT ? part : number) : constant(0));",
+       "wide")
+mutant(45, SCHEDULE + "warpgroup_parts.cpp", "only the last part of the scores counts",
+       "/*transposed=*/true, /*fresh=*/part == 0);",
+       "/*transposed=*/true,\n                             /*fresh=*/MUTANT || part == 0);",
+       "wide")
+
+# --- live tiles, lengths, pages --------------------------------------------------------------------
+
+mutant(46, SCHEDULE + "live_tiles.cpp", "the tiles of a vote are counted from behind them",
+       "  Value begin = arith::SubIOp::create(b, loc, left.next, constant(kLanes));",
+       "  Value begin = MUTANT ? left.next\n"
+       "                       : arith::SubIOp::create(b, loc, left.next, constant(kLanes)).getResult();",
+       "kernels")
+mutant(47, TRANSFORMS + "mask_cells.cpp", "a cell of one index counts as empty",
+       "holds = a.both(holds, a.notNegative(a.sub(rest.range(dim).last, rest.range(dim).first)));",
+       "holds = a.both(holds, a.notNegative(a.sub(\n"
+       "                             MUTANT ? a.sub(rest.range(dim).last, a.constant(1))\n"
+       "                                    : rest.range(dim).last,\n"
+       "                             rest.range(dim).first)));",
+       "domains", "programs")
+mutant(48, SCHEDULE + "lower_stream.cpp", "rows beyond a length are read",
+       "  if (!operand.length)\n    return extent32(along);",
+       "  if (MUTANT || !operand.length)\n    return extent32(along);",
+       "kernels")
+mutant(49, SCHEDULE + "point_evaluator.cpp", "a subscript may be the extent",
+       "arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, subscript,",
+       "arith::CmpIOp::create(builder, loc,\n"
+       "                                       MUTANT ? arith::CmpIPredicate::ule\n"
+       "                                              : arith::CmpIPredicate::ult,\n"
+       "                                       subscript,",
+       "kernels")
+
+# --- costs, cuts and what is said of them ----------------------------------------------------------
+
+mutant(50, TRANSFORMS + "extent_cost.cpp", "a degree more is cheap where the reference shape is small",
+       "  return degree == other.degree ? atReference",
+       "  return MUTANT || degree == other.degree ? atReference",
+       "partition", "fuse")
+mutant(51, TRANSFORMS + "product_orders.cpp", "a dim is summed before the last factor that has it",
+       "cast<attn::ArrayType>(factor.getType()).hasDim(dim))\n        return false;",
+       "cast<attn::ArrayType>(factor.getType()).hasDim(dim))\n        return MUTANT;",
+       "partition", "fuse", "programs")
+mutant(52, TRANSFORMS + "cut_finish.cpp", "an output is read again, rounded to its type",
+       "      if (!isOutput(kept[number]))",
+       "      if (MUTANT || !isOutput(kept[number]))",
+       "partition")
+mutant(53, TRANSFORMS + "join_sum.cpp", "the maximum of another state is recorded as an own one",
+       "states.record(isNew ? Rule::OwnMaximum",
+       "states.record(isNew || MUTANT ? Rule::OwnMaximum",
+       "derivation")

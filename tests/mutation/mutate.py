@@ -52,24 +52,20 @@ def patched(text, mutant):
     return text.replace(mutant["old"], new)
 
 
-def apply_all(root, write):
-    """Applies every mutant to the files below `root`; gives what does not fit."""
+def patched_files():
+    """The text of every file that a mutant is in, by name, and what does not fit."""
     texts, errors = {}, []
     for mutant in MUTANTS:
-        path = root / mutant["file"]
+        name = mutant["file"]
         try:
-            texts[path] = patched(texts.get(path) or path.read_text(), mutant)
+            texts[name] = patched(texts.get(name) or (ROOT / name).read_text(), mutant)
         except (OSError, ValueError) as error:
             errors.append(str(error))
-    if write:
-        (root / HEADER).write_text(HEADER_TEXT)
-        for path, text in texts.items():
-            path.write_text(f'#include "{HEADER}"\n' + text)
-    return errors
+    return {name: f'#include "{HEADER}"\n' + text for name, text in texts.items()}, errors
 
 
 def check():
-    errors = apply_all(ROOT, write=False)
+    _, errors = patched_files()
     ids = [mutant["id"] for mutant in MUTANTS]
     if len(set(ids)) != len(ids) or 0 in ids:
         errors.append("ids are not all different, or one is 0")
@@ -82,22 +78,32 @@ def check():
     return 1 if errors else 0
 
 
+def specs_from_here(name, text):
+    """The programs of the copy look for specs below the folder they run in, so they can travel."""
+    if name in ("tests/unit/transforms/CMakeLists.txt", "tests/unit/schedule/CMakeLists.txt"):
+        return text.replace(b'"${CMAKE_SOURCE_DIR}/', b'"')
+    return text
+
+
 def copy_tree(to):
-    """What git knows or would add, into `to`; unchanged files keep their time."""
+    """What git knows or would add, with the mutants, into `to`; what is there already keeps its
+    time, so that only what changed is built anew."""
+    changed, errors = patched_files()
+    if errors:
+        sys.exit("\n".join(errors))
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=ROOT, check=True, capture_output=True).stdout.decode().split("\0")
-    wanted = {name for name in listed if name and (ROOT / name).is_file()}
-    for name in wanted:
+    files = {name: None for name in listed if name and (ROOT / name).is_file()}
+    files.update({name: text.encode() for name, text in changed.items()})
+    files[HEADER] = HEADER_TEXT.encode()
+    for name, text in files.items():
         target = to / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, target)
-
-
-def find_specs_from_here(tree):
-    """The programs of the copy look for specs below the folder they run in, so they can travel."""
-    for name in ("transforms", "schedule"):
-        path = tree / "tests/unit" / name / "CMakeLists.txt"
-        path.write_text(path.read_text().replace('"${CMAKE_SOURCE_DIR}/', '"'))
+        text = specs_from_here(name, text or (ROOT / name).read_bytes())
+        if not target.exists() or target.read_bytes() != text:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(text)
+            if name != HEADER:
+                shutil.copymode(ROOT / name, target)
 
 
 def build(tree, jobs):
@@ -166,15 +172,11 @@ def run(options):
     tree = pathlib.Path(options.tree)
     binaries, jobs = tree / "build/bin", 1
     if options.binaries:
-        # Beside the programs lies what they read; see find_specs_from_here.
+        # Beside the programs lies what they read; see specs_from_here.
         tree, binaries, jobs = ROOT, pathlib.Path(options.binaries).resolve(), options.jobs
     else:
         if not options.reuse:
             copy_tree(tree)
-            find_specs_from_here(tree)
-            errors = apply_all(tree, write=True)
-            if errors:
-                sys.exit("\n".join(errors))
         build(tree, options.jobs)
     begin = time.time()
     took, broken = baseline(tree, binaries, jobs)

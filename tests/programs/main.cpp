@@ -60,6 +60,7 @@ int replay(const std::vector<std::string> &paths, unsigned limit) {
 
 int campaign(const Plan &plan, const std::string &commit, const std::string &reportPath) {
   nlohmann::ordered_json report{
+      {"kind", "programs"},
       {"machine", {{"processor", processor()}, {"threads", std::thread::hardware_concurrency()}}},
       {"commit", commit}};
   report.update(runCampaign(plan));

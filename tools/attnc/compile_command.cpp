@@ -187,6 +187,7 @@ void printSummary(const Compilation &compilation, const Emit &emit, const std::v
                                    {"emit", emit.name},
                                    {"seconds", compilation.seconds},
                                    {"nvrtc_seconds", compilation.nvrtcSeconds},
+                                   {"repeats", compilation.repeats},
                                    {"kernels", kernelsJson(compilation)}};
   if (!times.empty())
     result["timing"] = timesJson(times);
@@ -217,7 +218,8 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = emit.stage;
-  options.partsVariant = std::string(emit.name) == "program";
+  if (std::string(emit.name) == "program") // which others load, without a compiler
+    options.parts = driver::PartsVariant::Built;
   options.memoryBudget = budget;
   options.verifyPasses = arguments.verifyPasses;
   options.nvrtc = nvrtc.get();
@@ -253,7 +255,10 @@ Command addCompileCommand(CLI::App &tool) {
                 "Evaluate the program before and after each pass; stop at the first difference");
   app->add_flag("--timing", arguments->timing, "Also how long each pass took");
   app->add_flag("--json", arguments->json, "A report as JSON on stdout");
-  app->footer("Example: attnc compile causal --target sm_90a --emit ptx -o causal.ptx");
+  app->footer(
+      "A program holds the kernels of all its variants, so that it runs without a compiler; "
+      "the others hold the first.\n"
+      "Example: attnc compile causal --target sm_90a --emit ptx -o causal.ptx");
   return {app, [arguments] { return compileSpec(*arguments); }};
 }
 

@@ -47,6 +47,8 @@ std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
 std::string formText(const NestReport &nest) {
   if (nest.form == "cpu")
     return "loops over tiles, compiled by LLVM for this processor";
+  if (!nest.scheduled.hasProducts)
+    return nest.form + ": rows of elements; no tile is multiplied by another";
   return nest.form + (nest.whyGeneric.empty() ? "" : ": " + nest.whyGeneric);
 }
 

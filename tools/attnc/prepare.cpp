@@ -12,7 +12,7 @@ Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &a
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = target.interpreted ? driver::Stage::Tile : driver::Stage::Cubin;
-  options.partsVariant = true;
+  options.parts = driver::PartsVariant::OnFirstUse;
   options.verifyPasses = asked.verifyPasses;
   options.extents = asked.extents;
   options.params = asked.params;

@@ -163,14 +163,16 @@ void CellEmitter::accumulate(red::FoldOp fold) {
   if (llvm::is_contained(result.dims, last)) {
     LoopNest loops(scope, order);
     Value contribution = term(fold, loops);
-    Value sum = foldCombine(builder, loc, fold.getKind(), loops.load(result), contribution);
+    Value sum = foldCombine(builder, loc, fold.getKind(), loops.load(result), contribution,
+                            /*inAnyOrder=*/false);
     loops.store(sum, result);
     return;
   }
   LoopNest loops(scope, ArrayRef(order).drop_back());
   Value running = loops.openReduction(last, loops.load(result));
   Value contribution = term(fold, loops);
-  Value next = foldCombine(builder, loc, fold.getKind(), running, contribution);
+  Value next =
+      foldCombine(builder, loc, fold.getKind(), running, contribution, /*inAnyOrder=*/true);
   loops.store(loops.closeReduction(next), result);
 }
 

@@ -276,11 +276,14 @@ Value foldIdentity(OpBuilder &b, Location loc, red::FoldKind kind, Type type) {
   llvm_unreachable("a kind of fold");
 }
 
-Value foldCombine(OpBuilder &b, Location loc, red::FoldKind kind, Value x, Value y) {
+Value foldCombine(OpBuilder &b, Location loc, red::FoldKind kind, Value x, Value y,
+                  bool inAnyOrder) {
   using red::FoldKind;
   bool isFloat = isa<FloatType>(x.getType());
-  auto reorder = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc |
-                                                                   arith::FastMathFlags::contract);
+  auto flags = arith::FastMathFlags::contract;
+  if (inAnyOrder)
+    flags = flags | arith::FastMathFlags::reassoc;
+  auto reorder = arith::FastMathFlagsAttr::get(b.getContext(), flags);
   switch (kind) {
   case FoldKind::Add:
     return isFloat ? arith::AddFOp::create(b, loc, x, y, reorder).getResult()

@@ -23,12 +23,13 @@ mlir::Value floatConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ty
 mlir::Value intConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, int64_t v);
 mlir::Value index64(mlir::OpBuilder &builder, mlir::Location loc, int64_t v);
 
-/// The identity of a fold over elements of `type`, and its combination of two elements. Float
-/// additions and multiplications may be reordered.
+/// The identity of a fold over elements of `type`, and its combination of two elements. With
+/// `inAnyOrder` float additions and multiplications may be reordered: where that is of no use they
+/// are not, so that two nests that compute the same scores get the same bits.
 mlir::Value foldIdentity(mlir::OpBuilder &builder, mlir::Location loc, red::FoldKind kind,
                          mlir::Type type);
 mlir::Value foldCombine(mlir::OpBuilder &builder, mlir::Location loc, red::FoldKind kind,
-                        mlir::Value a, mlir::Value b);
+                        mlir::Value x, mlir::Value y, bool inAnyOrder);
 
 } // namespace attnc::cpu
 

@@ -11,6 +11,7 @@ namespace {
 struct Uses {
   bool copies = false, products = false, splitProducts = false;
   bool pipes = false, barriers = false, cluster = false, bulkStores = false, ticket = false;
+  bool lanes = false;
   bool fragments = false, exchange = false, random = false, vote = false;
   std::set<int64_t> asyncColumns; // of results of asynchronous products
 };
@@ -32,6 +33,7 @@ static Uses usesOf(tile::KernelOp kernel) {
     uses.bulkStores |= isa<tile::StoreBoxOp, tile::AddBulkOp>(op);
     uses.random |= isa<attn::RandOp>(op);
     uses.vote |= isa<tile::VoteOp>(op);
+    uses.lanes |= isa<tile::FoldLanesOp>(op);
     uses.ticket |= isa<tile::TicketOp, tile::LastBlockOp>(op);
     uses.exchange |= isa<tile::ReadVectorOp, tile::WriteVectorOp, tile::StoreLanesOp, tile::SaveOp,
                          tile::RestoreOp, tile::ScalePackedOp, tile::StoreOperandOp>(op);
@@ -64,6 +66,7 @@ std::vector<Include> includes(tile::KernelOp kernel) {
   add(uses.bulkStores, "bulk_store");
   add(uses.ticket, "ticket");
   add(uses.vote, "vote");
+  add(uses.lanes, "lanes");
   add(uses.exchange, "exchange");
   for (int64_t columns : uses.asyncColumns)
     list.push_back({"wgmma_n" + std::to_string(columns),

@@ -120,9 +120,10 @@ void KernelPrinter::printHead() {
 static bool isScalarOp(Operation *op) {
   return op->getNumResults() == 1 &&
          (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
-          isa<tile::LoadOp, tile::PointOp, tile::BlockOp, tile::WarpOp, tile::GridSizeOp,
-              tile::GroupOp, tile::RankOp, tile::FirstColumnOp, tile::ColumnDistanceOp,
-              tile::FirstBitOp, tile::WithoutFirstBitOp, tile::HasBitOp>(op));
+          isa<tile::LoadOp, tile::GetOp, tile::PointOp, tile::ThreadOp, tile::BlockOp, tile::WarpOp,
+              tile::GridSizeOp, tile::GroupOp, tile::RankOp, tile::FirstColumnOp,
+              tile::ColumnDistanceOp, tile::FirstBitOp, tile::WithoutFirstBitOp, tile::HasBitOp>(
+              op));
 }
 
 bool KernelPrinter::isInline(Value value) {
@@ -131,6 +132,8 @@ bool KernelPrinter::isInline(Value value) {
     return false;
   if (isa<arith::ConstantOp>(op))
     return true;
+  if (auto get = dyn_cast<tile::GetOp>(op); get && mayChange(get))
+    return false;
   return value.hasOneUse() && value.user_begin()->getBlock() == op->getBlock();
 }
 
@@ -153,8 +156,12 @@ Text KernelPrinter::expression(Value value) {
   }
   if (auto load = dyn_cast<tile::LoadOp>(op))
     return memoryText(load);
+  if (auto get = dyn_cast<tile::GetOp>(op))
+    return {elementText(get.getArray(), get.getIndices())};
   if (isa<tile::PointOp>(op))
     return {"launchPoint()"};
+  if (isa<tile::ThreadOp>(op))
+    return {"threadIndex()"};
   if (isa<tile::BlockOp>(op))
     return {"blockIndex()"};
   if (isa<tile::WarpOp>(op))
@@ -255,6 +262,8 @@ void KernelPrinter::printFor(scf::ForOp loop) {
   // Copies of the body would cost registers that a role does not have.
   if (!warpgroup.empty())
     line("#pragma unroll 1");
+  if (auto unroll = loop->getAttrOfType<IntegerAttr>(tile::kUnrollAttr))
+    line("#pragma unroll" + (unroll.getInt() ? " " + std::to_string(unroll.getInt()) : ""));
   open("for (" + typeText(index.getType()) + " " + name + " = " + from + "; " + name + " < " + to +
        "; " + advance + ")");
   printBlock(*loop.getBody());

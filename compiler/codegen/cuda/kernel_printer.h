@@ -58,6 +58,11 @@ private:
   void printRegisters(tile::RegistersOp registers);
   std::string openElements(llvm::StringRef of, llvm::StringRef index);
 
+  // thread_printer.cpp: arrays of single threads.
+  bool printThreadOp(mlir::Operation &op);
+  std::string elementText(mlir::Value array, mlir::ValueRange indices);
+  bool mayChange(tile::GetOp get);
+
   // async_printer.cpp: roles of warps, and ops that copy and multiply on their own.
   bool printAsyncOp(mlir::Operation &op);
   bool printMeetingOp(mlir::Operation &op);

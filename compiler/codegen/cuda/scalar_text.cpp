@@ -107,6 +107,12 @@ static Text unsignedInfix(StringRef symbol, Type type, ArrayRef<Text> x) {
   return call(typeText(type), infix(symbol, Binding::Multiply, operands));
 }
 
+// Of bits of integers; always in brackets, since few know how tightly these operators bind.
+static Text bitwise(StringRef symbol, ArrayRef<Text> x) {
+  return {"(" + x[0].within(Binding::Unary) + " " + symbol.str() + " " +
+          x[1].within(Binding::Unary) + ")"};
+}
+
 // A negative constant is subtracted.
 static Text addIntegers(arith::AddIOp op, ArrayRef<Text> x) {
   auto constant = op.getRhs().getDefiningOp<arith::ConstantOp>();
@@ -217,11 +223,12 @@ static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
       .Case([&](arith::MaximumFOp) { return call("max", x); })
       .Case([&](arith::MinimumFOp) { return call("min", x); })
       .Case([&](arith::AndIOp) -> FailureOr<Text> {
-        return logical ? infix("&&", Binding::And, x) : FailureOr<Text>();
+        return logical ? infix("&&", Binding::And, x) : bitwise("&", x);
       })
       .Case([&](arith::OrIOp) -> FailureOr<Text> {
-        return logical ? infix("||", Binding::Or, x) : FailureOr<Text>();
+        return logical ? infix("||", Binding::Or, x) : bitwise("|", x);
       })
+      .Case([&](arith::ShRSIOp) { return bitwise(">>", x); })
       .Case([&](arith::XOrIOp xor_) -> FailureOr<Text> {
         if (isTrueConstant(xor_.getRhs()))
           return Text{"!" + x[0].within(Binding::Unary), Binding::Unary};

@@ -35,7 +35,7 @@ std::string tileTypeText(Type type) {
       .Case([](tile::RowsType t) { return "RowVector<" + number(t.getRows()) + ">"; });
 }
 
-static StringRef combineText(tile::Combine kind) {
+StringRef combineText(tile::Combine kind) {
   switch (kind) {
   case tile::Combine::Add:
     return "Add";
@@ -335,7 +335,7 @@ bool KernelPrinter::printTileOp(Operation &op) {
              text(store.getFirst()) + ", " + text(store.getEnd()) + ")");
         return true;
       })
-      .Default([&](Operation *other) { return printAsyncOp(*other); });
+      .Default([&](Operation *other) { return printThreadOp(*other) || printAsyncOp(*other); });
 }
 
 } // namespace attnc::cuda

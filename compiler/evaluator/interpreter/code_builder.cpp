@@ -20,9 +20,11 @@ llvm::Expected<std::shared_ptr<const KernelCode>> CodeBuilder::build(StringRef t
   code.arguments = kernel.getBodyBlock()->getNumArguments();
   for (BlockArgument argument : kernel.getBodyBlock()->getArguments())
     word(argument);
-  for (unsigned *special : {&code.block, &code.warp, &code.gridSize, &code.rank, &code.point})
+  for (unsigned *special :
+       {&code.block, &code.warp, &code.gridSize, &code.rank, &code.point, &code.thread})
     *special = newWord();
   kernel.walk([&](tile::PointOp) { code.perPoint = true; });
+  kernel.walk([&](tile::ThreadOp) { code.perThread = true; });
   if (!code.perPoint && code.threads % 32 != 0)
     refuse(kernel, "has threads that are not whole warps");
   block(*kernel.getBodyBlock());
@@ -72,6 +74,19 @@ unsigned CodeBuilder::place(Value value) {
                                  return {PlaceType::Operand, unsigned(t.getRows()),
                                          unsigned(t.getDepth()), storageType(t.getElement())};
                                }));
+  return found->second;
+}
+
+unsigned CodeBuilder::array(TypedValue<tile::ArrayType> value) {
+  auto [found, fresh] = arrays.try_emplace(value, 0);
+  unsigned count = value.getType().getNumElements();
+  if (fresh && value.getDefiningOp<tile::ArrayOp>().getShared()) {
+    found->second = result->cells;
+    result->cells += count;
+  } else if (fresh) {
+    found->second = result->words.size();
+    result->words.resize(result->words.size() + 2 * count); // and whether they are written
+  }
   return found->second;
 }
 
@@ -147,6 +162,7 @@ void CodeBuilder::op(Operation &op) {
       .Case([&](tile::GridSizeOp) { same(result->gridSize); })
       .Case([&](tile::RankOp) { same(result->rank); })
       .Case([&](tile::PointOp) { same(result->point); })
+      .Case([&](tile::ThreadOp) { same(result->thread); })
       .Case([&](tile::GroupOp op) { group(op); })
       .Case([&](tile::RoleOp op) {
         currentRole = op;
@@ -163,6 +179,11 @@ void CodeBuilder::op(Operation &op) {
       })
       .Case<tile::FirstColumnOp, tile::ColumnDistanceOp>([](auto) {}) // their map sets them
       .Default([&](Operation *op) {
+        if (result->perThread) {
+          if (!addThreadStep(*this, *op))
+            refuse(op, "does not know in a kernel of single threads");
+          return;
+        }
         if (!addRegisterStep(*this, *op) && !addSharedStep(*this, *op) &&
             !addAsyncStep(*this, *op) && !addProductStep(*this, *op) &&
             !addBarrierStep(*this, *op) && !addVectorStep(*this, *op) && !addVoteStep(*this, *op))

@@ -19,6 +19,8 @@ public:
   /// The word that holds a scalar, the address of a shared tile, ring or barriers, or the number of
   /// a pipe.
   unsigned word(mlir::Value value);
+  /// The first of the words, or for a shared one of the block's cells, of an array.
+  unsigned array(mlir::TypedValue<tile::ArrayType> value);
   /// The number of registers for a tile.
   unsigned place(mlir::Value value);
   /// The registers of an operand, or of columns of one: `first` is where these start.
@@ -54,7 +56,7 @@ private:
 
   tile::KernelOp kernel;
   std::shared_ptr<KernelCode> result = std::make_shared<KernelCode>();
-  llvm::DenseMap<mlir::Value, unsigned> words, places;
+  llvm::DenseMap<mlir::Value, unsigned> words, places, arrays;
   std::string problem;
   tile::RoleOp currentRole;
   bool single = false;
@@ -68,6 +70,7 @@ bool addProductStep(CodeBuilder &builder, mlir::Operation &op);
 bool addBarrierStep(CodeBuilder &builder, mlir::Operation &op);
 bool addVectorStep(CodeBuilder &builder, mlir::Operation &op);
 bool addVoteStep(CodeBuilder &builder, mlir::Operation &op);
+bool addThreadStep(CodeBuilder &builder, mlir::Operation &op);
 
 } // namespace attnc::interpreter
 

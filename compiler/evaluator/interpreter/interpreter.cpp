@@ -16,7 +16,7 @@ llvm::Expected<KernelInterpreter> KernelInterpreter::compile(tile::KernelOp kern
   return interpreter;
 }
 
-bool KernelInterpreter::hasOrders() const { return !code->perPoint; }
+bool KernelInterpreter::hasOrders() const { return !code->perPoint && !code->perThread; }
 
 llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
   if (launch.args.size() != code->arguments)
@@ -29,6 +29,9 @@ llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
     for (int64_t block = 0; fine && block < launch.blocks; ++block)
       for (int64_t thread = 0; fine && thread < code->threads; ++thread)
         fine = machine.runPoint(block, thread);
+  } else if (code->perThread) {
+    for (int64_t block = 0; fine && block < launch.blocks; ++block)
+      fine = machine.runThreads(block);
   } else {
     if (code->cluster == 0 || launch.blocks < 0 || launch.blocks % code->cluster != 0)
       return llvm::createStringError("%lld blocks are no multiple of the kernel's cluster of %u",

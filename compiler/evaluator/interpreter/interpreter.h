@@ -51,7 +51,8 @@ public:
   /// first fault, with the op, the warp and what was expected.
   llvm::Error run(const Launch &launch, uint64_t seed) const;
 
-  /// False if all orders are the same: a kernel of single threads that have nothing in common.
+  /// False if all orders are the same: a kernel of single threads, which have nothing in common or
+  /// only what barriers of the whole block order.
   bool hasOrders() const;
 
 private:

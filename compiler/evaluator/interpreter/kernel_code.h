@@ -65,8 +65,10 @@ struct KernelCode {
   std::vector<PipeInfo> pipes;
   unsigned arguments = 0; ///< the words of the arguments are the first
   /// Words that the machine fills.
-  unsigned block = 0, warp = 0, gridSize = 0, rank = 0, point = 0;
-  bool perPoint = false; ///< a kernel of single threads
+  unsigned block = 0, warp = 0, gridSize = 0, rank = 0, point = 0, thread = 0;
+  bool perPoint = false;  ///< a kernel of single threads that have nothing in common
+  bool perThread = false; ///< one of single threads that share arrays
+  unsigned cells = 0;     ///< elements of these
   unsigned threads = 0, cluster = 1;
   uint32_t sharedBytes = 0;
   unsigned barriers = 0; ///< in shared memory

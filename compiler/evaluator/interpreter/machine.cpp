@@ -31,7 +31,7 @@ static Word argumentWord(const ArgValue &value, size_t number) {
   return word;
 }
 
-static std::vector<Word> initialWords(const KernelCode &code, const Launch &launch) {
+std::vector<Word> initialWords(const KernelCode &code, const Launch &launch) {
   std::vector<Word> words = code.words;
   for (auto [i, value] : llvm::enumerate(launch.args))
     words[i] = argumentWord(value, i);

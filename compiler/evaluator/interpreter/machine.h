@@ -42,6 +42,8 @@ struct Warp {
   bool arrived = false;     ///< at the barrier where it waits
   bool met = false;         ///< the barrier where it waits has completed
   bool metAny = false;
+  mlir::Operation *parkedAt = nullptr; ///< of a single thread: where it waits for others
+  Word laneValue{};                    ///< what it brings to a tile.fold_lanes, or takes from it
   const CountingBarrier *waitsFor = nullptr; ///< one of the two, while it is blocked
   const NumberedBarrier *waitsAt = nullptr;
 
@@ -67,11 +69,20 @@ struct Issue {
   friend bool operator==(const Issue &, const Issue &) = default;
 };
 
+/// An element that single threads share, and who has touched it since which barrier.
+struct SharedCell {
+  Word value{};
+  uint32_t written = 0, read = 0; ///< the number of the barrier before; 0: never
+  unsigned writer = 0, reader = 0;
+  bool several = false; ///< readers since that barrier
+};
+
 struct BlockState {
   int64_t number = 0;
   unsigned rank = 0;
   std::map<unsigned, std::vector<Issue>> issues; ///< by warpgroup
   SharedMemory memory;
+  std::vector<SharedCell> cells;
   std::map<uint32_t, CountingBarrier> barriers; ///< by address
   NumberedBarrier numbered[16];
 };
@@ -94,6 +105,8 @@ public:
   bool runCluster(int64_t first);
   /// Runs a kernel of single threads.
   bool runPoint(int64_t block, int64_t point);
+  /// Runs a block of single threads that share arrays.
+  bool runThreads(int64_t block);
   const std::string &fault() const { return faultText; }
 
   //===--- for steps -------------------------------------------------------------------------===//
@@ -124,6 +137,10 @@ public:
     return {warp.agent(Warp::Self), warp.view.seen[warp.agent(Warp::Self)], op, false};
   }
 
+  /// Elements that single threads share.
+  Outcome readCell(Warp &thread, unsigned number, mlir::Operation *op, Word &result);
+  Outcome writeCell(Warp &thread, unsigned number, mlir::Operation *op, Word value);
+
   /// Whether a place of registers may be touched by an instruction other than a product.
   Outcome touch(Warp &warp, unsigned place, bool write, mlir::Operation *op);
   /// Whether bytes of the tensor that starts at `tensor` may be accessed, by an instruction that
@@ -153,6 +170,9 @@ public:
 
 private:
   void reset(int64_t first);
+  void runThread(Warp &thread);
+  bool releaseThreads();
+  bool foldLanes(llvm::MutableArrayRef<Warp> lanes);
   Outcome step(Warp &warp);
   bool performOne();
   void explainDeadlock();
@@ -176,8 +196,12 @@ private:
   size_t agentCount = 0;
   uint32_t nextBarrierAgent = 0;
   uint64_t version = 0;
+  uint32_t epoch = 0; ///< barriers that a block of single threads has passed, and 1
   std::string faultText;
 };
+
+/// The words of a warp or thread at the start of a launch.
+std::vector<Word> initialWords(const KernelCode &code, const Launch &launch);
 
 } // namespace attnc::interpreter
 

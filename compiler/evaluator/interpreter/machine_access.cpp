@@ -32,9 +32,9 @@ std::string KernelCode::describe(Operation *op) const {
 
 Outcome Machine::fail(const Warp &warp, Operation *op, const std::string &why) {
   if (faultText.empty())
-    faultText = fmt::format("tile.kernel @{}: block {} warp {}: {} {}",
+    faultText = fmt::format("tile.kernel @{}: block {} {} {}: {} {}",
                             tile::KernelOp(code.kernel).getSymName().str(), warp.block->number,
-                            warp.number, op == code.kernel ? "" : code.describe(op), why);
+                            code.perThread ? "thread" : "warp", warp.number, op == code.kernel ? "" : code.describe(op), why);
   return Outcome::Fault;
 }
 

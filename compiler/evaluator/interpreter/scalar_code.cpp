@@ -193,6 +193,7 @@ Run arithRun(Operation *op, Type type) {
       .Case([&](arith::MinSIOp) { return integers<smaller>(type); })
       .Case([&](arith::AndIOp) { return bits<[](auto x, auto y) { return x & y; }>(type); })
       .Case([&](arith::OrIOp) { return bits<[](auto x, auto y) { return x | y; }>(type); })
+      .Case([&](arith::ShRSIOp) { return bits<[](auto x, auto y) { return x >> y; }>(type); })
       .Case([&](arith::XOrIOp) { return bits<[](auto x, auto y) { return x ^ y; }>(type); })
       .Case([&](arith::CmpIOp) -> Run { return compareIntegers; })
       .Case([&](arith::CmpFOp cmp) -> Run {

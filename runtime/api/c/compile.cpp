@@ -144,7 +144,8 @@ Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options
       return opened.error();
     nvrtc = *std::move(opened);
     compile.nvrtc = nvrtc.get();
-    compile.partsVariant = true;
+    compile.parts =
+        options.keepTexts ? driver::PartsVariant::Built : driver::PartsVariant::OnFirstUse;
   }
   return driver::compile(spec, compile);
 }

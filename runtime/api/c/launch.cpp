@@ -1,3 +1,4 @@
+#include "compiler/driver/cuda_executor.h"
 #include "runtime/api/c/arguments.h"
 #include "runtime/api/c/handles.h"
 #include "runtime/api/c/host_launch.h"
@@ -25,7 +26,7 @@ Status loadOnGpu(int32_t ordinal, attnc_loaded &loaded) {
   if (!device)
     return device.error();
   Result<std::unique_ptr<LoadedProgram>> program =
-      LoadedProgram::load(*std::move(device), loaded.compiled->compilation.program);
+      driver::loadCompiled(loaded.compiled->compilation, *std::move(device));
   if (!program)
     return program.error();
   loaded.gpu = *std::move(program);

@@ -1,6 +1,8 @@
-// A mask with holes, a window beside the first keys: the warp that copies asks of 32 tiles at once which
-// ones matter and which are full, and lists them for the warps that compute. The list has an end for
-// each row tile. A row tile to which nothing matters has its first tile.
+// A mask with holes, a window beside the first keys: the warp that copies asks of 32 tiles at once, for
+// the rows of each group, which ones matter and which are full, and lists for the warps that compute
+// those that matter to one of them. The list has an end for each row tile. A group folds its tiles in
+// runs, and lets those of the other groups pass. A row tile to which nothing matters has its first tile,
+// which no group computes.
 //   p = softmax(j, where(abs(i - j) <= 100 or j < 64, sum(d, q * k), -inf))
 //   o[h,i,e] = sum(j, p * v)
 // DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": true, "draws": true
@@ -10,37 +12,57 @@
 // CHECK:       %list = tile.pipe at {{[0-9]+}} barriers {{[0-9]+}} users 8 writers 1 : <8, <1, 1, i32>>
 // CHECK:       tile.role "load"
 // CHECK:         scf.for %chunk = %first_tile to %end_tile
-// CHECK:           %[[VOTES:.*]]:2 = tile.vote : i32, i32 {
+// CHECK:           %[[VOTES:.*]]:4 = tile.vote : i32, i32, i32, i32 {
 // CHECK-NEXT:      ^bb0(%lane: i32):
-// CHECK:             tile.yield {{.*}} : i1, i1
-// CHECK:           scf.while {{.*}}%live = %[[VOTES]]#0
-// CHECK:             %bit = tile.first_bit %live
+// CHECK:             tile.yield {{.*}} : i1, i1, i1, i1
+// CHECK:           %[[LIVE:.*]] = arith.ori %[[VOTES]]#0, %[[VOTES]]#2
+// CHECK:           scf.while {{.*}}%[[LIVE]]
+// CHECK:             %bit = tile.first_bit
 // CHECK:             %[[T:.*]] = arith.addi %chunk, %bit
-// CHECK:             tile.has_bit %[[VOTES]]#1[%bit]
 // CHECK:             tile.single {
+// CHECK:               tile.has_bit %[[VOTES]]#0[%bit]
+// CHECK:               tile.has_bit %[[VOTES]]#1[%bit]
+// CHECK:               tile.has_bit %[[VOTES]]#2[%bit]
+// CHECK:               tile.has_bit %[[VOTES]]#3[%bit]
 // CHECK:               tile.acquire %list[
 // CHECK-NEXT:          tile.put
 // CHECK:               tile.acquire %k_pipe[
-// CHECK:             tile.without_first_bit %live
+// CHECK:             tile.without_first_bit
 // CHECK:       tile.role "compute"
 // CHECK-NOT:     tile.vote
 // CHECK:         tile.await %list[
 // CHECK-NEXT:    %[[ENTRY:.*]] = tile.take %list[
 // CHECK-NEXT:    tile.release %list[
+// CHECK:         scf.while
+// CHECK:           arith.cmpi ne, {{.*}}, %c2_i32
+// CHECK:           tile.has_bit
+// CHECK:           scf.if
+// CHECK:             tile.mma_start
+// CHECK:             scf.while
+// CHECK:             tile.mma_start
+// CHECK:             tile.release %v_pipe[%last]
+// CHECK-NEXT:        scf.yield
+// CHECK-NEXT:      } else {
+// CHECK-NOT:         tile.mma_start
+// CHECK:             tile.await %k_pipe
+// CHECK:             tile.await %v_pipe
+// CHECK:             tile.release %k_pipe
+// CHECK:             tile.release %v_pipe
 
 // The number of the next row tile reaches the other threads of that warp as it does those that compute.
 // CUDA: if (warpIndex() == 0) {
 // CUDA: for (i32 chunk = first_tile; chunk < end_tile; chunk += 32) {
 // CUDA: const i32 [[LIVE:[a-z0-9_]+]] = voteLanes(
 // CUDA: const i32 [[FULL:[a-z0-9_]+]] = voteLanes(
-// CUDA: i32 live = [[LIVE]];
+// CUDA: const i32 [[LIVE_2:[a-z0-9_]+]] = voteLanes(
+// CUDA: i32 live = ([[LIVE]] | [[LIVE_2]]);
 // CUDA: while (live != 0) {
 // CUDA-NEXT: const i32 bit = firstBit(live);
 // CUDA: hasBit([[FULL]], bit)
 // CUDA: list.acquire(
 // CUDA-NEXT: list.put(
 // CUDA: live = withoutFirstBit(live);
-// CUDA: list.put({{.*}}, -1);
+// CUDA: list.put({{.*}}, 2);
 // CUDA: queue.put(turn,
 // CUDA: queue.await(turn);
 // CUDA-NEXT: const i32 next = queue.take(turn);

@@ -96,3 +96,36 @@ tile.kernel @stored_type() grid [1] threads 32 smem 4096 {
   // expected-error @+1 {{rounds f32 to 'i32'}}
   tile.store_fragment %x to %t : !tile.fragment<16, 32>, !tile.shared<16, 32, i32>
 }
+
+// -----
+
+tile.kernel @elements() grid [1] threads 32 smem 0 {
+  %thread = tile.thread
+  %all = tile.array shared : <[4, 8], f32>
+  // expected-error @+1 {{has 1 indices for '!tile.array<[4, 8], f32>'}}
+  %x = tile.get %all[%thread] : <[4, 8], f32> -> f32
+}
+
+// -----
+
+tile.kernel @element_type() grid [1] threads 32 smem 0 {
+  %thread = tile.thread
+  %all = tile.array shared : <[32], f32>
+  // expected-error @+1 {{is of an element of type 'i32' in '!tile.array<[32], f32>'}}
+  tile.set %thread, %all[%thread] : i32 -> <[32], f32>
+}
+
+// -----
+
+tile.kernel @empty_array() grid [1] threads 32 smem 0 {
+  // expected-error @+1 {{has an extent that is not positive}}
+  %all = tile.array shared : <[0], f32>
+}
+
+// -----
+
+tile.kernel @folded() grid [1] threads 32 smem 0 {
+  %thread = tile.thread
+  // expected-error @+1 {{has a result of another type}}
+  %x = tile.fold_lanes max %thread : i32 -> f32
+}

@@ -290,6 +290,19 @@ TEST(Bounds, ElementaryFunctions) {
   }
 }
 
+// 1 / (1 + exp(200)) is 0 in f32, where exp(200) is infinite; -inf times it NaN.
+TEST(Bounds, AProductOrQuotientBelowF32MayBeZero) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  Real small = divide({1, 0}, {7e86, 0}, kUnitF32);
+  EXPECT_TRUE(mayBeZero(small));
+  EXPECT_TRUE(unknown(multiply({-inf, 0}, small, kUnitF32)));
+  EXPECT_TRUE(mayBeZero(multiply({1e-30, 0}, {1e-30, 0}, kUnitF32)));
+  // What f32 holds, float64, and an exact 0 are as before.
+  EXPECT_FALSE(mayBeZero(divide({1, 0}, {7e36, 0}, kUnitF32)));
+  EXPECT_FALSE(mayBeZero(divide({1, 0}, {7e86, 0}, kUnitF64)));
+  EXPECT_EQ(multiply({0, 0}, {1e-30, 0}, kUnitF32).error, 0);
+}
+
 TEST(Compare, ANaNOrInfinityMatchesOnlyItself) {
   Array reference = reals({4}, {1, NAN, INFINITY, -INFINITY});
   reference.error = {10, 0, 0, 0};

@@ -103,6 +103,35 @@ TEST_F(Casts, toBf16RoundToNearestEven) {
 }
 
 //===----------------------------------------------------------------------===//
+// Bits of words
+//===----------------------------------------------------------------------===//
+
+class FirstBit : public SmallKernel {
+protected:
+  std::vector<std::string> runOf(const std::string &word) {
+    return run("%word = arith.constant " + word + R"( : i32
+      %bit = tile.first_bit %word
+      %x = arith.sitofp %bit : i32 to f32
+      %zero = arith.constant 0 : i64
+      tile.store %x, %o[%zero] : f32 -> !tile.ptr<f32>)",
+               "threads 32 smem 0");
+  }
+};
+
+TEST_F(FirstBit, isTheLowestThatIsSet) {
+  for (auto [word, bit] : {std::pair{"1", 0}, {"40", 3}, {"-2147483648", 31}, {"-1", 0}}) {
+    expected = {float(bit)};
+    EXPECT_THAT(runOf(word), Each(IsEmpty())) << word;
+  }
+}
+
+// The GPU's instruction says -1 of it: no kernel may ask.
+TEST_F(FirstBit, ofNoneIsAFault) {
+  expected = {-1};
+  EXPECT_THAT(runOf("0"), Each(HasSubstr("finds no bit that is set")));
+}
+
+//===----------------------------------------------------------------------===//
 // Clusters that the blocks of a launch do not fill
 //===----------------------------------------------------------------------===//
 

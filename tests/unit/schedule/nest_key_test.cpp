@@ -1,5 +1,6 @@
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/nest_key.h"
+#include "compiler/transforms/derivation.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
 
@@ -35,6 +36,18 @@ TEST(NestKey, theScheduleDoesNotMatter) {
   std::string before = nestKey(of.nest);
   setGenericSchedule(of.nest, 64);
   EXPECT_EQ(nestKey(of.nest), before);
+}
+
+// The record of how a nest came about has lines and columns of the spec.
+TEST(NestKey, placesInTheSpecDoNotMatter) {
+  FusedProgram close(causal().dump()), far("\n\n" + causal().dump(4));
+  auto steps = [](FusedProgram &program) { return derivation::stepsOf(program.nests()[0]); };
+  ASSERT_FALSE(steps(close).empty());
+  EXPECT_FALSE(steps(close) == steps(far));
+  EXPECT_EQ(nestKey(close.nests()[0]), nestKey(far.nests()[0]));
+  std::string before = nestKey(far.nests()[0]);
+  far.nests()[0]->removeAttr(derivation::kAttr);
+  EXPECT_EQ(nestKey(far.nests()[0]), before);
 }
 
 TEST(NestKey, whatIsComputedMatters) {

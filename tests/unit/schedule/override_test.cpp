@@ -97,11 +97,38 @@ TEST_F(Override, aKeyOfOneFormNamesTheForm) {
   EXPECT_EQ(scheduleForm(of.nest), "generic");
 }
 
+TEST_F(Override, rowsKeepTheirFormWhereThreadsAreNamed) {
+  EXPECT_EQ(refusal({{"form", "rows"}}), "");
+  EXPECT_EQ(scheduleForm(of.nest), "rows");
+  EXPECT_EQ(refusal({{"threads", 64}}), "");
+  EXPECT_EQ(scheduleForm(of.nest), "rows");
+  EXPECT_EQ(refusal({{"rows", 2}, {"stream_tile", 24}}), "");
+  auto value = [&](llvm::StringRef key) {
+    return of.nest.getScheduleAttr().getAs<mlir::IntegerAttr>(key).getInt();
+  };
+  EXPECT_EQ(value("threads"), 64);
+  EXPECT_EQ(value("rows"), 2);
+  EXPECT_EQ(value("stream_tile"), 24);
+  EXPECT_EQ(refusal({{"rows", 33}}), "schedule: rows is 33; it is 1 to 32");
+  EXPECT_EQ(refusal({{"form", "rows"}, {"threads", 100}}),
+            "schedule: threads is 100; it is a multiple of 32 up to 1024");
+  EXPECT_EQ(refusal({{"form", "rows"}, {"stream_tile", 0}}),
+            "schedule: stream_tile is 0; it is 1 to 1024");
+  EXPECT_EQ(refusal({{"form", "rows"}, {"stages", 2}}),
+            "schedule: unknown key 'stages'; the rows form has threads, rows, stream_tile");
+  // Of each row scores and weights of the tile, two states and how far one moves, 128 values; f32.
+  EXPECT_EQ(refusal({{"form", "rows"}, {"rows", 32}, {"stream_tile", 1024}}).substr(0, 50),
+            "schedule: rows 32 with stream_tile 1024 needs 273 ");
+  EXPECT_EQ(
+      refusal({{"form", "rows"}, {"rows", 32}, {"stream_tile", 8}, {"threads", 32}}),
+      "schedule: rows 32 with 32 threads has 128 elements of states a thread, and 64 is the most");
+}
+
 TEST_F(Override, refusalsNameTheKey) {
   EXPECT_EQ(refusal({{"form", "warps"}}),
-            "schedule: form is \"warpgroups\", \"stream\" or \"generic\", not \"warps\"");
+            "schedule: form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not \"warps\"");
   EXPECT_EQ(refusal({{"form", 3}}),
-            "schedule: form is \"warpgroups\", \"stream\" or \"generic\", not 3");
+            "schedule: form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not 3");
   EXPECT_EQ(refusal({{"groups", "two"}}), "schedule: groups is an integer, not \"two\"");
   EXPECT_EQ(refusal({{"alternate", 1}}), "schedule: alternate is true or false, not 1");
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"slack", "8"}}),
@@ -184,7 +211,7 @@ TEST_F(Override, withoutSchedulesKeysAreCheckedAllTheSame) {
             "schedule: there is no kernel 'full_x'; there is full_o");
   EXPECT_EQ(refused({{"stages", "two"}}), "schedule: stages is an integer, not \"two\"");
   EXPECT_EQ(refused({{"form", "fast"}}),
-            "schedule: form is \"warpgroups\", \"stream\" or \"generic\", not \"fast\"");
+            "schedule: form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not \"fast\"");
   EXPECT_EQ(refused(json::array()), "schedule: it is an object of keys, not []");
 }
 

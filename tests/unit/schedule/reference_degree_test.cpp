@@ -134,6 +134,24 @@ TEST(ReferenceDegree, roundingIsSeenWhereTheMaximumDoesNotHideIt) {
     EXPECT_TRUE(ask(dependsOnRounding, result)) << result;
 }
 
+// exp(m - n) is exact where both maxima are of the same scores, however large: the result has no
+// rounding of m to hide behind.
+TEST(ReferenceDegree, roundingIsSeenWhereTheMaximumMeetsAnother) {
+  auto ofTwo = [](const std::string &result) {
+    std::vector<bool> found =
+        ask(dependsOnRounding, {"n = max(j, s * c[j])", result}, {result.substr(0, 1)});
+    EXPECT_EQ(found.size(), 1u) << result;
+    return found.empty() || found.front();
+  };
+  for (const char *result :
+       {"o[b,h,i] = z * exp(m - n)", "o[b,h,i] = m + log(z) - n",
+        "o[b,h,i,e] = u * exp(m) / exp(n)", "o[b,h,i,e] = u / (z + exp(n - m))",
+        "o[b,h,i] = exp(m + log(z)) * (r[i] - n)"})
+    EXPECT_TRUE(ofTwo(result)) << result;
+  for (const char *result : {"o[b,h,i,e] = u / z + n", "o[b,h,i,e] = u / (z * (1 + abs(n)))"})
+    EXPECT_FALSE(ofTwo(result)) << result;
+}
+
 // A sink is a weight with the row's maximum as its reference.
 TEST(ReferenceDegree, aSinkHasTheSameDegreeAsASum) {
   const char *result = "o[b,h,i,e] = u / (z + exp(w - m))";

@@ -256,5 +256,40 @@ TEST(Domain, CoversEveryStateOfTheNest) {
   EXPECT_EQ(domain.run(0, 3, 0, 3).hi, kStream);
 }
 
+/// Scores with a masked part, and whether a masked element is -inf.
+class DomainOfMaskedPart : public testing::TestWithParam<std::pair<const char *, bool>> {};
+
+TEST_P(DomainOfMaskedPart, LeavesOutWhatIsMinusInfinity) {
+  auto [scores, empty] = GetParam();
+  FusedProgram program(R"j(["x = sum(d, q[b,h,i,d] * k[b,h,j,d])", "t = where(j <= i, x, -inf)",
+    "o[b,h,i] = max(j, )j" +
+                           std::string(scores) + R"j()"])j",
+                       R"j({"o": "f32"})j");
+  ASSERT_EQ(program.nests().size(), 1u);
+  red::NestOp nest = program.nests()[0];
+  if (!nest.getDomainBlock()) {
+    EXPECT_FALSE(empty);
+    return;
+  }
+  DomainInterpreter domain(nest, kRows, kStream);
+  for (int i = 0; i + 4 <= kRows; i += 4)
+    for (int j = 0; j + 4 <= kStream; j += 4) {
+      DomainInterpreter::Result result = domain.run(i, i + 3, j, j + 3);
+      EXPECT_EQ(result.lo, 0);
+      EXPECT_EQ(result.hi, empty ? i + 4 : kStream) << scores << " row " << i;
+      EXPECT_TRUE(result.live);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scores, DomainOfMaskedPart,
+                         testing::Values(std::pair{"t", true}, std::pair{"t + x", true},
+                                         std::pair{"t - c[j] * x", true},
+                                         std::pair{"c[j] * x - t", false},
+                                         std::pair{"t * 2", true}, std::pair{"t / 2", true},
+                                         std::pair{"2 * t", true}, std::pair{"t * w", true},
+                                         std::pair{"t * -2", false}, std::pair{"t / -2", false},
+                                         std::pair{"-2 * t", false}, std::pair{"t * c[j]", false},
+                                         std::pair{"2 / t", false}));
+
 } // namespace
 } // namespace attnc

@@ -144,8 +144,38 @@ INSTANTIATE_TEST_SUITE_P(
         FuseCase{"maximum_of_an_unknown_multiple", "[" SCORES R"j("p = softmax(j, s)",
           "o[b,h,i] = max(j, p * r[i])"])j",
                  2, 2},
+        FuseCase{"against_the_maximum",
+                 "[" SCORES R"j("m = max(j, s)", "o[b,h,i] = sum(j, exp((m - s) * 0.25))"])j", 1,
+                 3},
+        FuseCase{"maximum_of_products", "[" SCORES R"j("o[b,h,i,e] = max(j, s * v[b,h,j,e])"])j", 1,
+                 1},
+        // The last fold reads m and a, which comes with g, which waits for m.
+        FuseCase{"beside_what_waits", "[" SCORES R"j("t = tanh(s)", "m = max(j, s)",
+          "a[b,h,j] = sum(i, r[i] * t)", "g[b,h,j] = sum(i, t * m)",
+          "y[b,h,e] = sum(j, g[b,h,j] * v[b,h,j,e])",
+          "o[b,h,i,e] = y[b,h,e] + sum(j, exp(s - m) * a[b,h,j] * v[b,h,j,e])"])j",
+                 4, 1},
         FuseCase{"weights_themselves", "[" SCORES R"j("o[b,h,i,j] = softmax(j, s)"])j", 2, 2}),
     [](const auto &info) { return info.param.name; });
+
+// Over two dims: what varies along one of them alone has to be counted for each index of the other.
+class FuseOverTwoDims : public testing::TestWithParam<const char *> {};
+
+TEST_P(FuseOverTwoDims, CountsEveryPair) {
+  FusedProgram program(R"j({"attnc": 1, "name": "t", "dims": {"d": 8},
+    "inputs": {"q": "f32[i,d]", "k": "f32[j,l,d]", "c": "f32[j]"},
+    "body": ["s = sum(d, q[i,d] * k[j,l,d])", "m = max((j, l), s)", "o[i] = sum((j, l), )j" +
+                       std::string(GetParam()) + R"j()"], "outputs": {"o": "f32"}})j");
+  auto verifier =
+      driver::PassVerifier::create(program.original(), {{"i", 5}, {"j", 6}, {"l", 7}});
+  ASSERT_TRUE(verifier) << verifier.error().text();
+  Status status = verifier->check(program.fused(), "the passes");
+  EXPECT_TRUE(status) << status.error().text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Terms, FuseOverTwoDims,
+                         testing::Values("exp(s - m) + c[j]", "exp(s - m) * c[j]",
+                                         "(s + m) * c[j]", "s * m + m * exp(c[j])"));
 
 TEST(Fuse, IsVerifiedInTheTypeOfTheProgram) {
   FusedProgram program(R"j({"attnc": 1, "name": "t", "dims": {"d": 8, "e": 8},

@@ -114,6 +114,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "[b, h, d, j] [b, h, j, e]", 40},
         PartitionCase{"one_query_is_projected_itself", DIMS, kLatent, O, 3,
                       "[b, h, i, c] [b, h, i, c] [b, h, i]", 1},
+        PartitionCase{"a_degree_less_whatever_the_reference_shape", DIMS,
+                      "[" R"j("a = sum(d, q[b,h,i,d] * k[b,h,j,d])",
+          "o[b,h,i,e] = sum(j, a * v[b,h,j,e])"])j",
+                      O, 2, "[b, h, d, e]", 1},
         // what is recomputed
         PartitionCase{"values_by_few_terms", R"j({"d": 10, "e": 12, "c": 8})j",
                       "[" WEIGHTS
@@ -164,6 +168,18 @@ TEST(CutFinish, leavesOneNestForEachFoldAndForTheResult) {
   EXPECT_EQ(storedBy(program.nests()), "[b, h, i, e] [b, h, i] [b, h, i]");
   for (red::NestOp nest : program.nests())
     EXPECT_FALSE(foldsInFinish(nest));
+  expectSameMeaning(program);
+}
+
+// Its elements may have another type and layout: what is read again is stored apart.
+TEST(CutFinish, readsNoOutputAgain) {
+  FusedProgram program(specOf({"", DIMS, "[" WEIGHTS R"j(, "a[b,h,i,e] = sum(j, p * v[b,h,j,e])",
+      "o[b,h,i,e] = a * rsqrt(mean(e, a * a) + 1)"])j",
+                               R"j({"a": "bf16", "o": "f32"})j", 0, ""}));
+  ASSERT_EQ(program.nests().size(), 1u);
+  cutFinish(program.nests().front());
+  ASSERT_TRUE(mlir::succeeded(mlir::verify(program.fused())));
+  EXPECT_EQ(storedBy(program.nests()), "[b, h, i, e] [b, h, i]");
   expectSameMeaning(program);
 }
 

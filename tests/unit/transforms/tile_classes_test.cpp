@@ -1,5 +1,6 @@
 // The classes of tiles (skipped, partial, full) of well-known masks, exactly those that brute force
 // finds.
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tests/unit/transforms/domain_interpreter.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gtest/gtest.h>
@@ -162,10 +163,22 @@ protected:
     int64_t part =
         index[llvm::find_if(dims, [](StringAttr d) { return d.getValue() != "b"; }) - dims.begin()];
     const std::vector<int64_t> &all = rows ? row : key;
+    auto fold = cast<red::FoldOp>(nest.states()[largest ? 0 : 1]);
     int64_t result = largest ? INT64_MIN : INT64_MAX;
-    for (int64_t at = part * kPart; at < std::min(kTokens, (part + 1) * kPart); ++at)
-      result = largest ? std::max(result, all[at]) : std::min(result, all[at]);
+    for (int64_t at = 0; at < kTokens; ++at) {
+      bool inside = at >= part * kPart && at < (part + 1) * kPart;
+      int64_t one = inside ? all[at] : elsewhere(fold);
+      result = largest ? std::max(result, one) : std::min(result, one);
+    }
     return result;
+  }
+
+  // What an element outside of a part counts as.
+  static int64_t elsewhere(red::FoldOp fold) {
+    auto map = fold.getFactors().front().getDefiningOp<attn::MapOp>();
+    auto select = map.getYielded().getDefiningOp<arith::SelectOp>();
+    auto constant = select.getFalseValue().getDefiningOp<arith::ConstantOp>();
+    return cast<IntegerAttr>(constant.getValue()).getInt();
   }
 
   static int64_t extent(StringRef dim) {

@@ -1,0 +1,48 @@
+#include "compiler/driver/deferred_images.h"
+
+namespace attnc::driver {
+
+DeferredImages::DeferredImages(std::map<std::string, NvrtcRequest> requests, Compile compile)
+    : requests(std::move(requests)), compile(std::move(compile)) {}
+
+std::vector<std::string> DeferredImages::names() const {
+  std::vector<std::string> names;
+  for (const auto &[name, request] : requests)
+    names.push_back(name);
+  return names;
+}
+
+Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string> &names) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<std::string> missing;
+  std::vector<NvrtcRequest> asked;
+  for (const std::string &name : names) {
+    auto request = requests.find(name);
+    if (request == requests.end())
+      return internalError("there is no image " + name, "report this with the spec");
+    if (!done.count(name)) {
+      missing.push_back(name);
+      asked.push_back(request->second);
+    }
+  }
+  std::optional<Error> failed;
+  if (!asked.empty()) {
+    std::vector<Result<NvrtcOutput>> outputs = compile(asked);
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (outputs[i])
+        done[missing[i]] = *std::move(outputs[i]);
+      else if (!failed)
+        failed = outputs[i].error();
+    }
+  }
+  if (failed)
+    return *failed;
+  std::vector<Image> images;
+  for (const std::string &name : names) {
+    images.push_back({ImageKind::Cubin, name, done.at(name).cubin});
+    images.push_back({ImageKind::Ptx, name, done.at(name).ptx});
+  }
+  return images;
+}
+
+} // namespace attnc::driver

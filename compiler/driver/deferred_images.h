@@ -1,0 +1,45 @@
+// Kernels that are compiled when a launch first needs them.
+#ifndef ATTNC_COMPILER_DRIVER_DEFERRED_IMAGES_H
+#define ATTNC_COMPILER_DRIVER_DEFERRED_IMAGES_H
+
+#include "runtime/cuda/nvrtc.h"
+#include "runtime/program/program.h"
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace attnc::driver {
+
+/// Sources that wait to be compiled, each known by the name of its image, and what has become of
+/// them. Thread-safe: whoever asks first compiles, in its own thread and others beside it, while
+/// those who ask for the same wait.
+class DeferredImages {
+public:
+  /// Compiles several sources, in any order; the results are in the order of the requests.
+  using Compile =
+      std::function<std::vector<Result<NvrtcOutput>>(const std::vector<NvrtcRequest> &)>;
+
+  /// `requests` are by the name of the image.
+  DeferredImages(std::map<std::string, NvrtcRequest> requests, Compile compile);
+
+  /// A cubin and a PTX for each of `names`: those that have not been made yet are compiled side by
+  /// side, the others are as they were. Errors: (Internal) a name that nothing waits under;
+  /// NVRTC's, for the first source that does not compile. What failed is tried again by the next
+  /// who asks.
+  Result<std::vector<Image>> images(const std::vector<std::string> &names);
+
+  /// The names of all, compiled or not.
+  std::vector<std::string> names() const;
+
+private:
+  const std::map<std::string, NvrtcRequest> requests;
+  const Compile compile;
+  std::mutex mutex; // held while compiling
+  std::map<std::string, NvrtcOutput> done;
+};
+
+} // namespace attnc::driver
+
+#endif

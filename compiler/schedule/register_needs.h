@@ -1,0 +1,28 @@
+// What the step of a stream nest keeps in registers beside fragments and row vectors, whatever the
+// tiles.
+#ifndef ATTNC_COMPILER_SCHEDULE_REGISTER_NEEDS_H
+#define ATTNC_COMPILER_SCHEDULE_REGISTER_NEEDS_H
+
+#include "compiler/schedule/stream_plan.h"
+
+namespace attnc::schedule {
+
+/// Counts of what is known before the loop over tiles and used in it, and of what is computed or
+/// read early enough in a step to be live beside its products.
+struct RegisterNeeds {
+  int64_t uniform = 0; ///< 32-bit words alike for all rows: params, sizes, elements of a cell
+  int64_t rows = 0;    ///< 32-bit words of each row: its index, elements of vectors along rows
+  int64_t columns = 0; ///< vectors along the stream that scalar code reads
+  int64_t columnWords = 0; ///< 32-bit words of an element of each of these, at least one each
+  int64_t inputs = 0;      ///< tensors with both dims, beside StreamPlan::inputs: gathered elements
+  int64_t terms = 0;       ///< numbers of row x stream computed from neither products nor tensors
+  int64_t random = 0;      ///< random numbers drawn for each score
+  int64_t stored = 0;      ///< results with an element for each row
+  bool inParts = false;    ///< folds a part of the stream, the index of which is a grid dim
+};
+
+RegisterNeeds countRegisterNeeds(red::NestOp nest, const StreamPlan &plan);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,314 @@
+// One tile of the stream in the rows form.
+#include "compiler/schedule/rows_lowering.h"
+#include "compiler/schedule/stream_lowering.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+static constexpr int64_t kWarp = 32;
+// So many loads of a thread are under way at a time.
+static constexpr int64_t kUnrolledColumns = 4;
+
+static Value exponential(OpBuilder &b, Location loc, Value x, Value y) {
+  return math::ExpOp::create(b, loc, attn::SubOp::create(b, loc, x, y));
+}
+
+// What the fold makes of `running` and its term at the evaluator's indices.
+static Value foldTerm(OpBuilder &b, PointEvaluator &at, red::FoldOp fold, Value running,
+                      Value weight, Value difference) {
+  if (fold.getKind() == red::FoldKind::Add)
+    return at.addTerm(fold, running, weight, difference);
+  return foldCombine(b, fold.getLoc(), fold.getKind(), running,
+                     at.evaluate(fold.getFactors().front()));
+}
+
+void RowsLowering::foldTile(Value first, Value end) {
+  column0 = first;
+  Value left = binary("", '-', end, first);
+  Value whole = wide(schedule.streamTile);
+  Value count =
+      arith::TruncIOp::create(b, named("count"), b.getI32Type(), binary("", '<', left, whole));
+  auto all = [&] {
+    if (!scalars.empty() || !weights.empty())
+      computeScalars(count);
+    foldExtrema(count);
+    if (!rescale.empty())
+      computeWeights(count);
+    foldPlain(count);
+    for (unsigned number = 0; number < plan.groups.size(); ++number)
+      foldGroup(number, count);
+    barrier();
+  };
+  if (Value live = isLive(first, count))
+    when(live, all);
+  else
+    all();
+}
+
+// Scalars of all rows and columns, and the weights whose references do not move.
+void RowsLowering::computeScalars(Value count) {
+  Value rows = constant(schedule.rows);
+  share(schedule.rows > 1 ? binary("", '*', count, rows) : count, "n", [&](Value n) {
+    Value row = constant(0), column = n;
+    if (schedule.rows > 1) {
+      row = binary("row", '%', n, rows);
+      column = binary("column", '/', n, rows);
+    }
+    PointEvaluator evaluator = at(row, column);
+    for (auto [array, into] : scalars)
+      set(evaluator.evaluate(array), into, tileIndex(row, column), array.getLoc());
+    for (auto [weight, into] : llvm::zip(plan.weights, weights)) {
+      Location loc = weight.exponent.getLoc();
+      if (!weight.isRunning)
+        set(exponential(b, loc, evaluator.evaluate(weight.exponent),
+                        evaluator.evaluate(weight.reference)),
+            into, tileIndex(row, column), loc);
+    }
+  });
+  barrier();
+}
+
+// The arrays of a tile that are in shared memory, for one row and column.
+void RowsLowering::provideTile(PointEvaluator &evaluator, Value row, Value column) {
+  SmallVector<Value> indices = tileIndex(row, column);
+  for (auto [array, place] : scalars)
+    evaluator.provide(array, [this, array, place, indices](PointEvaluator &) {
+      return get(place, indices, array.getLoc());
+    });
+}
+
+// The weight of the state's terms, or null.
+Value RowsLowering::weightAt(red::FoldOp state, Value row, Value column) {
+  int number = plan.weightOf(state);
+  if (number < 0)
+    return {};
+  return get(weights[number], tileIndex(row, column), weights[number].getLoc());
+}
+
+// By how much what is summed against the state's reference is scaled, or null.
+Value RowsLowering::rescaleAt(red::FoldOp state, Value row) {
+  Value place = state.getReference() ? rescale.lookup(state.getReference()) : Value();
+  return place ? get(place, rowIndex(row), place.getLoc()) : Value();
+}
+
+void RowsLowering::foldRows(ArrayRef<red::FoldOp> folds, Value count,
+                            llvm::function_ref<void(Value, ArrayRef<Value>)> use) {
+  auto oneRow = [&](Value row) {
+    SmallVector<Value> init;
+    for (red::FoldOp fold : folds)
+      init.push_back(
+          foldIdentity(b, fold.getLoc(), fold.getKind(), fold.getType().getElementType()));
+    auto loop = scf::ForOp::create(b, named("column"), lane, count, constant(kWarp), init);
+    loop.getInductionVar().setLoc(named("column"));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      PointEvaluator evaluator = at(row, loop.getInductionVar());
+      provideTile(evaluator, row, loop.getInductionVar());
+      SmallVector<Value> next;
+      for (auto [i, running] : llvm::enumerate(loop.getRegionIterArgs())) {
+        red::FoldOp fold = folds[i];
+        running.setLoc(
+            attn::renamed(fold.getLoc(), (attn::specName(fold.getLoc()) + "_part").str()));
+        next.push_back(foldTerm(b, evaluator, fold, running,
+                                weightAt(fold, row, loop.getInductionVar()),
+                                differenceAt(fold, evaluator, rowIndex(row), true)));
+      }
+      scf::YieldOp::create(b, nest.getLoc(), next);
+    }
+    SmallVector<Value> totals;
+    for (auto [i, part] : llvm::enumerate(loop.getResults())) {
+      red::FoldOp fold = folds[i];
+      Location loc = attn::renamed(fold.getLoc(), (attn::specName(fold.getLoc()) + "_tile").str());
+      totals.push_back(
+          tile::FoldLanesOp::create(b, loc, part.getType(), combineOf(fold.getKind()), part));
+    }
+    Value isFirst =
+        arith::CmpIOp::create(b, nest.getLoc(), arith::CmpIPredicate::eq, lane, constant(0));
+    when(isFirst, [&] { use(row, totals); });
+  };
+  if (schedule.rows == 1) {
+    Value isFirst =
+        arith::CmpIOp::create(b, nest.getLoc(), arith::CmpIPredicate::eq, warp, constant(0));
+    return when(isFirst, [&] { oneRow(constant(0)); });
+  }
+  loop(warp, constant(schedule.rows), schedule.threads / kWarp, "row", oneRow);
+}
+
+// Whatever references are made of, before the weights.
+void RowsLowering::foldExtrema(Value count) {
+  SmallVector<red::FoldOp> folds;
+  for (red::FoldOp state : plan.plain)
+    if (state.getKind() != red::FoldKind::Add)
+      folds.push_back(state);
+  if (folds.empty())
+    return;
+  foldRows(folds, count, [&](Value row, ArrayRef<Value> totals) {
+    for (auto [fold, total] : llvm::zip(folds, totals)) {
+      Location loc = fold.getLoc();
+      Value place = states.lookup(fold);
+      Value before = get(place, rowIndex(row), loc);
+      std::string name = (attn::specName(loc) + "_next").str();
+      Value next = foldCombine(b, attn::renamed(loc, name), fold.getKind(), before, total);
+      if (Value factor = rescale.lookup(fold))
+        set(exponential(b, loc, before, next), factor, rowIndex(row), loc);
+      set(next, place, rowIndex(row), loc);
+    }
+  });
+  barrier();
+}
+
+void RowsLowering::computeWeights(Value count) {
+  Value rows = constant(schedule.rows);
+  share(schedule.rows > 1 ? binary("", '*', count, rows) : count, "n", [&](Value n) {
+    Value row = constant(0), column = n;
+    if (schedule.rows > 1) {
+      row = binary("row", '%', n, rows);
+      column = binary("column", '/', n, rows);
+    }
+    for (auto [weight, into] : llvm::zip(plan.weights, weights)) {
+      if (!weight.isRunning)
+        continue;
+      Location loc = weight.exponent.getLoc();
+      Value exponent = get(scalars.lookup(weight.exponent), tileIndex(row, column), loc);
+      Value reference =
+          get(states.lookup(weight.reference), rowIndex(row), weight.reference.getLoc());
+      set(exponential(b, loc, exponent, reference), into, tileIndex(row, column), loc);
+    }
+  });
+  barrier();
+}
+
+// Sums without inner dims; then the moments about what they make.
+void RowsLowering::foldPlain(Value count) {
+  foldPlainSums(count, /*moments=*/false);
+  bool areRead = hasMoments(plan.plain);
+  for (const RowsGroup &group : plan.groups)
+    areRead |= hasMoments(group.states);
+  if (areRead)
+    barrier();
+  movePlainMoments(/*complete=*/false);
+  foldPlainSums(count, /*moments=*/true);
+}
+
+void RowsLowering::foldPlainSums(Value count, bool moments) {
+  SmallVector<red::FoldOp> folds;
+  for (red::FoldOp state : plan.plain)
+    if (state.getKind() == red::FoldKind::Add && bool(state.getCentre()) == moments)
+      folds.push_back(state);
+  if (folds.empty())
+    return;
+  foldRows(folds, count, [&](Value row, ArrayRef<Value> totals) {
+    for (auto [fold, total] : llvm::zip(folds, totals)) {
+      Location loc = fold.getLoc();
+      Value place = states.lookup(fold);
+      Value before = get(place, rowIndex(row), loc);
+      if (Value factor = moments ? Value() : rescaleAt(fold, row))
+        before = arith::MulFOp::create(b, loc, before, factor);
+      keepLower(fold, before, rowIndex(row));
+      set(foldCombine(b, loc, fold.getKind(), before, total), place, rowIndex(row), loc);
+    }
+  });
+}
+
+void RowsLowering::foldGroup(unsigned number, Value count) {
+  const RowsGroup &group = plan.groups[number];
+  eachTurn(number, [&](Value turn, Value item) {
+    Value own = constant(0), element = item;
+    if (group.dividesRows && schedule.rows > 1) {
+      own = binary("row", '/', item, constant(group.elements));
+      element = binary("element", '%', item, constant(group.elements));
+    }
+    PointEvaluator evaluator = group.dividesRows ? atRow(own) : block;
+    bindInner(evaluator, group.dims, element);
+    foldElement(number, count, turn, evaluator, own);
+  });
+}
+
+// The states of one element, of its own row or of all.
+void RowsLowering::foldElement(unsigned number, Value count, Value turn, PointEvaluator evaluator,
+                               Value own) {
+  const RowsGroup &group = plan.groups[number];
+  bool moves = llvm::any_of(group.states, [&](red::FoldOp state) {
+    bool isScaled = state.getReference() && rescale.contains(state.getReference());
+    return isScaled || lowerSums.contains(state);
+  });
+  if (moves)
+    eachRow(group, own, [&](Value row) {
+      SmallVector<Value> at = elementIndex(group, turn, row);
+      for (red::FoldOp state : group.states) {
+        Value factor = rescaleAt(state, row), place = elements.lookup(state);
+        if (!factor && !lowerSums.contains(state))
+          continue;
+        Value before = get(place, at, state.getLoc());
+        if (factor)
+          set(before = arith::MulFOp::create(b, state.getLoc(), before, factor), place, at,
+              state.getLoc());
+        keepLower(state, before, at);
+      }
+    });
+  foldColumns(number, count, turn, evaluator, own, /*moments=*/false);
+  if (!hasMoments(group.states))
+    return;
+  eachRow(group, own, [&](Value row) {
+    SmallVector<Value> at = elementIndex(group, turn, row);
+    PointEvaluator here = elementOf(group, evaluator, row, at);
+    moveMoments(group.states, here, row, at, /*shared=*/false, /*complete=*/false);
+  });
+  foldColumns(number, count, turn, evaluator, own, /*moments=*/true);
+}
+
+// The evaluator of an element with its states as they are.
+PointEvaluator RowsLowering::elementOf(const RowsGroup &group, PointEvaluator evaluator, Value row,
+                                       ArrayRef<Value> at) {
+  if (!group.dividesRows && plan.row)
+    evaluator.bind(plan.row, atRow(row).index(plan.row));
+  provideStates(evaluator, row);
+  SmallVector<Value> indices(at);
+  for (red::FoldOp state : group.states)
+    evaluator.provide(state, [this, place = elements.lookup(state), indices, loc = state->getLoc()](
+                                 PointEvaluator &) { return get(place, indices, loc); });
+  return evaluator;
+}
+
+// Adds the terms of the tile's columns.
+void RowsLowering::foldColumns(unsigned number, Value count, Value turn, PointEvaluator evaluator,
+                               Value own, bool moments) {
+  const RowsGroup &group = plan.groups[number];
+  SmallVector<red::FoldOp> folds;
+  for (red::FoldOp state : group.states)
+    if (bool(state.getCentre()) == moments)
+      folds.push_back(state);
+  if (folds.empty())
+    return;
+  auto oneColumn = [&](Value column) {
+    PointEvaluator here = evaluator;
+    here.bind(plan.stream, binary(plan.stream.getValue(), '+', column0, widen(column, "")));
+    if (!group.dividesRows && plan.row)
+      for (red::FoldOp fold : folds)
+        for (Value operand : operandsOf(fold))
+          here.hoist(operand, {plan.row});
+    eachRow(group, own, [&](Value row) {
+      PointEvaluator element = here;
+      if (!group.dividesRows && plan.row)
+        element.bind(plan.row, atRow(row).index(plan.row));
+      provideTile(element, row, column);
+      SmallVector<Value> at = elementIndex(group, turn, row);
+      for (red::FoldOp fold : folds) {
+        Value place = elements.lookup(fold);
+        Value running = get(place, at, fold.getLoc());
+        Value next = foldTerm(b, element, fold, running, weightAt(fold, row, column),
+                              differenceAt(fold, element, at, /*shared=*/false));
+        set(next, place, at, fold.getLoc());
+      }
+    });
+  };
+  loop(constant(0), count, 1, "column", oneColumn, kUnrolledColumns);
+}
+
+} // namespace attnc::schedule

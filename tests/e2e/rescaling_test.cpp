@@ -1,0 +1,73 @@
+// Maxima that keep rising over many small tiles: every kernel has to rescale what it has, more than
+// once. Other inputs of small shapes seldom move a maximum by more than a schedule lets it lag.
+#include "compiler/driver/interpreter_executor.h"
+#include "tests/e2e/variant.h"
+#include <regex>
+
+namespace attnc::e2e {
+namespace {
+
+using driver::Compilation;
+
+struct Rising {
+  const char *name, *spec, *target, *schedule;
+};
+
+void PrintTo(const Rising &rising, std::ostream *os) { *os << rising.name; }
+
+class Rescaling : public testing::TestWithParam<Rising> {
+protected:
+  void SetUp() override {
+    spec.emplace(GetParam().spec, std::map<std::string, std::string>{{"d", "16"}, {"e", "16"}});
+    ASSERT_TRUE(*spec);
+    driver::CompileOptions options;
+    options.target = GetParam().target;
+    options.schedule = nlohmann::json::parse(GetParam().schedule);
+    options.upTo = driver::Stage::Tile;
+    Result<Compilation> compiled = driver::compile(**spec, options);
+    ASSERT_TRUE(compiled) << compiled.error().text();
+    ASSERT_EQ(compiled->nests.size(), 1U);
+    compilation.emplace(std::move(*compiled));
+  }
+
+  /// Whether all outputs are right on maxima that rise.
+  bool isRight(const std::string &tile) {
+    compilation->nests[0].tile = tile;
+    auto executor = driver::makeInterpreterExecutor(*compilation, {{0, 1}, 2});
+    driver::CheckRequest request;
+    request.extents = spec->extents({17, 150});
+    request.extents["b"] = request.extents["h"] = 1;
+    request.kinds = {evaluator::InputKind::AscendingMaxima, evaluator::InputKind::LargeLogits};
+    auto report = executor ? driver::checkProgram(**spec, **executor, request)
+                           : Result<driver::CheckReport>(executor.error());
+    return report && report->ok();
+  }
+
+  std::optional<LoadedSpec> spec;
+  std::optional<Compilation> compilation;
+};
+
+TEST_P(Rescaling, FollowsTheMaximum) { EXPECT_TRUE(isRight(compilation->nests[0].tile)); }
+
+// Accumulators whose rows are not scaled; those of a first tile need not be.
+TEST_P(Rescaling, FaultsAreSeen) {
+  const std::string tile = compilation->nests[0].tile;
+  std::regex scalings("\n[^\n]*tile\\.scale_rows[^\n]*");
+  std::string faulty = std::regex_replace(tile, scalings, "");
+  ASSERT_NE(faulty, tile);
+  EXPECT_FALSE(isRight(faulty));
+}
+
+constexpr const char *kWarps = R"({"form": "stream", "row_tile": 32, "warps": 2, "stream_tile": 16})";
+constexpr const char *kGroup = R"({"groups": 1, "stream_tile": 16})";
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, Rescaling,
+    testing::Values(Rising{"warps", "lse", "sm_80", kWarps},
+                    Rising{"group", "lse", "sm_90a", kGroup},
+                    Rising{"exact", "lse", "sm_90a",
+                           R"({"groups": 2, "stream_tile": 16, "slack": 0})"}),
+    [](const auto &info) { return info.param.name; });
+
+} // namespace
+} // namespace attnc::e2e

@@ -1,0 +1,56 @@
+// Nests that compute the same scores get the same bits for them.
+#include "compiler/schedule/choose_schedule.h"
+#include "tests/unit/transforms/fused_program.h"
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace attnc::schedule {
+namespace {
+
+/// A maximum, the sum of weights relative to it, and a pass that needs one of them and weighs
+/// what tiles do not hold: v plus a number of the row.
+std::string spec(const std::string &type, const std::string &weight) {
+  return nlohmann::json{{"attnc", 1},
+                        {"name", "twice"},
+                        {"dims", {{"d", 16}, {"e", 16}}},
+                        {"inputs",
+                         {{"q", type + "[h, i, d]"},
+                          {"k", type + "[h, j, d]"},
+                          {"v", type + "[h, j, e]"},
+                          {"x", "f32[i]"}}},
+                        {"body",
+                         {"s = sum(d, q * k)", "m = max(j, s)", "w = exp(s - m)", "z = sum(j, w)",
+                          "o[h, i, e] = sum(j, " + weight + " * (v + x))"}},
+                        {"outputs", {{"o", "f32"}}}}
+      .dump();
+}
+
+/// Whether each nest that folds j has tiles.
+std::vector<bool> tiled(const std::string &text) {
+  FusedProgram program(text);
+  EXPECT_TRUE(chooseSchedules(program.fused(), "sm_80", {}, nullptr).ok());
+  std::vector<bool> found;
+  for (red::NestOp nest : program.nests())
+    if (!nest.states().empty())
+      found.push_back(hasTiles(nest));
+  return found;
+}
+
+// abs(...) needs the end of the first pass, and v + x has no tile: the second nest has none.
+TEST(SameArithmetic, whoComputesScoresAgainMultipliesThemAlike) {
+  for (const char *weight : {"abs(s - m)", "abs(s - m) * w", "abs(w / z - 0.5)"})
+    EXPECT_EQ(tiled(spec("f32", weight)), (std::vector<bool>{false, false})) << weight;
+}
+
+TEST(SameArithmetic, productsOf16BitsAreTheSameEverywhere) {
+  EXPECT_EQ(tiled(spec("bf16", "abs(w / z - 0.5)")), (std::vector<bool>{true, false}));
+}
+
+TEST(SameArithmetic, sumsWithoutAnExtremumMayDiffer) {
+  std::string text = spec("f32", "abs(s - c)");
+  text.replace(text.find("z = sum(j, w)"), 13, "c = sum(j, s)");
+  EXPECT_EQ(tiled(text), (std::vector<bool>{true, false}));
+}
+
+} // namespace
+} // namespace attnc::schedule
