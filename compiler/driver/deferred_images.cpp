@@ -1,4 +1,6 @@
 #include "compiler/driver/deferred_images.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace attnc::driver {
 
@@ -10,6 +12,21 @@ std::vector<std::string> DeferredImages::names() const {
   for (const auto &[name, request] : requests)
     names.push_back(name);
   return names;
+}
+
+const std::string *DeferredImages::note(const std::string &name) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto known = remarks.find(name);
+  return known == remarks.end() ? nullptr : &known->second;
+}
+
+static std::string remarksOn(const NvrtcOutput &output) {
+  std::vector<std::string> lines = output.notes;
+  for (const KernelReport &kernel : output.kernels)
+    if (kernel.resources.spillStores || kernel.resources.spillLoads)
+      lines.push_back(fmt::format("{} spills registers ({} bytes stored, {} loaded)", kernel.symbol,
+                                  kernel.resources.spillStores, kernel.resources.spillLoads));
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string> &names) {
@@ -29,10 +46,12 @@ Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string>
   if (!asked.empty()) {
     std::vector<Result<NvrtcOutput>> outputs = compile(asked);
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      if (outputs[i])
+      if (outputs[i]) {
+        remarks[missing[i]] = remarksOn(*outputs[i]);
         done[missing[i]] = *std::move(outputs[i]);
-      else if (!failed)
+      } else if (!failed) {
         failed = outputs[i].error();
+      }
     }
   }
   if (failed)

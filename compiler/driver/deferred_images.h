@@ -33,11 +33,17 @@ public:
   /// The names of all, compiled or not.
   std::vector<std::string> names() const;
 
+  /// What there is to say of an image, one remark a line: ptxas's numbered remarks, and registers
+  /// that kernels spill, since sizes that launches know already keep a smaller schedule out. Null
+  /// until it has been compiled; then it stays where it is. Waits for whoever compiles.
+  const std::string *note(const std::string &name) const;
+
 private:
   const std::map<std::string, NvrtcRequest> requests;
   const Compile compile;
-  std::mutex mutex; // held while compiling
+  mutable std::mutex mutex; // held while compiling
   std::map<std::string, NvrtcOutput> done;
+  std::map<std::string, std::string> remarks;
 };
 
 } // namespace attnc::driver

@@ -87,17 +87,62 @@ evaluateWithoutInfiniteSums(attn::ProgramOp program, const evaluator::EvalInputs
         b, sum.getLoc(), sum.getType(), sum.getResult(),
         [](OpBuilder &inner, Location at, ValueRange x) -> Value {
           auto constant = [&](double value) -> Value {
-            return arith::ConstantOp::create(inner, at,
-                                             inner.getFloatAttr(x[0].getType(), value));
+            return arith::ConstantOp::create(inner, at, inner.getFloatAttr(x[0].getType(), value));
           };
           Value size = math::AbsFOp::create(inner, at, x[0]);
-          Value infinite = arith::CmpFOp::create(inner, at, arith::CmpFPredicate::OEQ, size,
-                                                 constant(INFINITY));
+          Value infinite =
+              arith::CmpFOp::create(inner, at, arith::CmpFPredicate::OEQ, size, constant(INFINITY));
           return arith::SelectOp::create(inner, at, infinite, constant(NAN), x[0]);
         });
     sum.getResult().replaceAllUsesExcept(finite, finite);
   });
   return evaluator::evaluate(*limited, inputs, options);
+}
+
+// `predicate` with the opposite answer where an operand is NaN, and the same answer elsewhere.
+static arith::CmpFPredicate turned(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  constexpr std::pair<P, P> kTurned[] = {{P::OEQ, P::UEQ}, {P::ONE, P::UNE}, {P::OLT, P::ULT},
+                                         {P::OLE, P::ULE}, {P::OGT, P::UGT}, {P::OGE, P::UGE}};
+  for (auto [ordered, unordered] : kTurned)
+    if (predicate == ordered || predicate == unordered)
+      return predicate == ordered ? unordered : ordered;
+  return predicate; // it asks for NaN, or for nothing
+}
+
+// True if there are comparisons.
+static bool turnComparisons(attn::ProgramOp program) {
+  bool any = false;
+  program.getBody().walk([&](arith::CmpFOp compare) {
+    any = true;
+    compare.setPredicate(turned(compare.getPredicate()));
+  });
+  return any;
+}
+
+llvm::Expected<evaluator::Outputs>
+evaluateWithTurnedComparisons(attn::ProgramOp program, const evaluator::Outputs &written,
+                              const evaluator::EvalInputs &inputs,
+                              const evaluator::EvalOptions &options) {
+  OwningOpRef<attn::ProgramOp> other(cast<attn::ProgramOp>(program->clone()));
+  if (!turnComparisons(*other))
+    return evaluator::Outputs();
+  auto marked = evaluateLimited(*other, inputs, options, Beyond::NaN);
+  if (!marked || marked->empty())
+    return marked;
+  auto inRange = evaluateLimited(program, inputs, options, Beyond::Clipped);
+  if (!inRange)
+    return inRange.takeError();
+  auto turnedInRange = evaluateLimited(*other, inputs, options, Beyond::Clipped);
+  if (!turnedInRange)
+    return turnedInRange.takeError();
+  for (auto &[name, array] : *marked)
+    for (auto [i, value] : llvm::enumerate(array.value)) {
+      double x = inRange->at(name).value[i], y = turnedInRange->at(name).value[i];
+      if (x != y && !(std::isnan(x) && std::isnan(y)))
+        value = written.at(name).value[i];
+    }
+  return marked;
 }
 
 void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange) {

@@ -25,6 +25,16 @@ llvm::Expected<evaluator::Outputs>
 evaluateWithoutInfiniteSums(attn::ProgramOp program, const evaluator::EvalInputs &inputs,
                             const evaluator::EvalOptions &options);
 
+/// The outputs of `program`, of which `written` are, if comparisons with NaN came out the other way
+/// and exponentials that overflow were NaN: what differs from `written` is decided by comparing
+/// what float64 does not hold, as `exp(800) / exp(800) > 0.2`. Elements that such a comparison
+/// decides even if all exponents stay in range are those of `written`: there the NaN is the spec's
+/// own. No outputs where the program has no exponentials or no comparisons. Errors: as evaluate.
+llvm::Expected<evaluator::Outputs>
+evaluateWithTurnedComparisons(attn::ProgramOp program, const evaluator::Outputs &written,
+                              const evaluator::EvalInputs &inputs,
+                              const evaluator::EvalOptions &options);
+
 /// Nothing can be said of elements of `expected` that come from an exponential out of range.
 void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange);
 

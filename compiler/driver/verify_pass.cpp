@@ -150,11 +150,12 @@ bool leavesRange(const evaluator::Array &expected, const evaluator::Array &inRan
   });
 }
 
-/// `actual` with what `expected` has wherever an infinite sum went into that.
-evaluator::Array withoutInfiniteSums(evaluator::Array actual, const evaluator::Array &expected,
-                                     const evaluator::Array &finiteSums) {
+/// `actual` with what `expected` has wherever the spec would give something else in `marked`: an
+/// infinite sum went into that, or a comparison of what is out of range.
+evaluator::Array withoutMarked(evaluator::Array actual, const evaluator::Array &expected,
+                               const evaluator::Array &marked) {
   for (size_t i = 0; i < actual.value.size() && i < expected.value.size(); ++i)
-    if (finiteSums.value[i] != expected.value[i])
+    if (marked.value[i] != expected.value[i])
       actual.value[i] = expected.value[i];
   return actual;
 }
@@ -241,7 +242,7 @@ llvm::Error PassVerifier::add(attn::ProgramOp program, evaluator::EvalInputs inp
       evaluator::evaluate(program, inputs, optionsFor(Precision::EmulatedF32));
   if (!single)
     return single.takeError();
-  Case c{std::move(label), std::move(inputs), std::move(*expected), {}, {}, {}, {}, {}};
+  Case c{std::move(label), std::move(inputs), std::move(*expected), {}, {}, {}, {}, {}, {}};
   for (const auto &[name, output] : c.expected)
     if (!evaluator::compare(output, single->at(name)).passed())
       c.beyondF32.insert(name);
@@ -262,6 +263,11 @@ void PassVerifier::findOverflow(Case &c, attn::ProgramOp desugared) {
     c.finiteSums = std::move(*sums);
   else
     llvm::consumeError(sums.takeError());
+  if (auto turned = evaluateWithTurnedComparisons(desugared, c.expected, c.inputs,
+                                                  optionsFor(Precision::Double)))
+    c.turned = std::move(*turned);
+  else
+    llvm::consumeError(turned.takeError());
   auto marked = evaluateWithoutOverflow(desugared, c.inputs, optionsFor(Precision::Double));
   if (!marked)
     return llvm::consumeError(marked.takeError());
@@ -344,8 +350,9 @@ Status PassVerifier::compare(const Case &c, attn::ProgramOp program, const std::
       if (c.overflowing.contains(output))
         continue;
       found->second = withInfinitiesOf(expected, std::move(found->second));
-      if (auto sums = c.finiteSums.find(output); sums != c.finiteSums.end())
-        found->second = withoutInfiniteSums(std::move(found->second), expected, sums->second);
+      for (const evaluator::Outputs *outputs : {&c.finiteSums, &c.turned})
+        if (auto marked = outputs->find(output); marked != outputs->end())
+          found->second = withoutMarked(std::move(found->second), expected, marked->second);
       if (c.emptyFactors.contains(output))
         found->second = withoutNaN(std::move(found->second), expected);
     }

@@ -65,6 +65,8 @@ private:
     std::set<std::string> overflowing;
     /// What the spec would give if its infinite sums were NaN.
     evaluator::Outputs finiteSums;
+    /// What it would give if what float64 does not hold were compared with the other outcome.
+    evaluator::Outputs turned;
   };
   using Extents = std::map<std::string, int64_t>;
 

@@ -12,10 +12,6 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-// Registers of a thread that are not fragments: addresses, row vectors, an operand of the product
-// that is under way.
-static constexpr int64_t kOtherRegisters = 64;
-
 // In order of preference. Rows of a warp reuse each operand that it loads from shared memory; a
 // large stream tile makes barriers and row maxima rare; two blocks hide each other's latencies.
 static constexpr StreamSchedule kCandidates[] = {
@@ -137,7 +133,7 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
   int64_t limit =
       std::min(machine.sharedPerBlock,
                machine.sharedPerMultiprocessor / schedule.minBlocks - machine.sharedReserved);
-  int64_t registers = fragmentRegisters(plan, schedule) + kOtherRegisters;
+  int64_t registers = fragmentRegisters(plan, schedule) + otherRegisters(nest, plan, schedule);
   int64_t registerLimit = registersPerThread(schedule, machine);
   std::string what;
   if (bytes > limit)

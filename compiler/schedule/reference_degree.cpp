@@ -223,10 +223,15 @@ private:
   llvm::DenseMap<Value, Degree> known;
 };
 
-bool allResultsConstant(red::NestOp nest, red::FoldOp reference, Degree ofMaximum) {
+Degrees degreesIn(red::NestOp nest, red::FoldOp reference, Degree ofMaximum) {
   Degrees degrees(reference, ofMaximum);
   for (Operation &op : nest.getBodyBlock()->without_terminator())
     degrees.add(op);
+  return degrees;
+}
+
+bool allResultsConstant(red::NestOp nest, red::FoldOp reference, Degree ofMaximum) {
+  Degrees degrees = degreesIn(nest, reference, ofMaximum);
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   return llvm::all_of(yield.getValues(), [&](Value v) { return degrees[v].isConstant(); });
 }
@@ -239,6 +244,13 @@ bool dependsOnReference(red::NestOp nest, red::FoldOp reference) {
 
 bool dependsOnRounding(red::NestOp nest, red::FoldOp reference) {
   return !allResultsConstant(nest, reference, Degree::summand(-1));
+}
+
+bool centresDependOnReference(red::NestOp nest, red::FoldOp reference) {
+  Degrees degrees = degreesIn(nest, reference, Degree::unknown());
+  return llvm::any_of(nest.states(), [&](red::FoldOp state) {
+    return state.getCentre() && !degrees[state.getCentre()].isConstant();
+  });
 }
 
 } // namespace attnc::schedule

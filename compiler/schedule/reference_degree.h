@@ -19,6 +19,10 @@ bool dependsOnReference(red::NestOp nest, red::FoldOp reference);
 /// reference, it holds of log(sum) + maximum.
 bool dependsOnRounding(red::NestOp nest, red::FoldOp reference);
 
+/// True if a centre of moments may change in the same way. What the centre is along the stream then
+/// is only near the elements if the maximum is exact there as well.
+bool centresDependOnReference(red::NestOp nest, red::FoldOp reference);
+
 } // namespace attnc::schedule
 
 #endif

@@ -1,5 +1,7 @@
 #include "compiler/schedule/register_needs.h"
+#include "compiler/schedule/domain_slice.h"
 #include "compiler/transforms/split.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -15,13 +17,20 @@ public:
     for (auto map : nest.getBodyBlock()->getOps<attn::MapOp>())
       if (typeOf(map.getResult()).hasDim(plan.stream))
         countMap(map);
+      else
+        countQuotients(map);
     for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
       if (isColumnVector(read)) {
         ++needs.columns;
         needs.columnWords += wordsOf(read.getResult());
       }
-    for (Value result : nest.getResults())
-      needs.stored += typeOf(result).hasDim(plan.row);
+    for (StreamState state : plan.states)
+      needs.moments += bool(state.fold.getBase());
+    if (Value live = liveCondition(nest))
+      for (Operation *op : domainSlice(nest, live))
+        if (auto extreme = dyn_cast<red::ExtremeOp>(op))
+          needs.asked +=
+              wordsOf(cast<attn::ArrayType>(extreme.getArray().getType()).getElementType());
     if (auto parts = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr))
       needs.inParts = llvm::any_of(nest.getGrid(), [&](Attribute dim) {
         return llvm::is_contained(parts.getValue(), dim);
@@ -35,12 +44,27 @@ private:
     return typeOf(array).hasDim(plan.row) && typeOf(array).hasDim(plan.stream);
   }
 
+  bool hasInnerDim(Value array) {
+    return llvm::any_of(typeOf(array).getDims(),
+                        [&](Attribute dim) { return llvm::is_contained(nest.getInner(), dim); });
+  }
+
   bool isTile(attn::ReadOp read) {
     return llvm::any_of(plan.streamed, [&](const OperandTile &o) { return o.read == read; });
   }
 
   bool isColumnVector(attn::ReadOp read) {
-    return read.getType().hasDim(plan.stream) && !read.getType().hasDim(plan.row) && !isTile(read);
+    return read.getType().hasDim(plan.stream) && !read.getType().hasDim(plan.row) &&
+           !isTile(read) && feedsScores(read);
+  }
+
+  // False of what only says where other tensors are read.
+  bool feedsScores(Value array) {
+    return llvm::any_of(array.getUsers(), [&](Operation *user) {
+      auto map = dyn_cast<attn::MapOp>(user);
+      return isa<red::FoldOp>(user) ||
+             (map && (isScores(map.getResult()) || feedsScores(map.getResult())));
+    });
   }
 
   // Indices and sizes, and what is made of them, are narrowed to 32 bits (narrow_indices.h);
@@ -49,7 +73,10 @@ private:
     auto read = array.getDefiningOp<attn::ReadOp>();
     if (!read)
       return 1;
-    Type element = cast<attn::ArrayType>(read.getSource().getType()).getElementType();
+    return wordsOf(cast<attn::ArrayType>(read.getSource().getType()).getElementType());
+  }
+
+  static int64_t wordsOf(Type element) {
     return std::max(1u, element.getIntOrFloatBitWidth() / 32);
   }
 
@@ -65,16 +92,48 @@ private:
 
   void countMap(attn::MapOp map) {
     for (Value operand : map.getOperands())
-      if (!typeOf(operand).hasDim(plan.stream) && seen.insert(operand))
-        (typeOf(operand).hasDim(plan.row) ? needs.rows : needs.uniform) += wordsOf(operand);
+      if (!typeOf(operand).hasDim(plan.stream) && !typeOf(operand).hasDim(plan.row) &&
+          seen.insert(operand))
+        needs.uniform += wordsOf(operand);
     for (Operation &op : *map.getYielded().getParentBlock()) {
       needs.random += isa<attn::RandOp>(op);
-      if (!isScores(map.getResult()) || !isOfProducts(map, op))
+      countRows(map, op);
+      if (!isScores(map.getResult()) || !(operandDependence(map, op) & kProducts))
         continue;
+      // A number that differs from row to row and from column to column, known before the products.
       for (Value scalar : op.getOperands())
         if (isa<FloatType>(scalar.getType()) && isTerm(map, scalar))
           countTerm(map, scalar);
     }
+  }
+
+  // What is known of a row before the loop, where it meets what is known of a column.
+  void countRows(attn::MapOp map, Operation &op) {
+    if (!(operandDependence(map, op) & kStream))
+      return;
+    for (Value scalar : op.getOperands()) {
+      if ((dependence(map, scalar) & (kRow | kStream)) != kRow)
+        continue;
+      auto argument = dyn_cast<BlockArgument>(scalar);
+      Value known = argument ? map.getOperand(argument.getArgNumber()) : scalar;
+      if (seen.insert(known))
+        needs.rows += argument ? wordsOf(known) : 1;
+    }
+  }
+
+  // Each takes a reciprocal, a remainder and a way out for the extremes of floats; a reciprocal of
+  // its own has none of the rest.
+  void countQuotients(attn::MapOp map) {
+    map.walk([&](arith::DivFOp op) {
+      if (op.getLhs().getDefiningOp<arith::ConstantOp>())
+        return;
+      unsigned divisor = dependence(map, op.getRhs());
+      needs.quotients += (divisor & kRow) && ((divisor | dependence(map, op.getLhs())) & kInner);
+    });
+  }
+
+  bool isTerm(attn::MapOp map, Value scalar) {
+    return (dependence(map, scalar) & (kRow | kStream | kProducts)) == (kRow | kStream);
   }
 
   void countTerm(attn::MapOp map, Value scalar) {
@@ -89,27 +148,27 @@ private:
       ++needs.terms;
   }
 
-  bool isOfProducts(attn::MapOp map, Operation &op) {
-    return llvm::any_of(op.getOperands(), [&](Value v) { return isOfProducts(map, v); });
+  enum : unsigned { kRow = 1, kStream = 2, kProducts = 4, kInner = 8 };
+
+  // What a scalar of the map depends on.
+  unsigned dependence(attn::MapOp map, Value scalar) {
+    if (auto argument = dyn_cast<BlockArgument>(scalar)) {
+      Value array = map.getOperand(argument.getArgNumber());
+      return (typeOf(array).hasDim(plan.row) ? kRow : 0u) |
+             (typeOf(array).hasDim(plan.stream) ? kStream : 0u) |
+             (isOfProducts(array) ? kProducts : 0u) | (hasInnerDim(array) ? kInner : 0u);
+    }
+    if (auto known = dependences.find(scalar); known != dependences.end())
+      return known->second;
+    unsigned all = operandDependence(map, *scalar.getDefiningOp());
+    return dependences[scalar] = all;
   }
 
-  bool isOfProducts(attn::MapOp map, Value scalar) {
-    if (auto argument = dyn_cast<BlockArgument>(scalar))
-      return isOfProducts(map.getOperand(argument.getArgNumber()));
-    return isOfProducts(map, *scalar.getDefiningOp());
-  }
-
-  // A number that differs from row to row and from column to column, known before the products.
-  bool isTerm(attn::MapOp map, Value scalar) {
-    return !isOfProducts(map, scalar) && dependsOn(map, scalar, plan.row) &&
-           dependsOn(map, scalar, plan.stream);
-  }
-
-  bool dependsOn(attn::MapOp map, Value scalar, StringAttr dim) {
-    if (auto argument = dyn_cast<BlockArgument>(scalar))
-      return typeOf(map.getOperand(argument.getArgNumber())).hasDim(dim);
-    return llvm::any_of(scalar.getDefiningOp()->getOperands(),
-                        [&](Value v) { return dependsOn(map, v, dim); });
+  unsigned operandDependence(attn::MapOp map, Operation &op) {
+    unsigned all = 0;
+    for (Value operand : op.getOperands())
+      all |= dependence(map, operand);
+    return all;
   }
 
   red::NestOp nest;
@@ -117,6 +176,7 @@ private:
   RegisterNeeds needs;
   llvm::SmallSetVector<Value, 8> seen; // arrays, and scalars of maps, that are counted
   llvm::DenseMap<Value, bool> ofProducts;
+  llvm::DenseMap<Value, unsigned> dependences;
 };
 
 } // namespace

@@ -39,7 +39,16 @@ static constexpr int64_t kDepths[] = {64, 128};
 static constexpr int64_t kFewStages[] = {2, 3};
 static constexpr int64_t kMostParts = 16, kLargestWideTile = 128;
 
-static constexpr RegisterBudget kAskingBudget = {56, 224};
+// The warp that copies asks of tiles, too: of two groups, with 40 registers it spills where ids have
+// 64 bits; of three, with 32 in a part of the stream.
+static constexpr GroupBudget kAskingBudgets[] = {{2, {56, 224}}, {3, {56, 152}}, {4, {64, 104}}};
+
+static RegisterBudget askingBudget(int64_t groups, int64_t load, RegisterBudget usual) {
+  for (const GroupBudget &row : kAskingBudgets)
+    if (row.groups == groups && (groups == 2 || usual.load < load))
+      return row.budget;
+  return usual;
+}
 
 // The schedules of one number of groups and one tile.
 static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
@@ -47,21 +56,19 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
                          WarpgroupSchedule schedule, bool draws) {
   CutPlan cut(whole, schedule.columns, schedule.depth);
   const StreamPlan &plan = *cut;
-  RegisterBudget budget = registerBudget(schedule.groups, groupRegisters(nest, plan, schedule));
-  // The warp that copies asks of tiles, too: with 40 registers it spills where ids have 64 bits.
-  if (liveCondition(nest) && schedule.groups == 2)
-    budget = kAskingBudget;
-  schedule.loadRegisters = budget.load;
-  schedule.groupRegisters = budget.group;
-  // Only nests that read tensors with both dims have a choice there.
-  llvm::SmallVector<bool, 2> copyInputs;
+  // Only nests that read tensors with both dims have a choice there. What else there is to choose
+  // changes nothing about the registers.
+  llvm::SmallVector<std::pair<bool, RegisterBudget>, 2> copyInputs;
   for (bool copies : {true, false}) {
     if (!copies && plan.inputs.empty())
       continue;
-    // What else there is to choose changes nothing about the registers.
     schedule.copyInputs = copies;
-    if (groupRegisters(nest, plan, schedule) <= budget.group)
-      copyInputs.push_back(copies);
+    int64_t needed = groupRegisters(nest, plan, schedule);
+    RegisterBudget budget = registerBudget(schedule.groups, needed);
+    if (liveCondition(nest))
+      budget = askingBudget(schedule.groups, loadRegisters(countRegisterNeeds(nest, plan)), budget);
+    if (needed <= budget.group)
+      copyInputs.push_back({copies, budget});
   }
   if (copyInputs.empty())
     return;
@@ -75,12 +82,14 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
   for (int64_t stages : isCut ? llvm::ArrayRef(kFewStages) : llvm::ArrayRef(kStages))
     for (bool alternate : {true, false})
       for (Blocks each : blocks)
-        for (bool copies : copyInputs) {
+        for (auto [copies, budget] : copyInputs) {
           schedule.stages = stages;
           schedule.alternate = alternate;
           schedule.persistent = each.persistent;
           schedule.draws = each.draws;
           schedule.copyInputs = copies;
+          schedule.loadRegisters = budget.load;
+          schedule.groupRegisters = budget.group;
           schedule.bulkStores = !plan.results.empty();
           bool fitting = fits(nest, plan, schedule, machine);
           if (!fitting && schedule.bulkStores) {
@@ -98,11 +107,11 @@ static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const Machine &
   CutPlan cut(whole, schedule.columns, schedule.depth);
   const StreamPlan &plan = *cut;
   WarpgroupSchedule least = schedule;
+  least.alternate = least.bulkStores = least.copyInputs = false;
   RegisterBudget budget = registerBudget(least.groups, groupRegisters(nest, plan, least));
   least.loadRegisters = budget.load;
   least.groupRegisters = budget.group;
   least.stages = 2;
-  least.alternate = least.bulkStores = least.copyInputs = false;
   for (least.depthStages = kMostParts; least.depthStages >= 2; --least.depthStages)
     if (fits(nest, plan, least, machine)) {
       schedule.depthStages = least.depthStages;

@@ -42,7 +42,9 @@ Value StreamLowering::exceedsReference(unsigned number) {
     m = arith::MulFOp::create(b, loc, m, perScore[number]);
     unit = 1;
   }
-  Value limit = arith::AddFOp::create(b, loc, m, real(tiles.slack / unit));
+  bool isExact = centresDependOnReference(nest, plan.references[number].fold);
+  Value limit =
+      isExact ? m : arith::AddFOp::create(b, loc, m, real(tiles.slack / unit)).getResult();
   Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, t, limit);
   tile::YieldOp::create(b, loc, exceeds);
   return any.getResult();

@@ -126,6 +126,7 @@ protected:
   void createCentres();
   /// Before a tile's weights are summed.
   void keepLowerSums();
+  void completeExtrema(llvm::ArrayRef<Input> ins);
   /// After that, with the fragment of each weight.
   void foldMoments(llvm::ArrayRef<Value> weightFragments);
   /// Moments about the centres that the lanes of a quad have in common, of sums against references

@@ -1,6 +1,7 @@
 // Sums of powers of differences from centres that move, as row vectors. Each lane has its own
-// share of a row's elements and with it a centre of its own, which needs no exchange in the loop;
-// in the end the shares are shifted to the centre of the whole row.
+// share of a row's elements and with it a centre of its own, which needs no exchange of sums in the
+// loop; in the end the shares are shifted to the centre of the whole row.
+#include "compiler/schedule/reference_degree.h"
 #include "compiler/schedule/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,6 +45,22 @@ void StreamLowering::keepLowerSums() {
             [](PointEvaluator &, ValueRange x) -> SmallVector<Value> { return {x[0]}; });
 }
 
+// A centre that other extrema than its references go into, as exp(m - n), takes all of them over
+// the whole row, like the references: a lane's own may be so far from them that a centre is far
+// from every element, and the differences from it have no digits left.
+void StreamLowering::completeExtrema(ArrayRef<Input> ins) {
+  if (llvm::none_of(plan.references,
+                    [&](auto &r) { return centresDependOnReference(nest, r.fold); }))
+    return;
+  for (auto [s, place] : llvm::zip(plan.states, state)) {
+    bool isExtremum =
+        s.fold.getKind() == red::FoldKind::Max || s.fold.getKind() == red::FoldKind::Min;
+    if (isExtremum &&
+        llvm::is_contained(llvm::map_range(ins, [](Input x) { return x.place; }), place))
+      tile::ReduceQuadOp::create(b, s.fold.getLoc(), combineOf(s.fold.getKind()), place);
+  }
+}
+
 // The centres move to what the tile makes of them, then come its terms. A centre that is not
 // finite, as before the first element, stays where it was.
 void StreamLowering::foldMoments(ArrayRef<Value> weightFragments) {
@@ -51,6 +68,7 @@ void StreamLowering::foldMoments(ArrayRef<Value> weightFragments) {
     Value array = centre;
     Location loc = centre.getLoc();
     SmallVector<Input> ins = stateInputs(centre, /*fragments=*/false);
+    completeExtrema(ins);
     // Running maxima are without the factor that their scores share.
     SmallVector<Value> factors(ins.size());
     for (auto [i, input] : llvm::enumerate(ins))

@@ -1,4 +1,5 @@
 #include "compiler/schedule/stream_schedule.h"
+#include "compiler/schedule/register_needs.h"
 #include "compiler/schedule/stream_parts.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
@@ -102,6 +103,42 @@ int64_t fragmentRegisters(const StreamPlan &whole, const StreamSchedule &schedul
   if (llvm::any_of(plan.streamed, [](const OperandTile &o) { return o.element.isF32(); }))
     columns += schedule.streamTile;
   return lanesRows * columns / 32;
+}
+
+// Registers of a thread that are not fragments, in the plainest nest with 32 rows a warp, and the
+// row vectors and words among them.
+static constexpr int64_t kPlainRegisters = 64, kWordsIncluded = 24;
+// Elements under way of an operand of scores whose f32 elements are split on the way to the product.
+static constexpr int64_t kSplitRegisters = 66;
+
+int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole, const StreamSchedule &schedule) {
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
+  RegisterNeeds needs = countRegisterNeeds(nest, plan);
+  int64_t lanesRows = schedule.rowTile / schedule.warps, rows = lanesRows / 8;
+  int64_t scores = lanesRows * schedule.streamTile / 32, columns = schedule.streamTile / 4;
+  int64_t inputs = needs.inputs + plan.inputs.size();
+  // Row vectors: reference, top and rescale of a maximum, sums, what is known of a row.
+  int64_t vectors = 3 * plan.references.size() + needs.rows;
+  int64_t accumulators = 0;
+  for (const StreamState &state : plan.states)
+    if (state.streamed == -1)
+      ++vectors;
+    else
+      accumulators += lanesRows * plan.streamed[state.streamed].cols / 32;
+  int64_t words = rows * (vectors + 2 * inputs) + needs.uniform + 2 * needs.columns;
+  // Elements of tensors are read for the whole tile, random numbers for the most of it. In a part,
+  // elements of vectors along the stream lie beside the conditions for their columns.
+  int64_t elements = scores * inputs + scores * 3 / 4 * needs.random + scores / 2 * needs.terms +
+                     columns * needs.columnWords;
+  if (needs.inParts && needs.columns)
+    elements += columns * 3 / 4;
+  if (llvm::any_of(plan.contractions, [&](const Contraction &c) {
+        return plan.streamed[c.streamed].element.isF32() && !plan.streamed[c.streamed].isComputed();
+      }))
+    elements += kSplitRegisters;
+  int64_t step = std::max<int64_t>(0, words - kWordsIncluded + elements);
+  return kPlainRegisters + step + needs.quotients * accumulators * 5 / 8;
 }
 
 } // namespace attnc::schedule

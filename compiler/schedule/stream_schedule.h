@@ -51,6 +51,10 @@ int64_t scoreFragments(const StreamPlan &plan);
 /// accumulators and the scores of one tile; the operands made of these take their place.
 int64_t fragmentRegisters(const StreamPlan &plan, const StreamSchedule &schedule);
 
+/// What else a thread needs: addresses, row vectors, an operand of the product that is under way,
+/// and what scalar code reads and computes for the scores of a tile. An estimate.
+int64_t otherRegisters(red::NestOp nest, const StreamPlan &plan, const StreamSchedule &schedule);
+
 } // namespace attnc::schedule
 
 #endif

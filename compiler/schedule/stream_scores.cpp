@@ -19,9 +19,14 @@ tile::Combine combineOf(red::FoldKind kind) {
     return tile::Combine::Max;
   case red::FoldKind::Min:
     return tile::Combine::Min;
-  default:
+  case red::FoldKind::And: // of conditions, which count as 0 and 1
+    return tile::Combine::Mul;
+  case red::FoldKind::Or:
+    return tile::Combine::Max;
+  case red::FoldKind::Add:
     return tile::Combine::Add;
   }
+  llvm_unreachable("every kind is above");
 }
 
 double identityOf(red::FoldKind kind) {

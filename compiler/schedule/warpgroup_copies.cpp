@@ -28,6 +28,7 @@ private:
   void copyListed(Counters before, Value number, Value tile, Value entry, Value tileBefore);
   void list(Counters before, Value number, Value entry);
   bool needsRowsFirst() const;
+  void computeIndices();
   void fillFirst(Value tile, Counters before);
   void fillResidents(Value number);
   void draw();
@@ -135,6 +136,18 @@ void Copies::fillResidents(Value number) {
       }
 }
 
+// What subscripts of operands are computed from is known before a loop, for whoever needs it in the
+// loop and after it.
+void Copies::computeIndices() {
+  for (const Contraction &contraction : plan.contractions)
+    (void)operandIndices(contraction.resident.read, contraction.resident.rowAxis);
+  for (const OperandTile &operand : plan.streamed)
+    (void)operandIndices(operand.read, operand.rowAxis);
+  for (const InputTile &input : plan.inputs)
+    if (block.inputs.contains(attn::ReadOp(input.read)))
+      (void)operandIndices(input.read, input.rowAxis);
+}
+
 // Products of scores run one tile ahead of what is summed with them.
 WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
   if (skipsTiles())
@@ -148,6 +161,7 @@ WarpgroupFrame::Counters Copies::copyRowTile(Counters before) {
 // Returns the number of the tile after the row tile's last one.
 Value Copies::copyTiles(Value shift) {
   Location loc = nest.getLoc();
+  computeIndices();
   auto loop = scf::ForOp::create(b, loc, add(firstTile, 1), endTile, constant(1));
   loop.getInductionVar().setLoc(named("t"));
   {
@@ -245,6 +259,7 @@ Value Copies::lastChunkFirst(Value chunk) {
 // it takes part in the rhythm of the pipes.
 Value Copies::copyLiveTiles(Counters before) {
   Location loc = nest.getLoc();
+  computeIndices();
   SmallVector<AskedRows> asking = askingRows();
   SmallVector<Value> init = {before.streamed, firstTile};
   auto chunks = scf::ForOp::create(b, loc, firstTile, endTile, constant(kLanes), init);

@@ -22,8 +22,6 @@ static constexpr int64_t kFewestRegisters = 24, kMostRegisters = 256;
 // descriptors. Measured: two groups whose fragments take 208 registers compile clean with 240,
 // with 212 they spill; three with 124 compile clean with 160, four with 80 with 112.
 static constexpr int64_t kOtherRegisters = 24;
-// Addresses and elements under way where code reads a tensor with both dims itself.
-static constexpr int64_t kReadRegisters = 16;
 
 //===----------------------------------------------------------------------===//
 // The attribute
@@ -161,20 +159,43 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   return bytes + 16 * slots; // a slot has a barrier that says full and one that says free
 }
 
-// Elements of vectors along the stream that the step's scalar code reads, such as documents for a
-// mask: the compiler has many of them under way. Measured with two groups at D128: 96 columns of a
-// mask of 32-bit ids compile clean with 232 registers, 112 spill; of 64-bit ids 64 do and 80 spill.
-static int64_t vectorRegisters(red::NestOp nest, const StreamPlan &plan) {
-  auto isTile = [&](attn::ReadOp read) {
-    return llvm::any_of(plan.streamed, [&](const OperandTile &o) { return o.read == read; });
-  };
-  int64_t registers = 0;
-  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
-    if (read.getType().hasDim(plan.stream) && !read.getType().hasDim(plan.row) && !isTile(read)) {
-      Type element = cast<attn::ArrayType>(read.getSource().getType()).getElementType();
-      registers += 40 + 20 * std::max(1u, element.getIntOrFloatBitWidth() / 32);
-    }
-  return registers;
+// Words of a thread, known before the loop, for which kOtherRegisters has room.
+static constexpr int64_t kWordsIncluded = 5;
+// Numbers for each score that are computed from indices are under way before the products end.
+static constexpr int64_t kTermRegisters = 8;
+
+// Elements of tensors that the step's scalar code reads: the compiler has many of them under way.
+// Measured of vectors along the stream, with two groups at D128: 96 columns of a mask of 32-bit ids
+// compile clean with 232 registers, 112 spill; of 64-bit ids 64 do and 80 spill. With D64 and a
+// part of the stream 112 columns do with 224, 128 spill. Of tensors with both dims: 64 columns at
+// D512 spill with 232 registers and compile clean with 240.
+static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
+                             const WarpgroupSchedule &schedule) {
+  int64_t tile = schedule.streamTile, inputs = plan.inputs.size();
+  int64_t vectors = 36 * needs.columns + needs.columnWords * tile / 4;
+  if (needs.inParts)
+    vectors += needs.columns * tile / 16;
+  int64_t copied = schedule.copyInputs ? inputs : 0;
+  return vectors + copied * (tile / 8 + 4) + (needs.inputs + inputs - copied) * (tile / 4 + 12);
+}
+
+// What else differs from nest to nest.
+static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
+                               const WarpgroupSchedule &schedule) {
+  // Addresses have 64 bits; of what code reads for each score, each of a thread's two rows has one.
+  // A cut tile has a number and a beginning.
+  int64_t copied = schedule.copyInputs ? plan.inputs.size() : 0;
+  int64_t read = needs.inputs + plan.inputs.size() - copied;
+  int64_t cuts = (schedule.columns != 0) + (schedule.depth != 0);
+  int64_t words =
+      needs.uniform + 2 * (needs.rows + needs.columns + copied) + 4 * read + 2 * cuts;
+  // A moment has a centre, and reads scores beside the weights made of them.
+  return std::max<int64_t>(0, words - kWordsIncluded) + kTermRegisters * needs.terms +
+         needs.moments * (4 + schedule.streamTile / 4);
+}
+
+int64_t loadRegisters(const RegisterNeeds &needs) {
+  return kFewestRegisters + needs.asked + (needs.asked && needs.inParts ? 4 : 0);
 }
 
 int64_t groupRegisters(red::NestOp nest, const StreamPlan &whole,
@@ -195,9 +216,9 @@ int64_t groupRegisters(red::NestOp nest, const StreamPlan &whole,
   }
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
   int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
-  int64_t reads = plan.inputs.empty() || schedule.copyInputs ? 0 : kReadRegisters;
-  reads += vectorRegisters(nest, plan);
-  return accumulators + scores + weights + rows + reads + kOtherRegisters;
+  RegisterNeeds needs = countRegisterNeeds(nest, plan);
+  return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
+         scalarRegisters(needs, plan, schedule) + kOtherRegisters;
 }
 
 // A block starts with equal shares, in multiples of 8, which its warps then redistribute.

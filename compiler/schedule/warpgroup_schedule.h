@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_SCHEDULE_WARPGROUP_SCHEDULE_H
 
 #include "compiler/schedule/machine.h"
+#include "compiler/schedule/register_needs.h"
 #include "compiler/schedule/schedule_fields.h"
 #include "compiler/schedule/stream_plan.h"
 #include "dialects/Tile/Tile.h"
@@ -64,6 +65,9 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
 int64_t groupRegisters(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
+/// Of a thread of the warpgroup that copies, an estimate: more where data say which tiles matter.
+int64_t loadRegisters(const RegisterNeeds &needs);
 
 /// Whether the machine has what the schedule needs: checkSchedule without words, for who tries
 /// many.

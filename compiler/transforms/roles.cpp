@@ -241,9 +241,15 @@ private:
 Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef<Operation *> ops,
                   ArrayRef<red::FoldOp> states, ArrayRef<Value> results) {
   SmallVector<StringAttr> all;
-  for (Operation *op : ops)
+  for (Operation *op : ops) {
     for (Value result : op->getResults())
       llvm::append_range(all, cast<attn::ArrayType>(result.getType()).getDims());
+    if (isa<attn::ReadOp>(op)) // what it reads may have dims that it selects from
+      continue;
+    for (Value operand : op->getOperands()) // what other nests stored is read as a whole
+      if (auto type = dyn_cast<attn::ArrayType>(operand.getType()))
+        llvm::append_range(all, type.getDims());
+  }
   for (Value result : results)
     llvm::append_range(all, cast<attn::ArrayType>(result.getType()).getDims());
   all = attn::canonicalDims(program, all);

@@ -19,6 +19,9 @@ using Summands = SmallVector<const ScalarExpr *, 4>;
 struct Scaled {
   const ScalarExpr *factor;
   Summands exponents;
+  /// The same as a product of values, each with its own exponent; null if it is none. Of x = c
+  /// exp(m) with a small c, exp(m + m) may be infinite where x * x is not.
+  const ScalarExpr *apart = nullptr;
 };
 
 bool isConstant(const ScalarExpr *e, double value) {
@@ -50,7 +53,7 @@ private:
       return product(e);
     case Kind::Neg: {
       Scaled x = scaled(e->args[0]);
-      return {terms.neg(x.factor), x.exponents};
+      return {terms.neg(x.factor), x.exponents, x.apart ? terms.neg(x.apart) : nullptr};
     }
     case Kind::Add:
     case Kind::Sub:
@@ -204,13 +207,22 @@ private:
     // Products that are shared, x = y * y of y = z * z, have exponentially many.
     if (x.exponents.size() + y.exponents.size() > kMostSummands)
       return {terms.withArgs(e, {value(x), value(y)}), {}};
+    const ScalarExpr *apart =
+        staysApart(x, y, inverse) ? terms.binary(e->kind, value(x), value(y)) : nullptr;
     for (const ScalarExpr *part : y.exponents)
       add(x.exponents, inverse ? terms.neg(part) : part);
     if (isConstant(y.factor, 1))
-      return x;
+      return {x.factor, x.exponents, apart};
     if (!inverse && isConstant(x.factor, 1))
-      return {y.factor, x.exponents};
-    return {terms.binary(e->kind, x.factor, y.factor), x.exponents};
+      return {y.factor, x.exponents, apart};
+    return {terms.binary(e->kind, x.factor, y.factor), x.exponents, apart};
+  }
+
+  // True if several exponents meet and none is subtracted: together they would be larger than each.
+  static bool staysApart(const Scaled &x, const Scaled &y, bool inverse) {
+    auto isAdded = [](const ScalarExpr *part) { return part->kind != Kind::Neg; };
+    return x.exponents.size() + y.exponents.size() > 1 && (!inverse || y.exponents.empty()) &&
+           llvm::all_of(x.exponents, isAdded) && llvm::all_of(y.exponents, isAdded);
   }
 
   void add(Summands &exponents, const ScalarExpr *part) {
@@ -269,6 +281,8 @@ private:
   const ScalarExpr *value(const Scaled &x) {
     if (x.exponents.empty())
       return x.factor;
+    if (x.apart)
+      return x.apart;
     if (isConstant(x.factor, 1))
       return terms.exp(total(x.exponents));
     // Where a 0 is chosen it is not multiplied.

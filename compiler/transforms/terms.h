@@ -149,6 +149,9 @@ public:
   const ScalarExpr *sum(llvm::ArrayRef<const ScalarExpr *> summands);
 
 private:
+  /// More terms than this are not worth a state each.
+  static constexpr size_t kMaxTerms = 4;
+
   const ScalarExpr *open(attn::MapOp map, mlir::Value scalar);
   const ScalarExpr *ofOp(mlir::Operation *op, llvm::ArrayRef<const ScalarExpr *> args);
   const ScalarExpr *make(ScalarExpr::Kind kind, mlir::Type type,

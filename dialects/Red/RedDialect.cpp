@@ -92,7 +92,22 @@ static LogicalResult verifyRoles(NestOp nest) {
   return success();
 }
 
-// A state may enter the step only as the reference of an exponent.
+// True if `value` is computed from a moment of the nest.
+static bool dependsOnMoment(NestOp nest, Value value) {
+  llvm::SmallDenseSet<Operation *> seen;
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != nest.getBodyBlock() || !seen.insert(op).second)
+      continue;
+    if (auto fold = dyn_cast<FoldOp>(op); fold && fold.getBase())
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+// A state may enter the step only as the reference of an exponent, or by way of a centre.
 static LogicalResult verifyOnePass(NestOp nest) {
   for (FoldOp state : nest.states()) {
     for (Value operand : state.getFactors())
@@ -102,6 +117,9 @@ static LogicalResult verifyOnePass(NestOp nest) {
       return state.emitOpError("has an exponent that depends on a state of the same pass");
     if (state.getBase() && nest.dependsOnState(state.getBase()))
       return state.emitOpError("has a base that depends on a state of the same pass");
+    // A moment is known once its centre is: none could be found first.
+    if (state.getCentre() && dependsOnMoment(nest, state.getCentre()))
+      return state.emitOpError("has a centre that depends on another moment of the same pass");
   }
   return success();
 }

@@ -154,7 +154,8 @@ typedef struct attnc_kernel_info {
   const char *form; /* how its nest is computed: "warpgroups", "stream", "generic", "cpu"; empty for
                        copies */
   const char *schedule; /* as printed in the IR; empty for the target cpu */
-  const char *notes;    /* numbered remarks of ptxas, one a line; empty if there are none */
+  const char *notes;    /* numbered remarks of ptxas, one a line; empty if there are none. Of a kernel
+                           compiled on first use, from then on, also what it spills */
   int32_t threads;      /* of a block */
   int32_t shared_bytes; /* dynamic, of a block; -1 if it depends on sizes */
   int32_t registers;    /* of a thread; this and the next are -1 where ptxas did not run: on the

@@ -83,6 +83,26 @@ TEST(DeferredImages, TryAgainWhatFailed) {
   EXPECT_EQ(counted.calls["source of b"], 3);
 }
 
+TEST(DeferredImages, SayWhatSpills) {
+  auto compile = [](const std::vector<NvrtcRequest> &requests) {
+    std::vector<Result<NvrtcOutput>> outputs;
+    for (const NvrtcRequest &request : requests) {
+      NvrtcOutput output;
+      KernelReport kernel;
+      kernel.symbol = "k";
+      kernel.resources.spillStores = request.source == "source of b" ? 8 : 0;
+      output.kernels = {kernel};
+      outputs.push_back(output);
+    }
+    return outputs;
+  };
+  DeferredImages deferred(requestsFor({"a", "b"}), compile);
+  EXPECT_EQ(deferred.note("b"), nullptr);
+  ASSERT_TRUE(deferred.images({"a", "b"}));
+  EXPECT_EQ(*deferred.note("a"), "");
+  EXPECT_EQ(*deferred.note("b"), "k spills registers (8 bytes stored, 0 loaded)");
+}
+
 TEST(DeferredImages, KnowTheirNames) {
   Counted counted;
   DeferredImages deferred(requestsFor({"a", "b"}), counted.function());

@@ -57,6 +57,7 @@ struct CompiledKernel {
   std::string error;
   std::string whyGeneric, nvrtc;
   std::optional<KernelResources> resources;
+  int repeats = 0;
   std::vector<std::string> ptxasNotes;
   e2e::GoldenRow row;
 };
@@ -109,6 +110,8 @@ CompiledKernel compileKernel(const KernelCase &c) {
     kernel.error = fmt::format("{} nests instead of one", compilation->nests.size());
   else
     describe(*compilation, kernel);
+  if (compilation)
+    kernel.repeats = compilation->repeats;
   return kernel;
 }
 
@@ -145,6 +148,12 @@ TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {
   EXPECT_EQ(kernel->resources->spillLoads, 0);
   EXPECT_EQ(kernel->resources->stackBytes, 0);
   EXPECT_TRUE(kernel->ptxasNotes.empty()) << kernel->ptxasNotes[0];
+}
+
+// What a schedule needs is known before ptxas says so: no kernel is compiled twice.
+TEST_P(LibraryKernel, IsCompiledOnce) {
+  if (GetParam().type == "bf16" && GetParam().width == 64)
+    EXPECT_EQ(kernel->repeats, 0);
 }
 
 void writeRow(const KernelCase &c, const CompiledKernel &kernel) {

@@ -116,7 +116,7 @@ mutant(8, TRANSFORMS + "terms.cpp", "all expressions count as the same",
        "  unsigned budget = kMostCompared;\n",
        "  if (MUTANT)\n    return true;\n  unsigned budget = kMostCompared;\n",
        "fuse", "programs")
-mutant(9, TRANSFORMS + "split_terms.cpp", "a mask goes into the exponent of the wrong side",
+mutant(9, TRANSFORMS + "split_conditions.cpp", "a mask goes into the exponent of the wrong side",
        "term.exponent = guardExponent(*this, condition, side == 1, term.exponent);",
        "term.exponent = guardExponent(*this, condition, side == (MUTANT ? 2u : 1u),\n"
        "                                      term.exponent);",
@@ -127,7 +127,7 @@ mutant(10, TRANSFORMS + "split_terms.cpp", "exp2 uses a logarithm of 2 of 24 bit
        "                      : binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add,"
        "\n                               main, rest);",
        "fuse", "programs")
-mutant(11, TRANSFORMS + "split_terms.cpp", "the test of a weight is turned round",
+mutant(11, TRANSFORMS + "split_conditions.cpp", "the test of a weight is turned round",
        "    term.countsWhere = !zeroSide;\n",
        "    term.countsWhere = zeroSide == MUTANT;\n",
        "fuse", "programs")

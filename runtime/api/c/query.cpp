@@ -42,6 +42,9 @@ attnc_kernel_info kernelInfo(const CompiledProgram &compiled, size_t index) {
   info.form = report ? report->form.c_str() : "";
   info.schedule = report ? report->schedule.c_str() : "";
   info.notes = compiled.notes[index].c_str();
+  if (const auto &deferred = compiled.compilation.deferred)
+    if (const std::string *note = deferred->note(kernel.image))
+      info.notes = note->c_str();
   info.threads = kernel.threads;
   bool constant = kernel.sharedBytes.op == ExprOp::Integer;
   info.shared_bytes = constant ? static_cast<int32_t>(kernel.sharedBytes.integer) : -1;

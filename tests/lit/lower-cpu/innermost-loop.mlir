@@ -1,5 +1,5 @@
 // The innermost loop of a fold follows memory: along the folded dim it is a reduction, across it the
-// results lie side by side and are updated in memory.
+// results lie side by side and are updated in memory, in the order that is written.
 // RUN: attnc-opt --lower-cpu %s | FileCheck %s
 
 // CHECK-LABEL: llvm.func @nest0_sums_along(
@@ -10,7 +10,7 @@
 
 // CHECK-LABEL: llvm.func @nest1_sums_across(
 // CHECK-NOT:     iter_args
-// CHECK:         %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} fastmath<reassoc,contract> : f32
+// CHECK:         %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} fastmath<contract> : f32
 // CHECK:         llvm.store %[[SUM]]
 // CHECK-LABEL: llvm.func @nest1_sums_across_cells(
 

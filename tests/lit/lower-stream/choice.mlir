@@ -2,7 +2,7 @@
 // RUN: attnc-opt %s --choose-schedules=target=sm_89 | FileCheck %s --check-prefix=SM89
 // RUN: not attnc-opt %s '--choose-schedules=target=sm_80 override={{"row_tile":64,"stream_tile":128}}' 2>&1 | FileCheck %s --check-prefix=LARGE
 // RUN: not attnc-opt %s '--choose-schedules=target=sm_80 override={{"row_tile":96}}' 2>&1 | FileCheck %s --check-prefix=SHAPE
-// RUN: not attnc-opt %s '--choose-schedules=target=sm_80 override={{"rows":64}}' 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not attnc-opt %s '--choose-schedules=target=sm_80 override={{"row_tiles":64}}' 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not attnc-opt %s --choose-schedules=target=sm_10 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // The choice is the first of the table that fits shared memory and registers; what does not fit is
@@ -11,7 +11,7 @@
 // SM89: schedule {form = "stream", min_blocks = 1 : i64, row_tile = 64 : i64, {{.*}} stream_tile = 16
 // LARGE: schedule: f32 operands of width 192 with row_tile 64, stream_tile 128, 2 stages needs 432 KB of shared memory, sm_80 has 163: stream_tile 32 fits
 // SHAPE: schedule: row_tile is 96; with 4 warps it is a multiple of 64
-// KEY: schedule: unknown key 'rows'; the stream form has row_tile, stream_tile, warps, stages, slack, min_blocks
+// KEY: schedule: unknown key 'row_tiles'; the stream form has row_tile, stream_tile, warps, stages, slack, min_blocks
 // TARGET: unknown target 'sm_10'
 #s = loc("s"(fused<"s[b,h,i,j] = scale * sum(d) q[b,h,i,d] * k[b,h,j,d]">["causal.json":7:5]))
 #w = loc("w"(fused<"w = softmax(j) where(j <= i, s, -inf)">["causal.json":8:5]))

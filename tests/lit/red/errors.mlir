@@ -221,3 +221,21 @@ attn.program @moment_of_another_sum dims [i, j] {
     red.yield %c1 : !attn.array<[i], f32>
   }
 }
+
+// -----
+
+attn.program @centre_of_moments dims [i, j] {
+  %s = attn.input "s" : <[i, j], f32>
+  %n = red.nest grid [i] row [] stream [j] inner [] : !attn.array<[i], f32> {
+    %x = attn.read %s [i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32>
+    %sum = red.fold add over [j](%x) : (!attn.array<[i, j], f32>) -> !attn.array<[i], f32>
+    %c1 = red.fold add over [j](%x) moment(%x - %sum) above(%sum) : (!attn.array<[i, j], f32>, !attn.array<[i, j], f32>, !attn.array<[i], f32>, !attn.array<[i], f32>) -> !attn.array<[i], f32>
+    %g = attn.map (%a = %c1 : !attn.array<[i], f32>) -> !attn.array<[i], f32> {
+      %b = arith.negf %a : f32
+      attn.yield %b : f32
+    }
+    // expected-error@+1 {{has a centre that depends on another moment of the same pass}}
+    %d1 = red.fold add over [j](%x) moment(%x - %g) above(%sum) : (!attn.array<[i, j], f32>, !attn.array<[i, j], f32>, !attn.array<[i], f32>, !attn.array<[i], f32>) -> !attn.array<[i], f32>
+    red.yield %d1 : !attn.array<[i], f32>
+  }
+}

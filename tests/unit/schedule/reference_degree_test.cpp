@@ -152,6 +152,19 @@ TEST(ReferenceDegree, roundingIsSeenWhereTheMaximumMeetsAnother) {
     EXPECT_FALSE(ofTwo(result)) << result;
 }
 
+// Weights that are dropped have a maximum of their own beside that of the sum they are divided by.
+TEST(ReferenceDegree, centresOfMomentsCountForThemselves) {
+  auto centres = [](const std::string &weight) {
+    return ask(centresDependOnReference,
+               {"p = " + weight, "g = sum(j, p * c[j])", "y[b,h,i] = log(z)",
+                "o[b,h,i] = sum(j, p * (c[j] - g) ** 2)"},
+               {"o", "y"});
+  };
+  EXPECT_EQ(centres("x / z"), (std::vector<bool>{false}));
+  EXPECT_EQ(centres("x / (1 + z)"), (std::vector<bool>{true}));
+  EXPECT_EQ(centres("where(c[j] > 0, x / z, 0)"), (std::vector<bool>{true, true}));
+}
+
 // A sink is a weight with the row's maximum as its reference.
 TEST(ReferenceDegree, aSinkHasTheSameDegreeAsASum) {
   const char *result = "o[b,h,i,e] = u / (z + exp(w - m))";

@@ -1,0 +1,66 @@
+#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/stream_schedule.h"
+#include "tests/unit/schedule/library_nest.h"
+#include <gtest/gtest.h>
+
+namespace attnc::schedule {
+namespace {
+
+RegisterNeeds needsOf(const std::string &name) {
+  LibraryNest of(name, 64);
+  return countRegisterNeeds(of.nest, of.plan);
+}
+
+// Full attention that adds an element of a vector along the keys to each score.
+nlohmann::json withColumnVector(const std::string &type) {
+  nlohmann::json spec = librarySpec("full", 64);
+  spec["inputs"]["w"] = type + "[b, j]";
+  std::string scores = spec["body"][0];
+  spec["body"][0] = scores + " + w[b,j]";
+  return spec;
+}
+
+TEST(RegisterNeeds, whatRowsKnowBeforeTheLoopCounts) {
+  RegisterNeeds full = needsOf("full"), causal = needsOf("causal"), window = needsOf("sliding_window");
+  EXPECT_EQ(full.uniform, 1); // the scale
+  EXPECT_EQ(full.rows, 0);
+  EXPECT_EQ(causal.rows, 1); // i
+  EXPECT_EQ(window.rows, 2); // i and i - w
+  EXPECT_EQ(needsOf("causal_bottom_right").uniform, 3); // and two sizes
+}
+
+TEST(RegisterNeeds, whatIsReadOrComputedForEachScoreCounts) {
+  EXPECT_EQ(needsOf("alibi").terms, 1);
+  EXPECT_EQ(needsOf("relative_bias").inputs, 1);
+  EXPECT_EQ(needsOf("bias").inputs, 0) << "that one is the plan's";
+  EXPECT_EQ(needsOf("dropout").random, 1);
+  EXPECT_EQ(needsOf("entropy").moments, 1);
+  EXPECT_EQ(needsOf("causal").terms, 0);
+}
+
+TEST(RegisterNeeds, elementsOf64BitsTakeTwoWords) {
+  LibraryNest narrow(withColumnVector("i32")), wide(withColumnVector("i64"));
+  RegisterNeeds two = countRegisterNeeds(wide.nest, wide.plan);
+  EXPECT_EQ(two.columns, 1);
+  EXPECT_EQ(two.columnWords, 2);
+  WarpgroupSchedule schedule = makeSchedule(narrow, 2, 96, 2);
+  EXPECT_EQ(groupRegisters(wide.nest, wide.plan, schedule) -
+                groupRegisters(narrow.nest, narrow.plan, schedule),
+            96 / 4);
+  EXPECT_EQ(otherRegisters(wide.nest, wide.plan, {.streamTile = 64}) -
+                otherRegisters(narrow.nest, narrow.plan, {.streamTile = 64}),
+            64 / 4);
+}
+
+// What they need beside the plainest nest is what keeps a tile from them that it has.
+TEST(RegisterNeeds, decideWhichTilesFit) {
+  const Machine &ampere = *findMachine("sm_80");
+  StreamSchedule large{.rowTile = 128, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2};
+  LibraryNest plain("causal", 64), biased("bias", 64);
+  EXPECT_EQ(checkSchedule(plain.nest, plain.plan, large, ampere), "");
+  EXPECT_NE(checkSchedule(biased.nest, biased.plan, large, ampere), "");
+  EXPECT_LT(portableSchedules(biased.nest, biased.plan, ampere).front().streamTile, 64);
+}
+
+} // namespace
+} // namespace attnc::schedule
