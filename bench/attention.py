@@ -78,7 +78,8 @@ def kernel_records(program):
     return [{"name": k.name, "form": k.form, "schedule": k.schedule, "threads": k.threads,
              "shared_bytes": k.shared_bytes, "registers": k.registers,
              "spill_bytes": k.spill_store_bytes + k.spill_load_bytes, "notes": k.notes}
-            for k in program.kernels if k.form]  # not the copies of unaligned tensors
+            # Not the copies of unaligned tensors, nor what is compiled when a launch needs it.
+            for k in program.kernels if k.form and k.registers >= 0]
 
 
 def make_inputs(torch, c, seed):

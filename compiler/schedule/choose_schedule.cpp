@@ -5,6 +5,7 @@
 #include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/schedule_ranking.h"
 #include "compiler/schedule/stream_parts.h"
+#include "compiler/transforms/split.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -171,11 +172,19 @@ void setGenericSchedule(red::NestOp nest, int64_t threads) {
                            b.getNamedAttr("threads", b.getI64IntegerAttr(threads))}));
 }
 
+// A stream of parts is short: a thread for each element has less to wait for than a block.
+static bool streamsParts(red::NestOp nest) {
+  auto parts = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr);
+  return parts && llvm::any_of(nest.getStream(), [&](Attribute dim) {
+           return llvm::is_contained(parts.getValue(), dim);
+         });
+}
+
 std::string setScalarSchedule(red::NestOp nest) {
   std::string why;
   FailureOr<RowsPlan> plan = planRows(nest, why);
   std::optional<RowsSchedule> rows;
-  if (succeeded(plan))
+  if (succeeded(plan) && !streamsParts(nest))
     rows = chooseRows(nest, *plan, why);
   if (!rows) {
     setGenericSchedule(nest, 128);

@@ -31,10 +31,10 @@ public:
         if (auto extreme = dyn_cast<red::ExtremeOp>(op))
           needs.asked +=
               wordsOf(cast<attn::ArrayType>(extreme.getArray().getType()).getElementType());
+    needs.masked = nest.getDomainBlock() != nullptr;
     if (auto parts = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr))
-      needs.inParts = llvm::any_of(nest.getGrid(), [&](Attribute dim) {
-        return llvm::is_contained(parts.getValue(), dim);
-      });
+      needs.inParts = llvm::any_of(
+          nest.getGrid(), [&](Attribute dim) { return llvm::is_contained(parts.getValue(), dim); });
     return needs;
   }
 

@@ -108,7 +108,8 @@ int64_t fragmentRegisters(const StreamPlan &whole, const StreamSchedule &schedul
 // Registers of a thread that are not fragments, in the plainest nest with 32 rows a warp, and the
 // row vectors and words among them.
 static constexpr int64_t kPlainRegisters = 64, kWordsIncluded = 24;
-// Elements under way of an operand of scores whose f32 elements are split on the way to the product.
+// Elements under way of an operand of scores whose f32 elements are split on the way to the
+// product.
 static constexpr int64_t kSplitRegisters = 66;
 
 int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole, const StreamSchedule &schedule) {
@@ -133,12 +134,16 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole, const StreamSc
                      columns * needs.columnWords;
   if (needs.inParts && needs.columns)
     elements += columns * 3 / 4;
-  if (llvm::any_of(plan.contractions, [&](const Contraction &c) {
+  // What only may be live. A kernel of a whole stream that spills is compiled again; one of parts
+  // is compiled when it is first used, and cannot be.
+  int64_t perhaps = 0;
+  if (needs.inParts && llvm::any_of(plan.contractions, [&](const Contraction &c) {
         return plan.streamed[c.streamed].element.isF32() && !plan.streamed[c.streamed].isComputed();
       }))
-    elements += kSplitRegisters;
-  int64_t step = std::max<int64_t>(0, words - kWordsIncluded + elements);
-  return kPlainRegisters + step + needs.quotients * accumulators * 5 / 8;
+    perhaps += kSplitRegisters;
+  if (needs.inParts)
+    perhaps += needs.quotients * accumulators * 5 / 8;
+  return kPlainRegisters + std::max<int64_t>(0, words - kWordsIncluded + elements + perhaps);
 }
 
 } // namespace attnc::schedule

@@ -162,7 +162,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
 // Words of a thread, known before the loop, for which kOtherRegisters has room.
 static constexpr int64_t kWordsIncluded = 5;
 // Numbers for each score that are computed from indices are under way before the products end.
-static constexpr int64_t kTermRegisters = 8;
+static constexpr int64_t kTermRegisters = 16;
 
 // Elements of tensors that the step's scalar code reads: the compiler has many of them under way.
 // Measured of vectors along the stream, with two groups at D128: 96 columns of a mask of 32-bit ids
@@ -187,10 +187,12 @@ static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &pla
   int64_t copied = schedule.copyInputs ? plan.inputs.size() : 0;
   int64_t read = needs.inputs + plan.inputs.size() - copied;
   int64_t cuts = (schedule.columns != 0) + (schedule.depth != 0);
-  int64_t words =
-      needs.uniform + 2 * (needs.rows + needs.columns + copied) + 4 * read + 2 * cuts;
+  int64_t words = needs.uniform + 2 * (needs.rows + needs.columns + copied) + 4 * read + 2 * cuts;
   // A moment has a centre, and reads scores beside the weights made of them.
-  return std::max<int64_t>(0, words - kWordsIncluded) + kTermRegisters * needs.terms +
+  // Terms are live beside what a mask or a part of the stream adds: at D64 a slope times the
+  // distance compiles clean with tiles of 64 columns, and spills under a mask.
+  int64_t terms = needs.inParts || needs.masked ? kTermRegisters * needs.terms : 0;
+  return std::max<int64_t>(0, words - kWordsIncluded) + terms +
          needs.moments * (4 + schedule.streamTile / 4);
 }
 
