@@ -180,11 +180,22 @@ static bool streamsParts(red::NestOp nest) {
          });
 }
 
+// Sums over dims of known extent, which tiles of other nests may compute as well, one term after
+// the other: exp(s - m) is a weight of at most 1 only if all of them get the same bits for s.
+static bool mayBeSummedElsewhere(red::NestOp nest) {
+  attn::ProgramOp program = attn::programOf(nest);
+  return llvm::all_of(nest.getStream().getAsRange<StringAttr>(),
+                      [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); }) &&
+         llvm::all_of(nest.states(), [](red::FoldOp state) {
+           return state.getKind() == red::FoldKind::Add && !state.getExponent();
+         });
+}
+
 std::string setScalarSchedule(red::NestOp nest) {
   std::string why;
   FailureOr<RowsPlan> plan = planRows(nest, why);
   std::optional<RowsSchedule> rows;
-  if (succeeded(plan) && !streamsParts(nest))
+  if (succeeded(plan) && !streamsParts(nest) && !mayBeSummedElsewhere(nest))
     rows = chooseRows(nest, *plan, why);
   if (!rows) {
     setGenericSchedule(nest, 128);
