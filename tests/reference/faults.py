@@ -12,7 +12,7 @@ FAULTS = {
     "ffpa_causal": [("+ size(j) - size(i)", "")],
     "ipa": [("wc / 2\"", "wc / 2.02\"")],
     "ipa_frames": [("+ tj[b,j,x]", "+ 1.01 * tj[b,j,x]")],
-    "linear": [("] + 1, exp", "] + 1.01, exp")],
+    "linear": [("] + 1, exp", "] + 1.001, exp")],
     "linear_causal": [("j <= i", "j <= i + 1")],
     "mla": [("+ sum(r", "+ 1.01 * sum(r")],
     "nystrom": [("13, 0) -", "13.13, 0) -"), ("1/sqrt(sqrt", "1.01/sqrt(sqrt"),
