@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How long specs take from text to cubin, and how much of that is attnc's own passes. Needs NVRTC,
-no GPU. Each compilation is a process of its own; the figures are medians.
+no GPU. Each compilation is a process of its own; the figures are medians. Without SPEC the whole
+library for both targets, some minutes a round.
 usage: compile_time.py [--attnc build/bin/attnc] [--commit C] [--output FILE] [--rounds N] [SPEC...]"""
 import argparse
 import datetime
@@ -17,6 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGETS = ("sm_80", "sm_90a")
+SUMS = ("nvrtc", "kernels", "ours", "total")  # of the times that attnc reports, those of no pass
 
 
 def machine(attnc):
@@ -32,26 +34,36 @@ def compile_once(attnc, spec, target, folder):
     run = compile_to("cubin", attnc, spec, target, folder)
     every = compile_to("program", attnc, spec, target, folder)
     passes = every["ours"] - run["ours"]
-    run = {name: seconds + (passes if name in ("ours", "total", "cpu") else 0)
-           for name, seconds in run.items()}
+    run |= {name: run[name] + passes for name in ("ours", "total", "cpu")}
+    run["passes"] = every.pop("passes")
     return run | {f"all_{name}": every[name] for name in ("total", "cpu", "repeats")}
 
 
 def compile_to(stage, attnc, spec, target, folder):
-    """Seconds by stage; `cpu` is what all threads of the process took together, `repeats` how many
-    kernels spilled and were compiled once more."""
+    """Seconds by stage; `cpu` is what all threads of the process took together, `passes` what each
+    of attnc's own took, `count` the number of kernels, `repeats` how many of them spilled and were
+    compiled once more."""
     start, before = time.perf_counter(), processor_seconds()
     done = subprocess.run([attnc, "compile", str(spec), "--target", target, "--emit", stage,
-                           "--timing", "--json", "-o", f"{folder}/{stage}"],
+                           "--mlir-timing", "--json", "-o", f"{folder}/{stage}"],
                           capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{spec} for {target}: {done.stderr.strip()}")
     answer = json.loads(done.stdout)
     times = {t["name"]: t["seconds"] for t in answer["timing"]}
-    return {"repeats": answer["repeats"], "ours": times["ours"], "nvrtc": times["nvrtc"],
+    return {"count": len(answer["kernels"]), "repeats": answer["repeats"],
+            "passes": {name: seconds for name, seconds in times.items() if name not in SUMS},
+            "ours": times["ours"], "nvrtc": times["nvrtc"],
             "kernels": times["kernels"],
             "total": times["total"], "process": time.perf_counter() - start,
             "cpu": processor_seconds() - before}
+
+
+def medians(runs):
+    """Of each figure, and of those of a table by their names."""
+    return {name: medians([run[name] for run in runs]) if isinstance(value, dict)
+            else round(statistics.median(run[name] for run in runs), 5)
+            for name, value in runs[0].items()}
 
 
 def processor_seconds():
@@ -77,10 +89,9 @@ def main():
                 runs = [compile_once(arguments.attnc, spec, target, folder)
                         for _ in range(arguments.rounds)]
                 row = {"spec": spec.stem, "target": target}
-                row |= {name: round(statistics.median(run[name] for run in runs), 4)
-                        for name in runs[0]}
+                row |= medians(runs)
                 rows.append(row)
-                print(f"{row['spec']:24} {target:8} ours {1e3 * row['ours']:6.0f} ms   nvrtc "
+                print(f"{row['spec']:24} {target:8} {row['count']:2.0f} kernels   ours {1e3 * row['ours']:6.0f} ms   nvrtc "
                       f"{row['nvrtc']:6.2f} s ({row['kernels']:.2f} s of kernels)   total "
                       f"{row['total']:6.2f} s (cpu {row['cpu']:.2f} s)", flush=True)
     worst = {name: max(rows, key=lambda row: row[name]) for name in ("ours", "total")}

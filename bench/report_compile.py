@@ -1,12 +1,12 @@
 """The section on the time to compile, from what compile_time.py writes."""
-from report_parts import table
+from report_parts import figure, table
 
 AIM_TOTAL_S, AIM_OURS_S = 2.0, 0.1
 
 METHOD = """Each spec of the library from its text to {what}, in a process of
 its own, {runs}. *attnc* is the time in the compiler's own code, *NVRTC* the time
 waited for NVRTC, *kernels* its sum over the kernels, which are compiled side by side, *cpu* what all
-threads took together.
+threads took together. Equal kernels are compiled once.
 """
 
 
@@ -15,6 +15,13 @@ WHAT_FIRST = "what a first launch waits for: the passes of all variants, the fir
 ALL_VARIANTS = """
 *All variants* is the same for a program as `attnc compile` writes it, which has the kernels of every
 variant; *compiled twice* counts those of its kernels that spilled and were made smaller.
+"""
+
+PASSES = """
+Where attnc's own time goes for *{spec}* ({target}), the slowest, in ms, as `attnc compile --mlir-timing`
+reports it: the passes, the lowering of nests to kernels and to CUDA C++, and what checks and writes
+IR, reports and the manifest.
+
 """
 
 LOADED = """
@@ -43,6 +50,14 @@ def aims(report):
     return rows
 
 
+def own_passes(report):
+    slowest = max(report["specs"], key=lambda row: row["ours"])
+    if "passes" not in slowest:
+        return ""
+    return PASSES.format(**slowest) + table(
+        list(slowest["passes"]), [[figure(1e3 * seconds) for seconds in slowest["passes"].values()]])
+
+
 def section(name, report):
     machine = report["machine"]
     all_variants = all("all_total" in row for row in report["specs"])
@@ -50,9 +65,9 @@ def section(name, report):
     rows = [[row["spec"], row["target"], milliseconds(row["ours"]), milliseconds(row["nvrtc"]),
              milliseconds(row["kernels"]), milliseconds(row["total"]), milliseconds(row["cpu"])]
             for row in sorted(report["specs"], key=lambda row: -row["total"])]
+    by_name = {(row["spec"], row["target"]): row for row in report["specs"]}
     if all_variants:
         head += ["all variants", "cpu", "compiled twice"]
-        by_name = {(row["spec"], row["target"]): row for row in report["specs"]}
         for cells in rows:
             row = by_name[cells[0], cells[1]]
             cells += [milliseconds(row["all_total"]), milliseconds(row["all_cpu"]),
@@ -62,11 +77,15 @@ def section(name, report):
                            runs="one run" if rounds == 1 else f"medians of {rounds} runs")
     if all_variants:
         method += ALL_VARIANTS
+    if "count" in report["specs"][0]:
+        head.insert(2, "nests")
+        for cells in rows:
+            cells.insert(2, f"{by_name[cells[0], cells[1]]['count']:.0f}")
     if report["load"] > QUIET_LOAD:
         method += LOADED.format(load=report["load"])
     body = (method +
             f"\nMeasured on {machine['cpu']}, attnc {machine['attnc']}, commit {report['commit']}, "
             f"{report['date']}: [{name}](../bench/results/{name}).\n\n" +
             table(["aim", "", "measured", "reached"], aims(report)) + "\n" +
-            table(head, rows))
+            table(head, rows) + own_passes(report))
     return "Time to compile", body

@@ -1,7 +1,7 @@
 // Row-major tiles in shared memory, swizzled so that the eight rows of an 8x8 matrix at one column
 // lie in different banks, whatever the width: no padding, no conflicts.
 #pragma once
-#include "attnc/types.cuh"
+#include "attnc/convert.cuh"
 
 namespace attnc {
 
@@ -40,6 +40,10 @@ template <class T, int kRowCount, int kColCount> struct SharedTile {
   ATTNC_DEVICE u32 at(int row, int col) const {
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
     return chunk(row, col / kPerChunk) + (col % kPerChunk) * static_cast<int>(sizeof(T));
+  }
+  /// An element, as f32. A plain load, which barriers keep in its place.
+  ATTNC_DEVICE f32 element(int row, int col) const {
+    return toF32(*static_cast<const T *>(__cvta_shared_to_generic(at(row, col))));
   }
   /// A lane's place in the tile, from which the loads of a product step with constants: stepping
   /// costs one exclusive or, so few addresses need to stay in registers. `index` is 0 or 1; base is

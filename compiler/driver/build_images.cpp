@@ -8,13 +8,13 @@ namespace attnc::driver {
 ImageBuild::ImageBuild(std::vector<NestKernels *> programsOf, bool lastWaits)
     : programs(std::move(programsOf)) {
   std::vector<KernelOf> all;
-  std::vector<std::string> texts;
+  std::vector<std::string> keys;
   for (NestKernels *program : programs)
     for (size_t i = 0; i < program->size(); ++i) {
       all.push_back({program, i});
-      texts.push_back(program->nameless(i));
+      keys.push_back(program->nameless(i));
     }
-  for (auto [kernel, first] : llvm::zip(all, firstEqual(texts))) {
+  for (auto [kernel, first] : llvm::zip(all, firstEqual(keys))) {
     firsts[kernel.program].push_back(all[first]);
     if (kernel == all[first]) {
       bool waits = lastWaits && kernel.program == programs.back();
@@ -29,6 +29,7 @@ KernelOf ImageBuild::firstOf(const NestKernels &program, size_t number) const {
 
 Status ImageBuild::run(const Nvrtc &nvrtc, const std::string &target) {
   std::vector<KernelOf> next = builds;
+  llvm::sort(next, [](const KernelOf &a, const KernelOf &b) { return a.code() > b.code(); });
   bool withCopies = !programs.front()->copies().tensors.empty();
   while (!next.empty() || withCopies) {
     Result<std::vector<KernelOf>> again = buildOnce(nvrtc, target, next, withCopies);

@@ -15,6 +15,7 @@ struct KernelOf {
   bool operator==(const KernelOf &) const = default;
   const NestReport &report() const { return program->report(number); }
   std::string image() const { return program->image(number); }
+  int64_t code() const { return program->code(number); }
 };
 
 /// Builds the kernels of programs that run beside each other. Not thread-safe.
@@ -24,8 +25,9 @@ public:
   /// first. Those of the last of several programs may wait: `lastWaits` leaves out its images.
   ImageBuild(std::vector<NestKernels *> programs, bool lastWaits);
 
-  /// Compiles all that does not wait, side by side, then those again that spilled and have become
-  /// smaller, and the first program's kernels that copy.
+  /// Compiles all that does not wait, side by side and the largest first, so that none of them is
+  /// left to the end; then those again that spilled and have become smaller, and the first
+  /// program's kernels that copy.
   Status run(const Nvrtc &nvrtc, const std::string &target);
 
   /// The kernel whose image holds that of a nest.

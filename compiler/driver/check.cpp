@@ -117,10 +117,13 @@ double rootMeanSquare(const evaluator::Array &array) {
 /// Counts the elements for which the reference decides nothing.
 void countVague(const evaluator::Array &reference, double inputs, OutputCheck &check) {
   check.magnitude = std::max(rootMeanSquare(reference), kSmallPart * inputs);
-  for (int64_t i = 0; i < reference.size(); ++i)
+  for (int64_t i = 0; i < reference.size(); ++i) {
     // Where the result is exact, the tolerance is the rounding of the store, however large.
-    check.vague +=
+    bool vague =
         reference.errorAt(i) > 0 && !(evaluator::toleranceAt(reference, i) <= check.magnitude);
+    check.vague += vague;
+    check.undefined += vague && !std::isfinite(reference.at(i));
+  }
 }
 
 OutputCheck compareOutput(const evaluator::Array &reference, const HostTensor &whole,
@@ -203,6 +206,10 @@ Verdict OutputCheck::verdict() const {
 
 std::string OutputCheck::why() const {
   std::string text = fmt::format("{} ({} inputs, seed {}): ", output, inputs, seed);
+  if (verdict() != Verdict::Failed && undefined > 0)
+    return text + fmt::format("the reference does not decide {} of {} elements: float64 itself "
+                              "under- or overflows on the way to {} of them",
+                              vague, compared.size, undefined);
   if (verdict() != Verdict::Failed)
     return text + fmt::format("the reference does not decide {} of {} elements: rounding may move "
                               "them by more than the magnitude of the result, {:.3g}",

@@ -44,6 +44,7 @@ struct OutputCheck {
   int64_t unwritten = 0;           ///< elements that are still the poison that was there before
   /// Elements that anything would pass for: their tolerance exceeds `magnitude` or has no bound.
   int64_t vague = 0;
+  int64_t undefined = 0; ///< of these: what float64 itself has lost on the way, as in 0 / 0
   double magnitude = 0; ///< of the output, or 2^-6 of that of the inputs if it is smaller
 
   Verdict verdict() const;

@@ -46,7 +46,7 @@ public:
     Clock::time_point start = Clock::now();
     result.target = options.target;
     result.name = spec.name;
-    result.attn = printIr(*module);
+    result.attn = textOf(*module);
     Status status = lowerToTarget();
     if (!status)
       return status.error();
@@ -57,6 +57,10 @@ public:
 private:
   bool onCpu() const { return options.target == "cpu"; }
   bool reaches(Stage stage) const { return options.upTo >= stage; }
+  bool keepsTexts() const {
+    return options.keepTexts || options.keepIr || options.upTo != Stage::Cubin;
+  }
+  std::string textOf(Operation *op) const { return keepsTexts() ? printIr(op) : ""; }
 
   Status lowerToTarget() {
     if (!reaches(Stage::Red))
@@ -67,8 +71,10 @@ private:
       return compileForCpu();
     if (Status status = scheduleNests(); !status)
       return status;
-    result.red = printIr(*module);
-    return reaches(Stage::Tile) ? compileForGpu() : Status{};
+    if (reaches(Stage::Tile))
+      return compileForGpu();
+    result.red = textOf(*module);
+    return {};
   }
 
   //===--- target-independent passes ---------------------------------------------------------===//
@@ -107,7 +113,8 @@ private:
       cutFinishes(program, options.target);
     for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
       result.nests.push_back(reportNest(nest, options.extents));
-    result.red = printIr(*module);
+    if (onCpu())
+      result.red = textOf(*module);
     return {};
   }
 
@@ -195,9 +202,10 @@ private:
     if (reaches(Stage::Cubin))
       if (Status status = buildImages(); !status)
         return status;
-    for (const NestReport &report : result.nests)
-      result.tile += report.tile + "\n";
-    result.red = printIr(program);
+    if (keepsTexts())
+      for (const NestReport &report : result.nests)
+        result.tile += report.tile + "\n";
+    result.red = textOf(program);
     result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
                              options.keepIr ? result.tile : "", lowering});
     return finishProgram();
@@ -207,7 +215,10 @@ private:
   Status lowerNests() {
     // What somebody has chosen is not changed behind their back.
     kernels.emplace(program, options.target, result.nests, errors,
-                    NestKernels::Choices{reaches(Stage::Cuda), !overrides.empty(), isOfParts});
+                    NestKernels::Choices{.withSources = reaches(Stage::Cuda),
+                                         .withTexts = keepsTexts(),
+                                         .keepSchedules = !overrides.empty(),
+                                         .isOfParts = isOfParts});
     return kernels->lower();
   }
 

@@ -44,6 +44,9 @@ struct CompileOptions {
   /// Measured schedules, which come before predicted ones; null for none.
   const schedule::TuningDatabase *tuned = nullptr;
   bool keepIr = false;       ///< keep the IR after each pass, for explain
+  /// Without it and keepIr, a compilation to Stage::Cubin has no IR as text: to print it takes half
+  /// as long as to lower it.
+  bool keepTexts = true;
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
   const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
   PartsVariant parts = PartsVariant::None;
@@ -81,7 +84,7 @@ struct NestReport {
   ScheduleReport scheduled;        ///< what that means
   std::vector<std::string> stores; ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
-  std::string tile;                       ///< the kernel in the tile dialect; empty on the cpu
+  std::string tile; ///< the kernel in the tile dialect (keepTexts); empty on the cpu
   std::string source;                     ///< CUDA C++; empty on the cpu
   std::string ptx, cubin; ///< moved to Compilation::program when all nests are compiled
   std::optional<KernelResources> resources;
@@ -98,7 +101,7 @@ struct Compilation {
   /// names (partsName has those of the kernels); empty if there is no such variant.
   std::vector<NestReport> partsNests;
   AlignedCopies copies;              ///< what serves tensors that are not aligned; empty on the cpu
-  std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached
+  std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached (keepTexts)
   /// Manifest always (from Stage::Red on); images and sources for GPU targets.
   Program program;
   /// Makes the images that the program lacks; null if it has them all.

@@ -8,12 +8,13 @@
 
 namespace attnc::driver {
 
-/// What the kernel does, with no name of its own, its arguments' or its variables': equal texts are
-/// compiled to equal machine code.
-std::string namelessText(tile::KernelOp kernel);
+/// What the kernel does, with no name of its own, its arguments' or its variables', and not how
+/// many blocks do it: kernels of one context with equal keys are compiled to equal machine code.
+/// The bytes mean nothing elsewhere.
+std::string namelessKey(tile::KernelOp kernel);
 
-/// For each text the number of the first that is equal to it.
-std::vector<size_t> firstEqual(const std::vector<std::string> &texts);
+/// For each key the number of the first that is equal to it.
+std::vector<size_t> firstEqual(const std::vector<std::string> &keys);
 
 } // namespace attnc::driver
 

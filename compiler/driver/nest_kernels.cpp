@@ -1,5 +1,6 @@
 #include "compiler/driver/nest_kernels.h"
 #include "compiler/codegen/cuda/emit.h"
+#include "compiler/driver/code_size.h"
 #include "compiler/driver/equal_kernels.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/split_variant.h"
@@ -34,7 +35,8 @@ std::string NestKernels::image(size_t number) const {
 }
 
 Status NestKernels::lower() {
-  texts.resize(nests.size());
+  keys.resize(nests.size());
+  sizes.resize(nests.size());
   for (size_t number = 0; number < nests.size(); ++number) {
     Result<KernelShape> shape = lowerNest(number);
     if (!shape)
@@ -53,8 +55,10 @@ Result<KernelShape> NestKernels::lowerNest(size_t number) {
   if (failed(kernel) || failed(verify(*kernel)))
     return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
   report.kernel = kernel->getSymName().str();
-  report.tile = printIr(*kernel);
-  texts[number] = namelessText(*kernel);
+  if (choices.withTexts)
+    report.tile = printIr(*kernel);
+  keys[number] = namelessKey(*kernel);
+  sizes[number] = estimateCode(*kernel);
   Result<KernelShape> shape = shapeOf(nest, *kernel);
   if (!shape || !choices.withSources)
     return shape;

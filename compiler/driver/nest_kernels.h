@@ -18,6 +18,7 @@ class NestKernels {
 public:
   struct Choices {
     bool withSources = false;   ///< CUDA C++ too
+    bool withTexts = true;      ///< tile IR as text too
     bool keepSchedules = false; ///< somebody has chosen them: they are not made smaller
     bool isOfParts = false;     ///< images have the names of the program in parts
   };
@@ -40,7 +41,9 @@ public:
   red::NestOp nest(size_t number) const { return nests[number]; }
   const NestReport &report(size_t number) const { return reports[number]; }
   /// What the kernel does, without names (equal_kernels.h).
-  const std::string &nameless(size_t number) const { return texts[number]; }
+  const std::string &nameless(size_t number) const { return keys[number]; }
+  /// The size of its code (code_size.h).
+  int64_t code(size_t number) const { return sizes[number]; }
   /// The name in the manifest of an image with this kernel alone.
   std::string image(size_t number) const;
   llvm::ArrayRef<red::NestOp> allNests() const { return nests; }
@@ -63,7 +66,8 @@ private:
   Choices choices;
   std::vector<red::NestOp> nests;
   std::vector<KernelShape> shapes;
-  std::vector<std::string> texts;
+  std::vector<std::string> keys;
+  std::vector<int64_t> sizes;
   std::map<std::string, std::int64_t> aligned;
   AlignedCopies made;
 };

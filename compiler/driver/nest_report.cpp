@@ -1,4 +1,5 @@
 #include "compiler/driver/nest_report.h"
+#include "compiler/driver/domain_words.h"
 #include "compiler/schedule/signature.h"
 #include "compiler/transforms/spec_words.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -24,96 +25,6 @@ std::vector<std::string> names(ArrayAttr dims) {
 std::string describe(red::FoldOp state) {
   std::string name = attn::specName(state.getLoc()).str();
   return name.empty() ? definitionOf(state) : name + " = " + definitionOf(state);
-}
-
-/// True for a name, a number, a call, or what stands in parentheses.
-bool isOneTerm(StringRef text) {
-  size_t open = text.find('(');
-  if (text.find(' ') == StringRef::npos)
-    return true;
-  if (open == StringRef::npos || text.take_front(open).contains(' ') || text.back() != ')')
-    return false;
-  int depth = 0;
-  for (char c : text.drop_front(open).drop_back()) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth == 0)
-      return false;
-  }
-  return true;
-}
-
-/// Writes the arithmetic of a domain as an expression, of at most `left` operations: shared ones
-/// are written at each use, which can be any number of times.
-std::string expression(Value value, unsigned &left) {
-  if (isa<BlockArgument>(value))
-    return wordsOf(value);
-  Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto literal = cast<IntegerAttr>(constant.getValue());
-    if (literal.getType().isInteger(1))
-      return literal.getValue().isOne() ? "true" : "false";
-    if (literal.getInt() == std::numeric_limits<int64_t>::max()) // nothing bounds it
-      return "inf";
-    return std::to_string(literal.getInt());
-  }
-  if (auto scalar = dyn_cast<red::ScalarOp>(op)) {
-    if (auto size = scalar.getArray().getDefiningOp<attn::SizeOp>())
-      return "size(" + size.getDim().str() + ")";
-    return wordsOf(scalar.getArray());
-  }
-  if (auto extreme = dyn_cast<red::ExtremeOp>(op)) {
-    std::string kind = red::stringifyFoldKind(extreme.getKind()).str(), box;
-    // Of the parts of a tensor: what its elements along the tile lie between.
-    if (auto parts = extreme.getArray().getDefiningOp<red::NestOp>())
-      for (auto read : parts.getBodyBlock()->getOps<attn::ReadOp>())
-        return kind + "(" + schedule::tensorOf(read.getSource()).name + ")";
-    for (auto [first, last] : llvm::zip(extreme.getFirst(), extreme.getLast())) {
-      std::string from = expression(first, left);
-      box += (box.empty() ? "" : ", ") + from;
-      if (first != last)
-        box += " to " + expression(last, left);
-    }
-    bool single = extreme.getFirst() == extreme.getLast();
-    std::string element = schedule::tensorOf(extreme.getArray()).name + "[" + box + "]";
-    return single ? element : kind + "(" + element + ")";
-  }
-  if (left == 0)
-    return "...";
-  --left;
-  auto operand = [&](unsigned i) { return expression(op->getOperand(i), left); };
-  auto call = [&](const char *name) {
-    std::string first = operand(0);
-    return std::string(name) + "(" + first + ", " + operand(1) + ")";
-  };
-  auto infix = [&](const char *sign) {
-    auto side = [&](unsigned i) {
-      std::string text = operand(i);
-      return isOneTerm(text) ? text : "(" + text + ")";
-    };
-    std::string first = side(0);
-    return first + " " + sign + " " + side(1);
-  };
-  return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case<arith::AddIOp>([&](auto) { return infix("+"); })
-      .Case<arith::SubIOp>([&](auto) { return infix("-"); })
-      .Case<arith::MulIOp>([&](auto) { return infix("*"); })
-      .Case<arith::AndIOp>([&](auto) { return infix("and"); })
-      .Case<arith::OrIOp>([&](auto) { return infix("or"); })
-      .Case<arith::CmpIOp>([&](auto) { return infix(">="); })
-      .Case<arith::MaxSIOp>([&](auto) { return call("max"); })
-      .Case<arith::MinSIOp>([&](auto) { return call("min"); })
-      .Case<arith::FloorDivSIOp>([&](auto) { return infix("//"); })
-      .Case<arith::CeilDivSIOp>([&](auto) { return call("ceildiv"); })
-      .Case<arith::SelectOp>([&](auto) {
-        std::string condition = operand(0), yes = operand(1);
-        return "where(" + condition + ", " + yes + ", " + operand(2) + ")";
-      })
-      .Default([&](auto) { return op->getName().getStringRef().str(); });
-}
-
-std::string expression(Value value) {
-  unsigned left = 200;
-  return expression(value, left);
 }
 
 /// The name of an axis' subscript if it is computed for a ragged dim or for one with a length, and
@@ -161,23 +72,19 @@ void reportStreamed(red::NestOp nest, NestReport &report) {
 }
 
 void reportDomain(red::NestOp nest, NestReport &report) {
-  Block *block = nest.getDomainBlock();
-  if (!block)
+  if (!nest.getDomainBlock())
     return;
-  auto bounds = cast<red::BoundsOp>(block->getTerminator());
-  std::string lo = expression(bounds.getLo().front()), hi = expression(bounds.getHi().front());
+  DomainWords words = wordsOfDomain(nest);
   std::string stream = cast<StringAttr>(nest.getStream()[0]).getValue().str();
-  report.skipsTiles = lo != "0" || hi.find("size(" + stream + ")") != 0;
-  report.domain = stream + " from " + lo + " to " + hi;
-  std::string full = expression(bounds.getFull());
-  if (full != "true")
-    report.domain += "; no mask where " + full;
-  if (!bounds.getLive())
-    return;
-  report.skipsTiles = true;
-  unsigned left = 60; // what tells tiles apart by data can be long
-  report.domain +=
-      "; tiles of " + stream + " between them only where " + expression(bounds.getLive(), left);
+  report.skipsTiles =
+      words.lo != "0" || !words.hi.starts_with("size(" + stream + ")") || !words.live.empty();
+  report.domain = stream + " from " + words.lo + " to " + words.hi;
+  if (words.full != "true")
+    report.domain += "; no mask where " + words.full;
+  if (!words.live.empty())
+    report.domain += "; tiles of " + stream + " between them only where " + words.live;
+  for (const auto &[name, definition] : words.shared)
+    report.domain += "; " + name + " = " + definition;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "compiler/driver/verify_pass.h"
 #include "compiler/driver/exponent_range.h"
+#include "compiler/driver/float64_bounds.h"
 #include "compiler/evaluator/compare.h"
 #include "compiler/transforms/desugar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -242,7 +243,15 @@ llvm::Error PassVerifier::add(attn::ProgramOp program, evaluator::EvalInputs inp
       evaluator::evaluate(program, inputs, optionsFor(Precision::EmulatedF32));
   if (!single)
     return single.takeError();
-  Case c{std::move(label), std::move(inputs), std::move(*expected), {}, {}, {}, {}, {}, {}};
+  llvm::Expected<evaluator::Outputs> wide =
+      evaluateInFloat64(program, inputs, optionsFor(Precision::Double));
+  if (!wide)
+    return wide.takeError();
+  Case c;
+  c.label = std::move(label);
+  c.inputs = std::move(inputs);
+  c.expected = std::move(*expected);
+  c.inFloat64 = std::move(*wide);
   for (const auto &[name, output] : c.expected)
     if (!evaluator::compare(output, single->at(name)).passed())
       c.beyondF32.insert(name);
@@ -356,9 +365,12 @@ Status PassVerifier::compare(const Case &c, attn::ProgramOp program, const std::
       if (c.emptyFactors.contains(output))
         found->second = withoutNaN(std::move(found->second), expected);
     }
-    evaluator::Comparison comparison = emulated
-                                           ? evaluator::compare(expected, found->second)
-                                           : evaluator::compareEvaluations(expected, found->second);
+    auto wide = c.inFloat64.find(output);
+    evaluator::Comparison comparison =
+        emulated ? evaluator::compare(expected, found->second)
+                 : evaluator::compareEvaluations(expected, found->second,
+                                                 wide == c.inFloat64.end() ? nullptr
+                                                                           : &wide->second);
     if (!comparison.passed())
       return internalError(
           fmt::format("{} changed output '{}' on {}{}: {}", name, output, c.label,

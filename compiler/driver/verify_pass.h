@@ -53,6 +53,8 @@ private:
     std::string label;
     evaluator::EvalInputs inputs;
     evaluator::Outputs expected;
+    /// The same with the bounds of float64.
+    evaluator::Outputs inFloat64;
     /// Outputs that f32 is too coarse for as the spec is written (an exponential that overflows):
     /// a pass need not mend that.
     std::set<std::string> beyondF32;

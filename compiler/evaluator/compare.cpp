@@ -75,10 +75,15 @@ Comparison compare(const Array &reference, const Array &actual, double slack) {
   return result;
 }
 
-Comparison compareEvaluations(const Array &before, const Array &after) {
+Comparison compareEvaluations(const Array &before, const Array &after, const Array *inFloat64) {
   Array reference = before;
   // The bound of an f64 output counts in float64's unit already.
   double scale = before.storeUnit == kUnitF64 ? 1 : kUnitF64 / kUnitF32;
+  if (inFloat64 && !inFloat64->error.empty()) {
+    reference.error.resize(reference.size(), 0);
+    for (int64_t i = 0; i < reference.size(); ++i)
+      reference.error[i] = std::max(reference.error[i], inFloat64->errorAt(i) / scale);
+  }
   // Where f32 would be exact, float64 may still underflow, or round in another order: to some units
   // in the last place of what is summed, which the largest element stands for.
   double largest = 0;

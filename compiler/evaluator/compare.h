@@ -36,8 +36,10 @@ Comparison compare(const Array &reference, const Array &actual, double slack = k
 
 /// Compares two evaluations of what should be the same program (before and after a pass). Both are
 /// float64, so the tolerance is the bound scaled from f32's unit roundoff to float64's, times 8 for
-/// the difference between two orders of evaluation. Exact elements must be equal.
-Comparison compareEvaluations(const Array &before, const Array &after);
+/// the difference between two orders of evaluation. Exact elements must be equal. `inFloat64`, if it
+/// is given, is `before` with the bounds of float64 itself: where those are larger they count.
+Comparison compareEvaluations(const Array &before, const Array &after,
+                              const Array *inFloat64 = nullptr);
 
 /// One line: largest error and ratio, the index of the worst element, counts.
 std::string summary(const Array &reference, const Array &actual, const Comparison &comparison);

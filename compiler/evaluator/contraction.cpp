@@ -197,8 +197,25 @@ private:
         int64_t at = batchOut[batch] + rowOut[firstRow + m] + columnOut[j];
         double value = p.sum[m * n + j], bound = p.bound[m * n + j];
         result.value[at] = value;
-        result.error[at] = std::isfinite(value) ? bounded(value, bound).error : 0;
+        result.error[at] = std::isfinite(value) ? bounded(value, bound).error
+                                                : errorBeyond(batch, firstRow + m, j);
       }
+  }
+
+  /// The bound of a sum that is not finite, as of SumFold: unknown if a product is and none is
+  /// infinite.
+  double errorBeyond(int64_t batch, int64_t row, int64_t column) const {
+    bool isUnknown = false;
+    for (auto [left, right] : llvm::zip_equal(depthLeft, depthRight)) {
+      int64_t x = batchLeft[batch] + rowLeft[row] + left;
+      int64_t y = batchRight[batch] + columnRight[column] + right;
+      Real product = multiply({a.value[x], a.error ? a.error[x] : 0},
+                              {b.value[y], b.error ? b.error[y] : 0}, kUnitF32);
+      if (std::isinf(product.value))
+        return 0;
+      isUnknown |= unknown(product);
+    }
+    return isUnknown ? kUnknown : 0;
   }
 
   /// The products of a rounded operand err apart, like a random walk, but for what equal elements

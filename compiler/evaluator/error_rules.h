@@ -21,6 +21,13 @@ inline constexpr double kUnitApproximate = 0x1p-14;
 inline constexpr double kFlushF32 = 0x1p-126;
 /// exp(x) is zero in f32 for every x below this.
 inline constexpr double kExpUnderflow = -104.0;
+/// The largest f32.
+inline constexpr double kLargestF32 = 0x1.fffffep127;
+/// What an exponential that float64 holds as 0, or with few digits, is at most off by. It is not 0
+/// in exact arithmetic: divided by such numbers, as 0 / 0, a result is not known. Comparisons take
+/// it for exact (kExactReach), as every type of kernels does.
+inline constexpr double kTiny = 1e-300;
+inline constexpr double kExactReach = 1e-290;
 inline constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
 /// A float with the bound on its absolute error; a bound of infinity means "unknown".
@@ -117,7 +124,8 @@ inline Real absolute(Real x) { return {std::fabs(x.value), x.error}; }
 
 /// exp, computed as 2^(x log2 e): the product's rounding is u|x|, the constant's another u|x|, and
 /// the hardware's exp2 is off by up to 4u. A f32 result may be flushed to zero. Where the argument
-/// may be off by more than 1, as of scores beside a mask of -1e9, nothing is said of the result.
+/// may be off by more than 1, as of scores beside a mask of -1e9, nothing is said of the result; an
+/// infinite one is exact if it is infinite in f32 wherever the argument lies.
 inline Real exponential(Real x, double u) {
   double v = std::exp(x.value);
   if (unknown(x))
@@ -125,11 +133,17 @@ inline Real exponential(Real x, double u) {
   if (!std::isfinite(x.value))
     return {v, 0};
   double off = x.error + u * (4 + 2 * std::fabs(x.value));
+  if (std::isinf(v)) {
+    double least = std::exp(x.value - off);
+    return {v, u == kUnitF64 ? (std::isinf(least) ? 0 : kUnknown)
+                             : (least > kLargestF32 ? 0 : kUnknown)};
+  }
   if (u != kUnitF64 && x.value + x.error < kExpUnderflow)
-    return {v, v};
+    return {v, std::max(v, kTiny)};
   if (off > 1)
-    return {v, v == 0 ? 0 : kUnknown};
-  return {v, v * std::expm1(off) + (u == kUnitF64 ? 0 : kFlushF32)};
+    return {v, v == 0 ? kTiny : kUnknown};
+  double floor = u == kUnitF64 ? (v < kTiny ? kTiny : 0) : kFlushF32;
+  return {v, v * std::expm1(off) + floor};
 }
 
 inline Real exponential2(Real x, double u) {
@@ -235,7 +249,7 @@ inline Real rounded(Real x, double u, double floor, double (*round)(double)) {
 /// Comparison of two floats: `holds` for the computed values, in doubt if they are too close.
 inline Whole compared(Real x, Real y, bool holds) {
   double reach = x.error + y.error;
-  bool doubt = reach > 0 && !std::isnan(x.value) && !std::isnan(y.value) &&
+  bool doubt = reach > kExactReach && !std::isnan(x.value) && !std::isnan(y.value) &&
                !(std::fabs(x.value - y.value) > reach);
   return {holds, doubt ? 1.0 : 0.0};
 }

@@ -308,7 +308,9 @@ Evaluation::Result Evaluation::computeReduce(attn::ReduceOp reduce) {
   llvm::Expected<Space> reduced = reducedSpace(reduce, reduce.getDims());
   if (!reduced)
     return reduced.takeError();
-  double unit = unitOf(reduce.getType());
+  if (llvm::Error error = findContest(reduce, kept, *reduced))
+    return error;
+  const double unit = unitOf(reduce.getType());
   if (reduce.getKind() == attn::ReduceKind::LogSumExp)
     return logSumExp(work, tensor(reduce.getOperand()), kept, *reduced, unit);
   if (reduce.getKind() != attn::ReduceKind::Mean)
@@ -449,7 +451,6 @@ bool Evaluation::isExpanded(attn::MapOp map) const {
 }
 
 const Tensor &Evaluation::tensor(Value value) const { return arrays.find(value)->second; }
-
 attn::MapOp Evaluation::expanded(Value value) const {
   return expandedDepth.contains(value) ? value.getDefiningOp<attn::MapOp>() : attn::MapOp();
 }
@@ -492,6 +493,7 @@ void Evaluation::release(Value value) {
   if (expandedDepth.contains(value))
     for (Value operand : value.getDefiningOp()->getOperands())
       release(operand);
+  contests.erase(value);
   arrays.erase(value);
 }
 

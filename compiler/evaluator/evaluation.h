@@ -58,6 +58,9 @@ private:
   const Tensor &tensor(mlir::Value value) const override;
   attn::MapOp expanded(mlir::Value value) const override;
   const DimSet &reducedBefore(mlir::Value value) const override { return reducedDims.of(value); }
+  const Tensor *contestOf(mlir::Value extremum, mlir::Value of) const override;
+  /// Finds where an extremum of floats that is compared with its own elements is contested.
+  llvm::Error findContest(attn::ReduceOp extremum, const Space &kept, const Space &reduced);
   llvm::Expected<ScalarProgram> programOf(mlir::Value array);
 
   /// The space of `dims`; the extent of a sampled dim is the number of its samples.
@@ -79,6 +82,7 @@ private:
   std::optional<DomainCheck> domain; // of the nest that is being evaluated
   mutable ReducedDims reducedDims;
   llvm::DenseMap<mlir::Value, Tensor> arrays;
+  llvm::DenseMap<mlir::Value, Tensor> contests; // of the extrema that findContest has met
   llvm::DenseMap<mlir::Value, unsigned> remainingUses;
   llvm::DenseMap<mlir::Value, unsigned> expandedDepth; // of the maps that are not stored
   Outputs outputs;

@@ -65,6 +65,28 @@ struct MinFold {
   Real finish(int64_t count, double unit) const { return negate(ofNegated.finish(count, unit)); }
 };
 
+/// Whether another element reaches the largest one. A NaN leaves nothing to contest.
+struct ContestFold {
+  Real largest{-kUnknown, 0};
+  double others = -kUnknown;
+  bool some = false;
+
+  void take(Real x) {
+    if (!some || x.value > largest.value)
+      std::swap(x, largest);
+    if (some)
+      others = std::max(others, high(x));
+    some = true;
+  }
+  Whole finish(int64_t, double) const { return {others >= low(largest), 0}; }
+};
+
+struct ContestOfLeast {
+  ContestFold ofNegated;
+  void take(Real x) { ofNegated.take(negate(x)); }
+  Whole finish(int64_t count, double unit) const { return ofNegated.finish(count, unit); }
+};
+
 /// A fold of integers or booleans by a binary rule.
 template <Whole (*combine)(Whole, Whole), int64_t identity> struct WholeFold {
   Whole value{identity, 0};
@@ -264,6 +286,19 @@ llvm::Expected<Tensor> reduceElements(Workplace work, ScalarProgram program, att
   if (work.emulates())
     program.emulate();
   fold(work, program, reduced.size(), *result, unit);
+  dropZeroErrors(*result);
+  return result;
+}
+
+llvm::Expected<Tensor> contestedExtremum(Workplace work, ScalarProgram program, bool isMin,
+                                         const Space &kept, const Space &reduced) {
+  llvm::Expected<Tensor> result = makeTensor(work.memory, kept.dims, kept.shape, ElementKind::Bool);
+  if (!result)
+    return result;
+  Space all = joined(kept, reduced);
+  program.walk(all.dims, all.shape);
+  FoldAll fold = isMin ? foldAll<ContestOfLeast> : foldAll<ContestFold>;
+  fold(work, program, reduced.size(), *result, kUnitF64);
   dropZeroErrors(*result);
   return result;
 }

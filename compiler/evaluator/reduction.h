@@ -30,6 +30,11 @@ llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, c
 llvm::Expected<Tensor> reduceElements(Workplace work, ScalarProgram program, attn::ReduceKind kind,
                                       const Space &kept, const Space &reduced, double unit);
 
+/// Where the maximum (or minimum, if `isMin`) of `program` over `reduced` may be another element
+/// than the one that is the largest here: booleans.
+llvm::Expected<Tensor> contestedExtremum(Workplace work, ScalarProgram program, bool isMin,
+                                         const Space &kept, const Space &reduced);
+
 /// softmax of `array` over `reduced`; the result's dims are those of `result`.
 llvm::Expected<Tensor> softmax(Workplace work, const Tensor &array, const Space &result,
                                const Space &kept, const Space &reduced, double unit);

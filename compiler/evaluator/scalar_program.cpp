@@ -47,13 +47,18 @@ public:
       llvm::Expected<Instruction> rule = scalarRule(op);
       if (!rule)
         return rule.takeError();
+      const Tensor *contest = contestOf(map, op);
+      if (contest)
+        rule = ownExtremumRule(cast<arith::CmpFOp>(op).getPredicate());
       for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
         llvm::Expected<unsigned> number = numberOf(operand);
         if (!number)
           return number.takeError();
         rule->operands[i] = *number;
       }
-      numbers[op.getResult(0)] = append(*rule, op.getNumOperands());
+      if (contest)
+        rule->operands[2] = appendLoad(*contest);
+      numbers[op.getResult(0)] = append(*rule, op.getNumOperands() + (contest ? 1 : 0));
     }
     return numberOf(root);
   }
@@ -86,6 +91,25 @@ private:
     return needed;
   }
 
+  // Where the extremum that `op` compares an element of its own array with is contested, or null.
+  const Tensor *contestOf(attn::MapOp map, Operation &op) {
+    auto compare = dyn_cast<arith::CmpFOp>(op);
+    auto x = compare ? dyn_cast<BlockArgument>(compare.getLhs()) : BlockArgument();
+    auto y = compare ? dyn_cast<BlockArgument>(compare.getRhs()) : BlockArgument();
+    if (!x || !y)
+      return nullptr;
+    Value left = map.getOperand(x.getArgNumber()), right = map.getOperand(y.getArgNumber());
+    const Tensor *contest = source.contestOf(right, left);
+    return contest ? contest : source.contestOf(left, right);
+  }
+
+  unsigned appendLoad(const Tensor &tensor) {
+    Instruction load;
+    load.leaf = program.leaves.size();
+    program.leaves.push_back(tensor);
+    return append(load, 0);
+  }
+
   llvm::Expected<unsigned> addOperand(Value array) {
     if (auto found = arrays.find(array); found != arrays.end())
       return found->second;
@@ -96,10 +120,7 @@ private:
         return expanded;
       number = *expanded;
     } else {
-      Instruction load;
-      load.leaf = program.leaves.size();
-      program.leaves.push_back(source.tensor(array));
-      number = append(load, 0);
+      number = appendLoad(source.tensor(array));
     }
     arrays[array] = number;
     return number;
@@ -111,12 +132,8 @@ private:
     if (auto found = gross.find(array); found != gross.end())
       return found->second;
     std::optional<unsigned> number;
-    if (const Tensor &tensor = source.tensor(array); tensor.gross) {
-      Instruction load;
-      load.leaf = program.leaves.size();
-      program.leaves.push_back(grossAsValues(tensor));
-      number = append(load, 0);
-    }
+    if (const Tensor &tensor = source.tensor(array); tensor.gross)
+      number = appendLoad(grossAsValues(tensor));
     return gross[array] = number;
   }
 

@@ -6,6 +6,8 @@
 #include "compiler/evaluator/reduced_dims.h"
 #include "compiler/evaluator/tensor.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace attnc::evaluator {
 
 /// Elements in a chunk: registers stay in the L1 and L2 caches.
@@ -50,6 +52,9 @@ public:
   virtual attn::MapOp expanded(mlir::Value value) const = 0;
   /// The dims that have been reduced on the way to the array of `value`.
   virtual const DimSet &reducedBefore(mlir::Value value) const = 0;
+  /// Where it is in doubt which element of `of` the array `extremum` is: booleans. Null if it is
+  /// not the maximum or minimum of that array.
+  virtual const Tensor *contestOf(mlir::Value extremum, mlir::Value of) const = 0;
 
 protected:
   ~ArraySource() = default;
@@ -112,6 +117,10 @@ private:
 /// The instruction of a scalar op (operands and result unset): its rule of value and error. Fails
 /// on an op that has none.
 llvm::Expected<Instruction> scalarRule(mlir::Operation &op);
+
+/// The rule of a comparison of an element with the extremum of its own array; its third operand
+/// says where that is contested. Otherwise one element is the extremum, whatever is rounded.
+Instruction ownExtremumRule(mlir::arith::CmpFPredicate predicate);
 
 /// Rules for ScalarProgram::apply: exp(x - y) and x - y with attn.sub's rule, x * y, x / y and 1 /
 /// x. Where `emulated`, the difference in the exponent is rounded, too.

@@ -258,6 +258,20 @@ Instruction withUnit(Instruction::Run run, double unit) {
 
 } // namespace
 
+Instruction ownExtremumRule(arith::CmpFPredicate predicate) {
+  Instruction rule;
+  rule.integer = static_cast<int64_t>(predicate);
+  rule.run = [](Op op, Registers &registers, int64_t count) {
+    const Register &x = registers[op.operands[0]], &y = registers[op.operands[1]];
+    const Register &contested = registers[op.operands[2]];
+    for (int64_t i = 0; i < count; ++i) {
+      Whole compared = CompareReals()(op, x.real(i), y.real(i));
+      registers[op.result].set(i, contested.integer[i] ? compared : Whole{compared.value, 0});
+    }
+  };
+  return rule;
+}
+
 Instruction exponentOfDifferenceRule(double unit, bool emulated) {
   if (emulated)
     return withUnit(real2([](Op o, Real x, Real y) {

@@ -30,6 +30,8 @@ struct Spec {
   std::string doc;
   /// The spec's `schedule` object: hints, not checked here. An empty object if there are none.
   nlohmann::json schedule = nlohmann::json::object();
+  /// Where that object stands: a diagnostic about it, without its message.
+  Diagnostic schedulePlace;
   /// The spec's `reference` object: {"shape": {dim: extent}} for the dynamic dims, or {}.
   nlohmann::json reference = nlohmann::json::object();
   /// Inputs whose gradients are asked for.

@@ -1,6 +1,7 @@
 // Integers and scalars that do not depend on indices: let, require, params.
 #include "compiler/frontend/program_builder.h"
 #include "dialects/Attn/SpecLocation.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -184,6 +185,11 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
     const Scalar *value = paramDefault(scope, *syntax->value, type);
     if (value->isPoison())
       return;
+    if (value->isConstant() && !std::isfinite(value->asReal())) {
+      report(scope, syntax->value->place, "the default is not a finite number",
+             "write a number, or an expression that is one for the extents in `dims`");
+      return;
+    }
     if (value->isConstant() && !range.contains(value->asReal())) {
       report(scope, syntax->value->place, "the default is outside the param's range",
              "choose another default, or a wider range");

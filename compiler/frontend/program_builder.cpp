@@ -136,8 +136,10 @@ void ProgramBuilder::readHeading() {
   }
   if (const JsonValue *doc = section("doc", JsonValue::String))
     spec.doc = doc->text;
-  if (const JsonValue *schedule = section("schedule", JsonValue::Object))
+  if (const JsonValue *schedule = section("schedule", JsonValue::Object)) {
     spec.schedule = schedule->toJson();
+    spec.schedulePlace = file.at(schedule->offset, "");
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,10 +1,14 @@
 #include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/computed_operands.h"
+#include "compiler/schedule/domain_slice.h"
 #include "compiler/schedule/nest_key.h"
 #include "compiler/schedule/rows_plan.h"
 #include "compiler/schedule/same_arithmetic.h"
 #include "compiler/schedule/schedule_override.h"
 #include "compiler/schedule/schedule_ranking.h"
+#include "compiler/schedule/stream_inputs.h"
 #include "compiler/schedule/stream_parts.h"
+#include "compiler/schedule/stream_visits.h"
 #include "compiler/transforms/split.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -65,11 +69,74 @@ static constexpr StreamSchedule kSmallCandidates[] = {
     {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
 };
 static constexpr int64_t kFewRows = 256;
+// Warps that a multiprocessor has registers for, whatever they need.
+static constexpr int64_t kUsualWarps = 8;
+
+// Of nests with few rows and a long stream whose weights are no products but come from memory,
+// which each block reads for its rows and beside them all of the streamed operands: a block has as
+// many of the rows as it can. What is left to fill the machine with is parts of the stream.
+static std::vector<StreamSchedule> candidatesOfWholeRows(int64_t rows) {
+  StreamSchedule tile;
+  tile.rowTile = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows), 16, 128);
+  tile.warps = tile.rowTile / 16;
+  std::vector<StreamSchedule> all;
+  for (int64_t blocks : {kUsualWarps / tile.warps, int64_t(1)})
+    for (int64_t streamTile : {64, 32, 16}) {
+      tile.minBlocks = blocks;
+      tile.streamTile = streamTile;
+      all.push_back(tile);
+    }
+  return all;
+}
+
+// Of products of halves: 32 rows a warp, each of which splits all of the streamed operand.
+static constexpr StreamSchedule kHalvesCandidates[] = {
+    {.rowTile = 128, .streamTile = 16, .warps = 4, .stages = 2, .minBlocks = 2, .halves = true},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2, .halves = true},
+    {.rowTile = 64, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 1, .halves = true},
+};
+
+// Operands of f32 that states stream are all sums that have been rounded to less than halves keep.
+static bool allowsHalves(const StreamPlan &plan) {
+  bool some = false;
+  for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+    if (!operand.element.isF32())
+      continue;
+    if (isScoreOperand(plan, i) || operand.isComputed() || !isRoundedSum(operand.read))
+      return false;
+    some = true;
+  }
+  return some;
+}
+
+static std::vector<StreamSchedule> plainCandidates(red::NestOp nest, const StreamPlan &plan) {
+  attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
+  attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
+  bool isFew = row.isStatic() && row.getExtent() <= kFewRows;
+  bool readsWeights = plan.hasProducts() && plan.contractions.empty();
+  std::vector<StreamSchedule> all;
+  if (plan.hasProducts() && !isFew && allowsHalves(plan))
+    all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));
+  if (plan.hasProducts() && !isFew)
+    llvm::append_range(all, kCandidates);
+  else if (readsWeights && !stream.isStatic())
+    all = candidatesOfWholeRows(row.getExtent());
+  // Weights that come from memory are what such a nest waits for.
+  for (StreamSchedule &candidate : all) {
+    candidate.copyInputs = readsWeights;
+    candidate.copyInputs = !stagedInputs(nest, plan, candidate).empty();
+  }
+  for (StreamSchedule candidate : kSmallCandidates) {
+    if (!plan.hasProducts()) // nothing of it is in shared memory
+      candidate.minBlocks = kUsualWarps;
+    if (!plan.hasProducts() || isFew)
+      all.push_back(candidate);
+  }
+  return all;
+}
 
 static std::vector<StreamSchedule> candidatesFor(red::NestOp nest, const StreamPlan &plan) {
-  attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
-  bool isSmall = !plan.hasProducts() || (row.isStatic() && row.getExtent() <= kFewRows);
-  std::vector<StreamSchedule> all(isSmall ? ArrayRef(kSmallCandidates) : ArrayRef(kCandidates));
+  std::vector<StreamSchedule> all = plainCandidates(nest, plan);
   int64_t columns = widestColumns(plan), depth = chooseDepth(widestDepth(plan));
   for (int64_t most : kMostColumns)
     for (StreamSchedule candidate : kCutCandidates) {
@@ -126,6 +193,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan, const Stream
                           const Machine &machine) {
   if (std::string why = checkShape(schedule); !why.empty())
     return why;
+  if (schedule.halves && !allowsHalves(plan))
+    return "halves are for operands that are sums of f32 with 16-bit operands of their own";
   int64_t parts = depthParts(*CutPlan(plan, schedule.columns, schedule.depth));
   if (parts > 1 && schedule.stages > parts)
     return llvm::formatv("stages is {0}; with depth {1}, which makes {2} parts, it is 2 to {2}",
@@ -224,16 +293,30 @@ static std::string choosePortable(red::NestOp nest, const StreamPlan &plan,
   return why;
 }
 
+// A mask that leaves something of each tile, as every third key, is a condition for elements only.
+static void dropVainQuestions(red::NestOp nest, const StreamPlan &plan) {
+  auto extentOf = [&](StringAttr dim, int64_t otherwise) {
+    attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);
+    return declared.isStatic() ? declared.getExtent() : otherwise;
+  };
+  const ReferenceExtents &reference = referenceExtents().front();
+  if (liveCondition(nest) && !maySkipTiles(nest, plan, extentOf(plan.row, reference.rows),
+                                           extentOf(plan.stream, reference.stream)))
+    cast<red::BoundsOp>(nest.getDomainBlock()->getTerminator()).getLiveMutable().clear();
+}
+
 std::string chooseSchedule(red::NestOp nest, const Machine &machine) {
   std::string why;
   FailureOr<StreamPlan> plan = planStream(nest, why);
   if (succeeded(plan)) {
+    if (plan->hasProducts())
+      dropVainQuestions(nest, *plan);
     if (auto ranking = rankSchedules(nest, *plan, machine); !ranking.empty()) {
       nest.setScheduleAttr(ranking.front().schedule.toAttr(nest.getContext()));
       return "";
     }
-    why = choosePortable(nest, *plan, machine);
-    if (why.empty())
+    bool mergesElements = !plan->hasProducts() && streamsParts(nest);
+    if (!mergesElements && (why = choosePortable(nest, *plan, machine)).empty())
       return "";
   }
   (void)setScalarSchedule(nest);

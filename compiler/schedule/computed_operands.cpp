@@ -70,6 +70,27 @@ std::optional<OperandTile> computedTile(red::NestOp nest, ArrayRef<Value> factor
   return tile;
 }
 
+bool isRoundedSum(attn::ReadOp read) {
+  auto result = dyn_cast<OpResult>(read.getSource());
+  auto nest = result ? dyn_cast<red::NestOp>(result.getOwner()) : red::NestOp();
+  if (!nest || read.getOtherwise())
+    return false;
+  auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  auto sum = yield.getValues()[result.getResultNumber()].getDefiningOp<red::FoldOp>();
+  if (!sum || sum.getKind() != red::FoldKind::Add || sum.getExponent() || sum.getBase())
+    return false;
+  // Of parts: as they are.
+  if (sum.getFactors().size() == 1)
+    if (auto part = sum.getFactors().front().getDefiningOp<attn::ReadOp>())
+      return isRoundedSum(part);
+  auto isHalf = [](Value factor) {
+    auto input = factor.getDefiningOp<attn::ReadOp>();
+    return input && halfType(input);
+  };
+  auto isComputed = [](Value factor) { return factor.getDefiningOp<attn::MapOp>() != nullptr; };
+  return llvm::any_of(sum.getFactors(), isHalf) && llvm::any_of(sum.getFactors(), isComputed);
+}
+
 OperandTile widened(const OperandTile &tile) {
   if (tile.element.isF32())
     return tile;

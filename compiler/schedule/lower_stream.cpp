@@ -110,6 +110,7 @@ void WarpLowering::placeTiles() {
     auto ring = tile::RingType::get(b.getContext(), stages, type);
     rings.push_back(place(ring, stages * type.getBytes(), sourceName(operand.read) + "_ring"));
   }
+  placeInputs(offset);
 }
 
 // The offset of the operand's row 0 for this cell.
@@ -174,6 +175,8 @@ void WarpLowering::startCopies(Value index, Value slot) {
                                         constant(schedule.streamTile));
     for (unsigned number = 0; number < plan.streamed.size(); ++number)
       copyStreamed(number, first, slot);
+    for (const StagedRing &from : staged)
+      copyInput(from, first, slot);
   }
   tile::CommitOp::create(b, loc);
 }
@@ -273,6 +276,7 @@ void WarpLowering::step(Value index, Value slot, Value next, Value isKnownFull) 
     Value number = cutsDepth() ? constant(0) : slot;
     stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, number));
   }
+  beginInputs(slot);
   if (cutsDepth())
     multiplyParts(index, slot, next);
   else
@@ -333,9 +337,10 @@ void WarpLowering::foldWeights() {
         continue;
       auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, schedule.streamTile,
                                          plan.streamed[s.streamed].element);
-      Value operand = tile::ToOperandOp::create(b, s.fold.getLoc(), type, fragment);
+      bool halves = schedule.halves && type.getElement().isF32();
+      Value operand = tile::ToOperandOp::create(b, s.fold.getLoc(), type, fragment, halves);
       tile::MmaOp::create(b, s.fold.getLoc(), place, operand, stageTiles[s.streamed],
-                          /*transposed=*/false);
+                          /*transposed=*/false, halves);
     }
   }
   foldMoments(fragments);

@@ -225,7 +225,7 @@ SmallVector<red::FoldOp> PointEvaluator::foldsTogether(State wanted) {
   return centresOf(together).empty() ? together : all;
 }
 
-void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying) {
+void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying, bool knowsStates) {
   auto varies = [&](StringAttr dim) { return llvm::is_contained(varying, dim); };
   llvm::SmallDenseSet<Value> seen; // an operand that is shared is walked once
   SmallVector<Value> work = {array};
@@ -234,7 +234,8 @@ void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying) {
     if (!seen.insert(value).second)
       continue;
     if (llvm::none_of(arrayType(value).getDims(), varies)) {
-      evaluate(value);
+      if (knowsStates || !nest.dependsOnState(value))
+        evaluate(value);
       continue;
     }
     Operation *op = value.getDefiningOp();

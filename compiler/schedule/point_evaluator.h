@@ -34,8 +34,9 @@ public:
   void readOnlyIf(mlir::StringAttr dim, mlir::Value condition) { readable[dim] = condition; }
 
   /// Computes now the parts of `array` that do not depend on the `varying` dims, to be found by
-  /// later evaluations in this scope or in copies of this evaluator.
-  void hoist(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> varying);
+  /// later evaluations in this scope or in copies of this evaluator. With `knowsStates` false also
+  /// without what depends on a state, which the kernel finds by itself.
+  void hoist(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> varying, bool knowsStates = true);
 
   /// What the nest's domain says, given its block arguments: `wanted` are operands of its bounds.
   llvm::SmallVector<mlir::Value> domain(mlir::ValueRange args, mlir::ValueRange wanted);

@@ -246,10 +246,15 @@ bool dependsOnRounding(red::NestOp nest, red::FoldOp reference) {
   return !allResultsConstant(nest, reference, Degree::summand(-1));
 }
 
+// A centre that only follows the reference, like the reference itself, is never further from where
+// it ends than the reference is.
 bool centresDependOnReference(red::NestOp nest, red::FoldOp reference) {
   Degrees degrees = degreesIn(nest, reference, Degree::unknown());
+  Degrees shifted = degreesIn(nest, reference, Degree::summand(-1));
   return llvm::any_of(nest.states(), [&](red::FoldOp state) {
-    return state.getCentre() && !degrees[state.getCentre()].isConstant();
+    Value centre = state.getCentre();
+    return centre && !degrees[centre].isConstant() &&
+           !(shifted[centre].known && shifted[centre].degree == 0);
   });
 }
 

@@ -92,6 +92,16 @@ void RowsLowering::share(Value count, StringRef name, Body body) {
   loop(thread, count, schedule.threads, name, body);
 }
 
+void RowsLowering::sharePoints(Value count, llvm::function_ref<void(Value, Value)> body) {
+  if (schedule.rows == 1)
+    return share(count, "n", [&](Value n) { body(constant(0), n); });
+  Value rows = constant(schedule.rows);
+  share(binary("", '*', count, rows), "n", [&](Value n) {
+    Value row = binary("row", '%', n, rows);
+    body(row, binary("column", '/', n, rows));
+  });
+}
+
 void RowsLowering::barrier() { tile::BarrierOp::create(b, nest.getLoc()); }
 
 // The group's elements that a thread has, one after the other.

@@ -84,6 +84,8 @@ private:
   void when(Value condition, llvm::function_ref<void()> body);
   /// Threads take the numbers below `count` in turn.
   void share(Value count, llvm::StringRef name, Body body);
+  /// Threads take the points of a tile in turn: its rows and the first `count` columns.
+  void sharePoints(Value count, llvm::function_ref<void(Value row, Value column)> body);
   void eachTurn(unsigned group, llvm::function_ref<void(Value turn, Value item)> body);
   void eachRow(const RowsGroup &group, Value own, Body body);
   void bindInner(PointEvaluator &evaluator, llvm::ArrayRef<mlir::StringAttr> dims, Value number);

@@ -52,13 +52,7 @@ void RowsLowering::foldTile(Value first, Value end) {
 
 // Scalars of all rows and columns, and the weights whose references do not move.
 void RowsLowering::computeScalars(Value count) {
-  Value rows = constant(schedule.rows);
-  share(schedule.rows > 1 ? binary("", '*', count, rows) : count, "n", [&](Value n) {
-    Value row = constant(0), column = n;
-    if (schedule.rows > 1) {
-      row = binary("row", '%', n, rows);
-      column = binary("column", '/', n, rows);
-    }
+  sharePoints(count, [&](Value row, Value column) {
     PointEvaluator evaluator = at(row, column);
     for (auto [array, into] : scalars)
       set(evaluator.evaluate(array), into, tileIndex(row, column), array.getLoc());
@@ -164,13 +158,7 @@ void RowsLowering::foldExtrema(Value count) {
 }
 
 void RowsLowering::computeWeights(Value count) {
-  Value rows = constant(schedule.rows);
-  share(schedule.rows > 1 ? binary("", '*', count, rows) : count, "n", [&](Value n) {
-    Value row = constant(0), column = n;
-    if (schedule.rows > 1) {
-      row = binary("row", '%', n, rows);
-      column = binary("column", '/', n, rows);
-    }
+  sharePoints(count, [&](Value row, Value column) {
     for (auto [weight, into] : llvm::zip(plan.weights, weights)) {
       if (!weight.isRunning)
         continue;

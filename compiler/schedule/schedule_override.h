@@ -15,7 +15,7 @@ namespace attnc::schedule {
 ///    "group_registers": 160, "alternate": true, "persistent": true, "draws": false,
 ///    "copy_inputs": true, "bulk_stores": true, "pack": 1, "slack": 8}
 ///   {"form": "stream", "row_tile": 64, "stream_tile": 32, "warps": 4, "stages": 2, "slack": 8,
-///    "min_blocks": 1}
+///    "min_blocks": 1, "copy_inputs": true, "halves": false}
 ///   {"form": "generic", "threads": 256}
 /// Without "form" a key that only one form has names it; otherwise the nest keeps its form. Keys
 /// that are not named stay, with warpgroups they become the best by prediction for those that are.

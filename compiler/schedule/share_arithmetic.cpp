@@ -18,6 +18,7 @@ public:
     // A product of products comes after its factors.
     forEach<arith::MulFOp>([&](auto product) { multiplyTogether(product); });
     forEach<arith::SIToFPOp>([&](auto conversion) { convertFirstColumn(conversion); });
+    forEach<arith::CmpIOp>([&](auto comparison) { divideFirstColumn(comparison); });
   }
 
 private:
@@ -181,6 +182,40 @@ private:
     if (!conversion->use_empty())
       conversion.replaceAllUsesWith(sum(b, converted, distance));
     conversion.erase();
+  }
+
+  // (x + distance) mod m == k, where x is that of the lane's first column: x mod m, one for all
+  // elements of a row, is compared with (k - distance) mod m, a constant for each element.
+  void divideFirstColumn(arith::CmpIOp comparison) {
+    slopes.clear();
+    bool isEqual = comparison.getPredicate() == arith::CmpIPredicate::eq ||
+                   comparison.getPredicate() == arith::CmpIPredicate::ne;
+    Operation *rest = comparison.getLhs().getDefiningOp();
+    APInt m, k;
+    if (!isEqual || !isa_and_nonnull<attn::ModOp, arith::RemUIOp>(rest) ||
+        !rest->getResult(0).getType().isInteger(32) ||
+        !matchPattern(rest->getOperand(1), m_ConstantInt(&m)) || m.getSExtValue() < 1 ||
+        !matchPattern(comparison.getRhs(), m_ConstantInt(&k)))
+      return;
+    std::optional<int> s = slope(rest->getOperand(0));
+    if (!s || *s == 0 || k.isNegative() || k.sge(m))
+      return;
+    OpBuilder b(comparison);
+    Location loc = comparison.getLoc();
+    DenseMap<Value, Value> known;
+    Value start = atColumn(b, rest->getOperand(0), tile::FirstColumnOp::create(b, loc), known);
+    IRMapping mapping;
+    mapping.map(rest->getOperand(0), start);
+    Value ofFirst = b.clone(*rest, mapping)->getResult(0);
+    Value distance =
+        arith::FPToSIOp::create(b, loc, b.getI32Type(), tile::ColumnDistanceOp::create(b, loc));
+    Value wanted = comparison.getRhs();
+    wanted = *s > 0 ? arith::SubIOp::create(b, loc, wanted, distance).getResult()
+                    : arith::AddIOp::create(b, loc, wanted, distance).getResult();
+    wanted = attn::ModOp::create(b, loc, wanted, rest->getOperand(1));
+    comparison.replaceAllUsesWith(
+        arith::CmpIOp::create(b, loc, comparison.getPredicate(), ofFirst, wanted).getResult());
+    comparison.erase();
   }
 
   tile::MapOp map;

@@ -1,9 +1,11 @@
 #include "compiler/schedule/stream_lowering.h"
 #include "compiler/schedule/domain_slice.h"
+#include "compiler/schedule/element_loops.h"
 #include "compiler/schedule/narrow_indices.h"
 #include "compiler/schedule/share_arithmetic.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -155,7 +157,7 @@ void StreamLowering::hoistUniform() {
   llvm::append_range(varying, nest.getInner().getAsRange<StringAttr>());
   for (Operation &op : nest.getBodyBlock()->without_terminator())
     if (!isa<red::FoldOp>(op))
-      uniform.hoist(op.getResult(0), varying);
+      uniform.hoist(op.getResult(0), varying, /*knowsStates=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +170,7 @@ bool StreamLowering::readsAlong(ArrayRef<Value> arrays, StringAttr dim, ArrayRef
   reached.insert(arrays.begin(), arrays.end());
   for (size_t i = 0; i < reached.size(); ++i) {
     Value value = reached[i];
-    if (!cast<attn::ArrayType>(value.getType()).hasDim(dim) ||
+    if (!cast<attn::ArrayType>(value.getType()).hasDim(dim) || stagedTiles.contains(value) ||
         llvm::any_of(known, [&](const Input &input) { return input.array == value; }))
       continue;
     Operation *op = value.getDefiningOp();
@@ -177,6 +179,18 @@ bool StreamLowering::readsAlong(ArrayRef<Value> arrays, StringAttr dim, ArrayRef
     reached.insert(op->operand_begin(), op->operand_end());
   }
   return false;
+}
+
+void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value column) {
+  for (auto &[array, staged] : stagedTiles)
+    evaluator.provide(array, [this, array, staged, row, column](PointEvaluator &) -> Value {
+      Location loc = array.getLoc();
+      Value i = arith::SubIOp::create(b, loc, row, row0);
+      Value j = arith::SubIOp::create(b, loc, column, column0);
+      if (staged.turned)
+        std::swap(i, j);
+      return tile::PeekOp::create(b, loc, b.getF32Type(), staged.tile, i, j);
+    });
 }
 
 void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayRef<Input> ins,
@@ -204,6 +218,8 @@ void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayR
   bindIndex(plan.row, /*partial=*/true);
   if (over.column)
     bindIndex(over.column, over.partial);
+  if (over.column == plan.stream)
+    provideStaged(evaluator, block.getArgument(0), block.getArgument(1));
   SmallVector<Value> elements;
   for (const Input &input : ins) {
     elements.push_back(block.addArgument(b.getF32Type(), input.place.getLoc()));
@@ -247,12 +263,48 @@ static SmallVector<Value> tiledSizes(red::NestOp nest, const KernelSignature &si
   return sizes;
 }
 
+// False for what is one number for all elements of a row.
+static bool differsInRow(tile::MapOp map, Value value) {
+  llvm::SetVector<Value> reached; // an operand that is shared is walked once
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    if (op && op->getBlock() == map.getBodyBlock())
+      reached.insert(op->operand_begin(), op->operand_end());
+    auto argument = dyn_cast<BlockArgument>(reached[i]);
+    if (!argument || argument.getOwner() != map.getBodyBlock() || argument == map.rowIndex())
+      continue;
+    unsigned number = argument.getArgNumber();
+    if (number == 1 || !isa<tile::RowsType>(map.getIns()[number - 2].getType()))
+      return true;
+  }
+  return false;
+}
+
+// Exponentials of elements as 2^(x log2 e), which the bounds of errors are made for: one
+// instruction and a product in place of nine. Where everything is f32 they stay as exact as CUDA
+// has them.
+static void approximateExponentials(red::NestOp nest, tile::KernelOp kernel) {
+  bool isNarrow = llvm::any_of(nest.captures(), [](Value tensor) {
+    auto type = dyn_cast<FloatType>(cast<attn::ArrayType>(tensor.getType()).getElementType());
+    return type && type.getWidth() == 16;
+  });
+  if (isNarrow)
+    kernel.walk([](math::ExpOp op) {
+      auto map = op->getParentOfType<tile::MapOp>();
+      if (map && !map.isOverRows() && differsInRow(map, op.getOperand()))
+        op.setFastmath(arith::FastMathFlags::afn);
+    });
+}
+
 void simplifyStream(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
                     ArrayRef<Value> indices, bool spreadsFactors) {
   SmallVector<Value> all = tiledSizes(nest, signature, kernel);
   llvm::append_range(all, indices);
   narrowIndices(kernel, all);
   simplify(kernel);
+  shareElementLoops(kernel);
+  approximateExponentials(nest, kernel);
   shareElementArithmetic(kernel, spreadsFactors);
   // What elements are not computed from any more.
   (void)applyPatternsGreedily(kernel, FrozenRewritePatternSet());

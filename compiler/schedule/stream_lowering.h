@@ -190,6 +190,8 @@ protected:
   /// True if a first tile is computed even of a stream without elements, which has no last one.
   bool visitsEmptyStreams = false;
   bool readsAlong(llvm::ArrayRef<Value> arrays, mlir::StringAttr dim, llvm::ArrayRef<Input> known);
+  /// In a map over scores, whose element is at (row, column): elements of staged tiles.
+  void provideStaged(PointEvaluator &evaluator, Value row, Value column);
 
   red::NestOp nest;
   StreamPlan plan;
@@ -229,6 +231,12 @@ protected:
   Value tileIsFull; ///< i1: isFull() of the tile at hand, where it is known or reads memory
   llvm::MapVector<Value, Value> contractionFragments; ///< by contraction
   llvm::MapVector<Value, Value> inputTiles; ///< the warp's strips of row x stream tensors, by array
+  /// Shared tiles without panels of tensors with both dims, by array: of the whole block.
+  struct StagedTile {
+    Value tile;
+    bool turned; ///< its rows are columns of scores
+  };
+  llvm::MapVector<Value, StagedTile> stagedTiles;
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity
 };
 

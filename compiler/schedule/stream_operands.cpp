@@ -72,7 +72,11 @@ Value StreamLowering::foldDirectly(red::FoldOp fold) {
       [&](PointEvaluator &evaluator, ValueRange x) -> SmallVector<Value> {
         for (auto [dim, index] : inner)
           evaluator.bind(dim, index);
-        return {foldCombine(b, loc, fold.getKind(), x[sum], product(evaluator, loc, factors))};
+        // As the other forms add it up: nests that compute the same scores get the same bits.
+        return {
+            fold.getKind() == red::FoldKind::Add
+                ? evaluator.addTerm(fold, x[sum], Value(), Value())
+                : foldCombine(b, loc, fold.getKind(), x[sum], product(evaluator, loc, factors))};
       });
   return fragment;
 }

@@ -73,23 +73,32 @@ private:
 
   void planInputs() {
     for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
-      Tensor tensor = tensorOf(read.getSource());
-      unsigned rank = tensor.dims.size();
-      if (read.getOtherwise() || rank < 2 || read.subscriptDim(rank - 1) != result.stream)
+      unsigned rank = tensorOf(read.getSource()).dims.size();
+      if (read.getOtherwise() || rank < 2)
         continue;
-      InputTile input{read, ~0u, tensor.element};
-      bool fits = tensor.element.isF16() || tensor.element.isBF16() || tensor.element.isF32();
-      for (unsigned axis = 0; axis + 1 < rank; ++axis) {
-        StringAttr dim = read.subscriptDim(axis);
-        if (dim == result.row && input.rowAxis == ~0u)
-          input.rowAxis = axis;
-        else
-          fits &=
-              dim ? llvm::is_contained(nest.getGrid(), dim) : isGridOnly(read.subscriptValue(axis));
-      }
-      if (fits && input.rowAxis != ~0u)
-        result.inputs.push_back(input);
+      StringAttr last = read.subscriptDim(rank - 1);
+      if (last && isStream(last))
+        planInput(read, result.row, result.inputs);
+      else if (last && isRow(last))
+        planInput(read, result.stream, result.turned);
     }
+  }
+
+  // Adds the read to `list` if its tensor has rows along `along`.
+  void planInput(attn::ReadOp read, StringAttr along, SmallVectorImpl<InputTile> &list) {
+    Tensor tensor = tensorOf(read.getSource());
+    InputTile input{read, ~0u, tensor.element};
+    bool fits = tensor.element.isF16() || tensor.element.isBF16() || tensor.element.isF32();
+    for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis) {
+      StringAttr dim = read.subscriptDim(axis);
+      if (dim == along && input.rowAxis == ~0u)
+        input.rowAxis = axis;
+      else
+        fits &=
+            dim ? llvm::is_contained(nest.getGrid(), dim) : isGridOnly(read.subscriptValue(axis));
+    }
+    if (fits && input.rowAxis != ~0u)
+      list.push_back(input);
   }
 
   void planResults() {
@@ -254,7 +263,8 @@ private:
       return failure();
     if (fold.getDims().size() != 1)
       return refuse(nameOf(fold) + " folds over an inner dim together with the stream");
-    if (!has(fold, result.row))
+    // A number that all rows share, as the count of elements, is kept for each of them.
+    if (!has(fold, result.row) && hasInner(fold))
       return refuse(nameOf(fold) + " does not depend on the row");
     if (fold.getKind() != red::FoldKind::Add) {
       if (hasInner(fold))

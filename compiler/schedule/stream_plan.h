@@ -35,7 +35,8 @@ struct Contraction {
 };
 
 /// A tensor with an element for each row and stream index, read by the step's scalar code. The last
-/// axis is the stream dim; every subscript but these two depends on grid dims only.
+/// axis is the stream dim, `rowAxis` that of the rows; where it is turned, the last axis is the row
+/// dim and `rowAxis` that of the stream. Every other subscript depends on grid dims only.
 struct InputTile {
   attn::ReadOp read;
   unsigned rowAxis;
@@ -90,7 +91,7 @@ struct StreamPlan {
   llvm::SmallVector<red::FoldOp> direct;
   /// Folds over an inner dim of what the states make: all of the dim is in a tile.
   llvm::SmallVector<red::FoldOp> finish;
-  llvm::SmallVector<InputTile> inputs;
+  llvm::SmallVector<InputTile> inputs, turned;
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

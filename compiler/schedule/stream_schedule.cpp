@@ -1,5 +1,6 @@
 #include "compiler/schedule/stream_schedule.h"
 #include "compiler/schedule/register_needs.h"
+#include "compiler/schedule/stream_inputs.h"
 #include "compiler/schedule/stream_parts.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
@@ -10,10 +11,16 @@ using namespace mlir;
 namespace attnc::schedule {
 
 ScheduleFields StreamSchedule::fields() {
-  return {{"row_tile", &rowTile}, {"stream_tile", &streamTile},
-          {"warps", &warps},      {"stages", &stages},
-          {"slack", &slack},      {"min_blocks", &minBlocks},
-          {"columns", &columns},  {"depth", &depth}};
+  return {{"row_tile", &rowTile},
+          {"stream_tile", &streamTile},
+          {"warps", &warps},
+          {"stages", &stages},
+          {"slack", &slack},
+          {"min_blocks", &minBlocks},
+          {"columns", &columns},
+          {"depth", &depth},
+          {"copy_inputs", &copyInputs},
+          {"halves", &halves}};
 }
 
 StreamSchedule StreamSchedule::from(DictionaryAttr attr) {
@@ -26,7 +33,8 @@ DictionaryAttr StreamSchedule::toAttr(MLIRContext *context) const {
   StreamSchedule copy = *this;
   ScheduleFields fields = copy.fields();
   llvm::erase_if(fields, [&](auto &field) {
-    return (field.first == "columns" && columns == 0) || (field.first == "depth" && depth == 0);
+    return (field.first == "columns" && columns == 0) || (field.first == "depth" && depth == 0) ||
+           (field.first == "copy_inputs" && !copyInputs) || (field.first == "halves" && !halves);
   });
   return fieldsAttr(fields, "stream", context);
 }
@@ -58,6 +66,8 @@ int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const StreamSched
   for (auto [number, operand] : llvm::enumerate(plan.streamed))
     bytes += (operand.isComputed() ? 1 : ringStages(plan, number, schedule)) *
              tileBytes(operand, schedule.streamTile);
+  for (const StagedInput &input : stagedInputs(nest, plan, schedule))
+    bytes += schedule.stages * input.type.getBytes();
   // A result takes the place of the operands on its way out.
   for (const StreamState &state : plan.states)
     if (state.streamed != -1) {
@@ -100,7 +110,8 @@ int64_t fragmentRegisters(const StreamPlan &whole, const StreamSchedule &schedul
                                    plan.streamed[state.streamed].element);
   columns += scoreFragments(plan) * schedule.streamTile;
   // A split operand is twice as large as the fragment that it is made of.
-  if (llvm::any_of(plan.streamed, [](const OperandTile &o) { return o.element.isF32(); }))
+  if (!schedule.halves &&
+      llvm::any_of(plan.streamed, [](const OperandTile &o) { return o.element.isF32(); }))
     columns += schedule.streamTile;
   return lanesRows * columns / 32;
 }
@@ -108,6 +119,8 @@ int64_t fragmentRegisters(const StreamPlan &whole, const StreamSchedule &schedul
 // Registers of a thread that are not fragments, in the plainest nest with 32 rows a warp, and the
 // row vectors and words among them.
 static constexpr int64_t kPlainRegisters = 64, kWordsIncluded = 24;
+// Of these, what only products of rows and stream need: two operands on the way to them.
+static constexpr int64_t kScoreRegisters = 16;
 // Elements under way of an operand of scores whose f32 elements are split on the way to the
 // product.
 static constexpr int64_t kSplitRegisters = 66;
@@ -119,8 +132,12 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole, const StreamSc
   int64_t lanesRows = schedule.rowTile / schedule.warps, rows = lanesRows / 8;
   int64_t scores = lanesRows * schedule.streamTile / 32, columns = schedule.streamTile / 4;
   int64_t inputs = needs.inputs + plan.inputs.size();
+  if (schedule.copyInputs) // read where they are needed
+    for (const StagedInput &input : stagedInputs(nest, plan, schedule))
+      inputs -= !input.turned;
   // Row vectors: reference, top and rescale of a maximum, sums, what is known of a row.
-  int64_t vectors = 3 * plan.references.size() + needs.rows;
+  // A moment has a centre, and the sum below it.
+  int64_t vectors = 3 * plan.references.size() + needs.rows + 2 * needs.moments;
   int64_t accumulators = 0;
   for (const StreamState &state : plan.states)
     if (state.streamed == -1)
@@ -134,6 +151,8 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole, const StreamSc
                      columns * needs.columnWords;
   if (needs.inParts && needs.columns)
     elements += columns * 3 / 4;
+  if (needs.moments) // take the scores after weights have been made of them
+    elements += scores;
   // What only may be live. A kernel of a whole stream that spills is compiled again; one of parts
   // is compiled when it is first used, and cannot be.
   int64_t perhaps = 0;
@@ -143,7 +162,12 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole, const StreamSc
     perhaps += kSplitRegisters;
   if (needs.inParts)
     perhaps += needs.quotients * accumulators * 5 / 8;
-  return kPlainRegisters + std::max<int64_t>(0, words - kWordsIncluded + elements + perhaps);
+  // The other operand of a state is split on its way, too.
+  bool splits = !schedule.halves && llvm::any_of(plan.streamed, [](const OperandTile &operand) {
+    return operand.element.isF32();
+  });
+  int64_t plain = kPlainRegisters - (plan.contractions.empty() && !splits ? kScoreRegisters : 0);
+  return plain + std::max<int64_t>(0, words - kWordsIncluded + elements + perhaps);
 }
 
 } // namespace attnc::schedule

@@ -25,10 +25,16 @@ struct StreamSchedule {
   int64_t columns = 0;
   /// Columns of the operands of scores in shared memory at a time, a multiple of 16; 0: all.
   int64_t depth = 0;
+  /// Whether tensors with both dims arrive in shared memory as the streamed operands do, where
+  /// their extents allow it (stream_inputs.h); else code reads their elements.
+  bool copyInputs = false;
+  /// Whether states multiply f32 as halves (tile.mma): of nests whose f32 operands are roundedSums.
+  bool halves = false;
 
   /// Every key with its place in this schedule.
   ScheduleFields fields();
-  /// The attribute has `columns` and `depth` only where they cut something. Reads the attribute;
+  /// The attribute has `columns` and `depth` only where they cut something, and `copy_inputs`
+  /// and `halves` only where they are true. Reads the attribute;
   /// keys that it lacks keep their defaults.
   static StreamSchedule from(mlir::DictionaryAttr attr);
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;

@@ -311,6 +311,34 @@ std::optional<std::vector<std::vector<TileClass>>> tileClasses(red::NestOp nest,
   return classes;
 }
 
+// True if the conditions depend on nothing but the places of tiles and constants.
+static bool dependOnPlacesOnly(red::NestOp nest, ValueRange conditions) {
+  unsigned grid = nest.getGrid().size();
+  auto isGrid = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getArgNumber() < grid;
+  };
+  return llvm::none_of(domainSlice(nest, conditions), [&](Operation *op) {
+    return isa<red::ScalarOp, red::ExtremeOp>(op) || llvm::any_of(op->getOperands(), isGrid);
+  });
+}
+
+bool maySkipTiles(red::NestOp nest, const StreamPlan &plan, int64_t rows, int64_t extent) {
+  constexpr int64_t kRows = 16, kColumns = 16; // the smallest tiles
+  Value live = liveCondition(nest);
+  if (!live || !dependOnPlacesOnly(nest, live))
+    return bool(live);
+  auto classes = tileClasses(nest, plan, kRows, kColumns, rows, extent);
+  if (!classes)
+    return true;
+  auto ranges = streamRanges(nest, plan, kRows, rows, extent);
+  for (auto [range, tiles] : llvm::zip(ranges, *classes))
+    for (int64_t tile = range.lo / kColumns; tile * kColumns < range.hi; ++tile)
+      if (tiles[tile] == TileClass::Skipped)
+        return true;
+  return false;
+}
+
 std::vector<StreamRange> streamRanges(red::NestOp nest, const StreamPlan &plan, int64_t rowTile,
                                       int64_t rows, int64_t extent) {
   DomainEvaluator domain(nest, plan, rows, extent);

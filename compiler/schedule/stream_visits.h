@@ -30,6 +30,11 @@ std::optional<std::vector<std::vector<TileClass>>> tileClasses(red::NestOp nest,
                                                                int64_t rowTile, int64_t columns,
                                                                int64_t rows, int64_t extent);
 
+/// False if no tile of the range that rows visit is skipped at these extents, however small tiles
+/// are, and neither data, params nor the indices of the grid would change that: asking which tiles
+/// matter is then in vain.
+bool maySkipTiles(red::NestOp nest, const StreamPlan &plan, int64_t rows, int64_t extent);
+
 } // namespace attnc::schedule
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_WARP_LOWERING_H
 #define ATTNC_COMPILER_SCHEDULE_WARP_LOWERING_H
 
+#include "compiler/schedule/stream_inputs.h"
 #include "compiler/schedule/stream_lowering.h"
 #include "compiler/schedule/stream_schedule.h"
 
@@ -56,6 +57,16 @@ private:
   void multiplyParts(Value index, Value slot, Value next);
   void multiplyPart(const Contraction &contraction, Value part, Value number);
 
+  // stream_inputs.cpp: tensors with both dims that arrive as tiles.
+  struct StagedRing {
+    StagedInput input;
+    Value ring, base;
+  };
+  /// Places them in shared memory from `offset` on.
+  void placeInputs(int64_t offset);
+  void copyInput(const StagedRing &from, Value first, Value slot);
+  void beginInputs(Value slot);
+
   StreamSchedule schedule;
   Value warpRow; ///< i32: the warp's first row in the block
   llvm::DenseMap<mlir::Operation *, Value>
@@ -67,6 +78,7 @@ private:
     llvm::SmallVector<Value> numbers, full;
     LiveTiles left; ///< the last of them and those after it
   } ahead;
+  llvm::SmallVector<StagedRing> staged;
   llvm::SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
 };
 

@@ -36,17 +36,21 @@ constexpr Description kDescriptions[] = {
     {Rule::Counted, "counted", "sum over x of B(g) = B(g) times the number of x",
      "{B} is multiplied by the number of {dims}"},
     {Rule::Moment, "moment",
-     "sums of w (x - g)^i, i up to k, move with g by the binomial formula: a triangular action, "
+     "sums of w (x - g)^i, i up to 1 or 2, move with g by the binomial formula: a triangular action, "
      "where multiplying out would cancel",
      "moments of {x} - g up to degree {degree}, shifted when g moves; g = {g}"},
     {Rule::MaskedWeight, "masked-weight",
      "where(c, exp(a), 0) = exp(where(c, a, -inf)): a mask on a weight is one on its exponent",
-     "the mask goes into the exponent: {a}"},
+     "the mask goes into the exponent"},
     {Rule::WeightTest, "weight-test",
      "weights of one sign: where(w == 0, 0, w y) sums to where(sum w == 0, 0, sum w y)",
      "elements of weight 0 do not count"},
     {Rule::LogSplit, "log-split", "log(exp(a) B) = a + log(B)",
      "a logarithm of a weight is opened"},
+    {Rule::RaisedTerm, "raised-term",
+     "(C exp(a) B)^n = C^n exp(n a) B^n, n > 0: a power distributes over products of what is not "
+     "negative",
+     "a power of a weight is one of its factors and a multiple of its exponent"},
     {Rule::CancelledMaximum, "cancelled-maximum", "max f(x) = f(max x) for a growing f",
      "{shift} takes the maximum of {a} away: they cancel"},
     {Rule::CombinedExponents, "combined-exponents",

@@ -26,6 +26,7 @@ enum class Rule {
   MaskedWeight,
   WeightTest,
   LogSplit,
+  RaisedTerm,
   CancelledMaximum,
   CombinedExponents,
   Shifted,

@@ -4,6 +4,7 @@
 #include "compiler/transforms/join_extremum.h"
 #include "compiler/transforms/join_sum.h"
 #include "compiler/transforms/spec_words.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetOperations.h"
 #include <optional>
 
@@ -32,13 +33,15 @@ public:
     findNormalisedDims(written);
     for (FoldOp fold : written)
       foldInnerDimsFirst(fold);
+    for (FoldOp fold : unbounded)
+      keepInRange(fold);
     SmallVector<FoldOp> folds(program.getBodyBlock()->getOps<FoldOp>());
     for (auto [position, fold] : llvm::enumerate(folds))
       if (isStreamFold(fold))
         place(fold);
       else if (StringRef why = whyApart(fold, ArrayRef(folds).drop_front(position + 1));
                !why.empty())
-        placeInner(fold, why);
+        streamsBehind(fold) ? place(fold, why) : placeInner(fold, why);
     combineInFinish(program, passes);
     eraseUnusedStates(program, passes);
     return std::move(passes);
@@ -47,14 +50,80 @@ public:
 private:
   //===--- which folds are passes ------------------------------------------------------------===//
 
-  // Static dims that some maximum or minimum runs over are streamed like dynamic ones, and those
-  // of a sum of weights that only a maximum of their own keeps in range.
+  // Static dims that some maximum or minimum runs over are streamed like dynamic ones, unless it
+  // folds what a stream leaves, and those of a sum of weights that only a maximum of their own
+  // keeps in range.
   void findNormalisedDims(ArrayRef<FoldOp> folds) {
-    for (FoldOp fold : folds)
-      if (fold.getKind() == FoldKind::Max || fold.getKind() == FoldKind::Min || sumsWeights(fold))
+    for (FoldOp fold : folds) {
+      bool isExtremum = fold.getKind() == FoldKind::Max || fold.getKind() == FoldKind::Min;
+      bool isWeighted = !isExtremum && sumsWeights(fold);
+      if ((isExtremum || isWeighted) && followsStream(fold)) {
+        behindStreams.insert(fold.getDims());
+        if (isWeighted)
+          unbounded.push_back(fold);
+      } else if (isExtremum || isWeighted)
         for (StringAttr dim : dimNames(fold.getDims()))
           normalised.insert(dim);
+    }
   }
+
+  // True if `fold`, over static dims, takes nothing but what folds over dynamic ones leave for the
+  // same rows: the finish of their pass may fold it (partition.h, foldsInFinish).
+  bool followsStream(FoldOp fold) {
+    auto isStatic = [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); };
+    if (!llvm::all_of(dimNames(fold.getDims()), isStatic))
+      return false;
+    llvm::SmallSetVector<Value, 16> reached;
+    SmallVector<FoldOp> sources, followers;
+    llvm::SmallDenseSet<StringAttr> left, used;
+    reached.insert(fold);
+    for (size_t i = 0; i < reached.size(); ++i) {
+      Operation *op = reached[i].getDefiningOp();
+      auto other = dyn_cast<FoldOp>(op);
+      bool isSource = other && !llvm::all_of(dimNames(other.getDims()), isStatic);
+      (isSource ? left : used).insert_range(arrayType(reached[i]).getDims());
+      if (other)
+        (isSource ? sources : followers).push_back(other);
+      auto read = dyn_cast<ReadOp>(op);
+      if (read && !isa<InputOp>(read.getSource().getDefiningOp()))
+        return false; // at other elements than the states have
+      if (isa<MapOp>(op) || (other && !isSource))
+        reached.insert_range(op->getOperands());
+    }
+    return !sources.empty() && llvm::set_is_subset(used, left) &&
+           llvm::all_of(followers, [&](FoldOp follower) {
+             return llvm::all_of(sources, [&](FoldOp s) { return hasDims(s, follower); });
+           });
+  }
+
+  // A sum of exponentials that nothing bounds, as sums relative to the maximum of their exponent.
+  void keepInRange(FoldOp fold) {
+    Pass own;
+    own.stream = dimNames(fold.getDims());
+    if (!joinWeights(fold, {program, own}))
+      return;
+    for (const derivation::Step &step : own.derivation)
+      if (step.rule == derivation::Rule::OwnMaximum) // rows are whole there: nothing is rescaled
+        derivation::record(program, step);
+    for (FoldOp sum : own.states) {
+      if (!sum.getExponent())
+        continue;
+      OpBuilder b(sum);
+      SmallVector<Value> factors(sum.getFactors()),
+          operands = {sum.getExponent(), sum.getReference()};
+      auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands),
+                                       sum.getType().getElementType());
+      factors.push_back(MapOp::create(b, sum.getLoc(), type, operands,
+                                      [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+                                        Value shifted = SubOp::create(inner, at, x[0], x[1]);
+                                        return math::ExpOp::create(inner, at, shifted);
+                                      }));
+      replaceFold(sum, FoldOp::create(b, sum.getLoc(), sum.getType(), FoldKind::Add, sum.getDims(),
+                                      factors, Value(), Value()));
+    }
+  }
+
+  bool streamsBehind(FoldOp fold) const { return behindStreams.contains(fold.getDims()); }
 
   bool sumsWeights(FoldOp fold) {
     if (fold.getKind() != FoldKind::Add || fold.getFactors().size() != 1 ||
@@ -224,36 +293,52 @@ private:
     return SmallVector<Value>(fold->getOperands());
   }
 
-  // Dims known only at run time that the pass is parallel over.
-  llvm::SmallDenseSet<StringAttr> parallelDims(FoldOp fold) {
-    llvm::SmallDenseSet<StringAttr> dims;
-    for (Value operand : operandsOf(fold))
-      for (StringAttr dim : arrayType(operand).getDims())
+  // Dims known only at run time that the folds of a pass are parallel over. One of them may be over
+  // fewer: an exponent that all heads share.
+  SmallVector<StringAttr> parallelDims(ArrayRef<FoldOp> folds) {
+    SmallVector<StringAttr> dims;
+    for (FoldOp fold : folds)
+      for (StringAttr dim : unionDims(program, operandsOf(fold)))
         if (!program.lookupDim(dim).isStatic() && !llvm::is_contained(fold.getDims(), dim))
-          dims.insert(dim);
-    return dims;
+          dims.push_back(dim);
+    return canonicalDims(program, dims);
   }
 
-  // A pass that the fold reads, but that comes before another one it reads, is put off until then
-  // if nothing is in the way: what only the fold needs of it waits with it.
-  void place(FoldOp fold) {
+  // A pass that comes before another one that the fold reads is put off until then if nothing is in
+  // the way: what only the fold needs of it waits with it.
+  // `why` says why it is no fold of a tile, if it is over inner dims.
+  void place(FoldOp fold, StringRef why = "") {
     int last = lastPass(fold);
-    Refusal obstacle;
+    Refusal obstacle, apart;
     for (int id = passes.size() - 1; id >= 0; --id) {
       Pass &pass = passes[id];
-      if (pass.stream != dimNames(fold.getDims()) ||
-          parallelDims(pass.states.front()) != parallelDims(fold) ||
-          (id < last && !FoldOrder(passes).dependsDirectly(fold, id)))
+      if (pass.stream != dimNames(fold.getDims()))
         continue;
-      if (!join(fold, pass, obstacle))
-        continue;
-      if (id < last)
-        FoldOrder(passes).moveBehind(id, last);
-      return;
+      PassStates states(program, pass);
+      if (SmallVector<StringAttr> own = parallelDims(fold), all = parallelDims(pass.states);
+          own != all)
+        apart = states.whyApart(fold, own, all);
+      else if (id < last && !canWait(fold, id))
+        apart = states.whyLate(fold, passes[last]);
+      else if (join(fold, pass, obstacle)) {
+        if (id < last)
+          FoldOrder(passes).moveBehind(id, last);
+        return;
+      }
     }
+    if (obstacle.operation.empty())
+      obstacle = apart;
+    if (obstacle.operation.empty() && !why.empty())
+      obstacle = {operationWord(fold).str(), definitionOf(fold), "", why.str()};
     if (last >= 0 && obstacle.operation.empty())
       obstacle = PassStates(program, passes[last]).whyApart(fold);
     start(fold, obstacle);
+  }
+
+  // True if the pass can be put off until the fold's operands are known: none of them waits for it.
+  bool canWait(FoldOp fold, unsigned pass) {
+    FoldOrder order(passes);
+    return !order.behind(fold).test(pass) || order.dependsDirectly(fold, pass);
   }
 
   // Sums over the same inner dims share a pass if one has all the dims of the other: a numerator
@@ -263,7 +348,7 @@ private:
     for (int id = passes.size() - 1; id > last; --id) {
       FoldOp other = passes[id].states.front();
       if (passes[id].stream == dimNames(fold.getDims()) &&
-          parallelDims(other) == parallelDims(fold) &&
+          parallelDims(passes[id].states) == parallelDims(fold) &&
           (hasDims(other, fold) || hasDims(fold, other)))
         return keep(fold, passes[id]);
     }
@@ -301,12 +386,18 @@ private:
                                                   : joinExtremum(fold, {program, pass}, terms);
     if (!joined)
       obstacle = terms.refusal();
+    if (!joined && obstacle.operation.empty())
+      obstacle = {operationWord(fold).str(), definitionOf(fold), "",
+                  "its operation distributes over nothing that a result of the pass could be taken "
+                  "out of"};
     return joined;
   }
 
   ProgramOp program;
   Partition passes;
   llvm::SmallDenseSet<StringAttr> normalised;
+  SmallVector<FoldOp> unbounded;                // sums of weights behind a stream
+  llvm::SmallDenseSet<ArrayAttr> behindStreams; // what some extremum behind a stream runs over
 };
 
 } // namespace

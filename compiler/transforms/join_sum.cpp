@@ -2,8 +2,11 @@
 #include "compiler/transforms/finite_factors.h"
 #include "compiler/transforms/fold_form.h"
 #include "compiler/transforms/growth.h"
+#include "compiler/transforms/maxima_gap.h"
 #include "compiler/transforms/scaled_terms.h"
 #include "compiler/transforms/spec_words.h"
+#include "compiler/transforms/value_ranges.h"
+#include "compiler/transforms/weight_logarithm.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -39,6 +42,24 @@ public:
       return false;
     }
     for (const Term &term : *split)
+      if (term.differences.size() > 1 && !haveOneSign(term.factors) &&
+          llvm::any_of(term.differences, [&](const Difference &d) { return hasSum(d.centre); })) {
+        terms.refuse(term.differences.front().centre,
+                     "the squares of differences from it are weighed by values whose sign is not "
+                     "proven, so that it may run far away from where it ends");
+        return false;
+      }
+    // Weights that come to 0 are none, or the squares would be weighed all the same.
+    for (const Term &term : *split)
+      if (isGuarded(term) && !term.exponent && term.differences.size() > 1 &&
+          !haveOneSign(term.factors) && llvm::any_of(term.differences, [&](const Difference &d) {
+            return reachOf(terms, d.centre) != Reach::Finite;
+          })) {
+        terms.refuse(term.differences.front().centre,
+                     "a condition may leave out a whole row, where it is not proven finite");
+        return false;
+      }
+    for (const Term &term : *split)
       for (const Difference &difference : term.differences)
         if (!isComputedFromStates(difference.centre)) {
           terms.refuse(difference.centre, "the centre of a moment has to follow from sums and "
@@ -57,7 +78,9 @@ public:
     const ScalarExpr *sum = terms.sum(parts), *total = combineExponents(terms, sum);
     if (total != sum)
       states.record(Rule::CombinedExponents, fold, {{"value", wordsOf(total)}});
-    if (llvm::any_of(*split, mayBeUndefinedOverNothing))
+    if (llvm::any_of(*split, [&](const Term &term) {
+          return mayBeUndefinedOverNothing(term) || dividesBySize(terms, term);
+        }))
       total = unlessEmpty(b, fold, terms, total);
     replaceFold(fold, terms.build(b, fold.getLoc(), total));
     return true;
@@ -67,6 +90,24 @@ private:
   static bool mayBeUndefinedOverNothing(const Term &term) {
     return !term.differences.empty() || llvm::any_of(term.outer, [](const ScalarExpr *factor) {
       return factor->state && mayBeInfiniteOverNothing(factor);
+    });
+  }
+
+  // True if a factor is computed from how many elements there are and not proven finite: 1 /
+  // size(j).
+  bool dividesBySize(Terms &terms, const Term &term) {
+    return llvm::any_of(term.outer, [&](const ScalarExpr *factor) {
+      SmallVector<Value> work(leavesOf(factor).takeVector());
+      llvm::SmallDenseSet<Value> seen;
+      bool counts = false;
+      while (!work.empty()) {
+        Operation *op = work.pop_back_val().getDefiningOp();
+        if (auto size = dyn_cast_or_null<SizeOp>(op))
+          counts |= llvm::is_contained(states.pass.stream, size.getDimAttr());
+        if (auto map = dyn_cast_or_null<MapOp>(op); map && seen.insert(map.getResult()).second)
+          llvm::append_range(work, map.getOperands());
+      }
+      return counts && reachOf(terms, factor) != Reach::Finite;
     });
   }
 
@@ -97,6 +138,29 @@ private:
 
   static bool isConstant(const Term &term) {
     return term.factors.empty() && !term.exponent && term.differences.empty();
+  }
+
+  // True if the product of `factors` is proven to have one sign: those that are there twice are
+  // squares.
+  static bool haveOneSign(ArrayRef<const ScalarExpr *> factors) {
+    SmallVector<const ScalarExpr *> single;
+    for (const ScalarExpr *factor : factors) {
+      auto twin = llvm::find_if(
+          single, [&](const ScalarExpr *other) { return sameExpression(factor, other); });
+      if (twin != single.end())
+        single.erase(twin);
+      else if (signOf(factor) == Sign::Unknown)
+        single.push_back(factor);
+    }
+    return single.empty();
+  }
+
+  // True if a sum of the pass is in `centre`.
+  bool hasSum(const ScalarExpr *centre) {
+    return llvm::any_of(states.pass.states, [&](FoldOp state) {
+      return state.getKind() == FoldKind::Add &&
+             llvm::any_of(leavesOf(centre), [&](Value leaf) { return dependsOn(leaf, state); });
+    });
   }
 
   // While the stream goes by, a centre is computed from the running states: element by element, and
@@ -225,36 +289,93 @@ private:
     return value;
   }
 
-  // sum of w * (x - g): a moment about g, whatever g is while the stream goes by;
-  // of w * (x - g) * (x - h): the second one about g, and (g - h) times the first.
-  const ScalarExpr *finishMoments(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
-                                  FoldOp sum) {
-    const Difference &first = term.differences.front(), &last = term.differences.back();
-    // Where every weight is left out, nothing is what an infinite centre would be multiplied by.
-    bool guarded = sum.getReference() &&
-                   llvm::any_of(term.differences,
-                                [](const Difference &difference) { return difference.guarded; });
-    auto overWeights = [&](const ScalarExpr *e) {
-      const ScalarExpr *combined = combineExponents(terms, e);
-      return guarded ? terms.whereWeighted(terms.leaf(sum.getReference()), combined) : combined;
-    };
-    Value base = terms.build(b, fold.getLoc(), first.base);
-    Value centre =
-        terms.build(b, namedAfter(fold, "_centre", fold.getLoc()), overWeights(first.centre));
+  // `e`, or 0 over a row of which every weight is left out, if there may be such a row: there
+  // nothing is what an infinite centre would be multiplied by.
+  static const ScalarExpr *overWeights(Terms &terms, const Term &term, FoldOp sum,
+                                       const ScalarExpr *e) {
+    const ScalarExpr *combined = combineExponents(terms, e);
+    if (!isGuarded(term))
+      return combined;
+    if (sum.getReference())
+      return terms.whereWeighted(terms.leaf(sum.getReference()), combined);
+    return reachOf(terms, combined) == Reach::Finite
+               ? combined
+               : terms.guarded(terms.leaf(isZero(sum)), false, combined, 0);
+  }
+
+  static bool isGuarded(const Term &term) {
+    return llvm::any_of(term.differences, [](const Difference &d) { return d.guarded; });
+  }
+
+  // The sum of what weighs the differences, compared with 0.
+  static Value isZero(FoldOp sum) {
+    OpBuilder b(sum);
+    b.setInsertionPointAfter(sum);
+    auto type = attn::ArrayType::get(b.getContext(), arrayType(sum).getDims(), b.getI1Type());
+    return MapOp::create(
+        b, sum.getLoc(), type, sum.getResult(),
+        [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+          Value zero = arith::ConstantOp::create(inner, at, inner.getFloatAttr(x[0].getType(), 0));
+          return arith::CmpFOp::create(inner, at, arith::CmpFPredicate::OEQ, x[0], zero);
+        });
+  }
+
+  // The moments up to `degree` about `centre`, whatever that is while the stream goes by.
+  SmallVector<Value> makeMoments(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
+                                 FoldOp sum, const ScalarExpr *base, const ScalarExpr *centre) {
+    Value x = terms.build(b, fold.getLoc(), base);
+    Value g = terms.build(b, namedAfter(fold, "_centre", fold.getLoc()),
+                          overWeights(terms, term, sum, centre));
     SmallVector<Value> moments = {sum};
     for (size_t degree = 1; degree <= term.differences.size(); ++degree)
-      moments.push_back(states.makeMoment(b, sum, base, centre, moments, fold.getLoc()));
+      moments.push_back(states.makeMoment(b, sum, x, g, moments, fold.getLoc()));
     states.record(Rule::Moment, fold,
-                  {{"x", wordsOf(first.base)},
-                   {"g", wordsOf(first.centre)},
+                  {{"x", wordsOf(base)},
+                   {"g", wordsOf(centre)},
                    {"degree", std::to_string(term.differences.size())}});
+    return moments;
+  }
+
+  // sum of w * (x - g): a moment about g; of w * (x - g) * (x - h): the second one about g, and
+  // (g - h) times the first.
+  const ScalarExpr *finishMoments(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
+                                  FoldOp sum) {
+    Value reference = sum.getReference();
+    if (auto logarithm = logarithmOfWeight(
+            terms, term, reference ? reference.getDefiningOp<FoldOp>() : FoldOp()))
+      return finishLogarithm(b, fold, terms, term, sum, *logarithm);
+    const Difference &first = term.differences.front(), &last = term.differences.back();
+    SmallVector<Value> moments = makeMoments(b, fold, terms, term, sum, first.base, first.centre);
     const ScalarExpr *value = terms.leaf(moments.back());
     if (term.differences.size() == 1 || sameExpression(first.centre, last.centre))
       return value;
     const ScalarExpr *gap = terms.binary(ScalarExpr::Kind::Sub, first.centre, last.centre);
-    return terms.binary(
-        ScalarExpr::Kind::Add, value,
-        terms.binary(ScalarExpr::Kind::Mul, terms.leaf(moments[1]), overWeights(gap)));
+    return terms.binary(ScalarExpr::Kind::Add, value,
+                        terms.binary(ScalarExpr::Kind::Mul, terms.leaf(moments[1]),
+                                     overWeights(terms, term, sum, gap)));
+  }
+
+  // sum of w * (x - g) where g is the maximum of the weights' exponent and a rest: the moment about
+  // the maximum, whose differences have no more digits than they need, and the rest times the sum.
+  const ScalarExpr *finishLogarithm(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
+                                    FoldOp sum, const WeightLogarithm &logarithm) {
+    SmallVector<Value> moments =
+        makeMoments(b, fold, terms, term, sum, logarithm.base, terms.leaf(sum.getReference()));
+    const ScalarExpr *value = terms.leaf(moments.back());
+    if (logarithm.factor) {
+      SmallVector<Value> factors(sum.getFactors());
+      factors.push_back(terms.build(b, fold.getLoc(), logarithm.factor));
+      Value rest = states.makeState(b, FoldKind::Add, factors, sum.getExponent(),
+                                    sum.getReference(), fold.getLoc());
+      value = terms.binary(ScalarExpr::Kind::Add, value, terms.leaf(rest));
+    }
+    if (!logarithm.shift)
+      return value;
+    states.record(Rule::Deferred, fold,
+                  {{"B", wordsOf(logarithm.shift)}, {"dims", listDims(states.pass.stream)}});
+    return terms.binary(ScalarExpr::Kind::Add, value,
+                        terms.binary(ScalarExpr::Kind::Mul, terms.leaf(sum),
+                                     overWeights(terms, term, sum, logarithm.shift)));
   }
 
   // `value` where the weights' sum passes the test that the term puts to each weight, else 0.
@@ -297,7 +418,10 @@ private:
     // As a subtraction from m, so that a row without keys (m = -inf) weighs 0 whatever b is.
     const ScalarExpr *max = terms.leaf(reference);
     if (cancelled)
-      rest.insert(rest.begin(), terms.neg(max));
+      max = terms.binary(ScalarExpr::Kind::Sub, max, max);
+    else if (const ScalarExpr *gap =
+                 takeMaxima(terms, cast<FoldOp>(reference.getDefiningOp()), rest))
+      max = gap;
     const ScalarExpr *shift = rest.empty() ? nullptr : terms.neg(terms.sum(rest));
     return terms.exp(shift ? terms.binary(ScalarExpr::Kind::Sub, max, shift) : max);
   }

@@ -290,8 +290,12 @@ public:
   }
 
 private:
+  // The maximum that others refer to may be over fewer dims than the rows.
   bool isShared(StringAttr dim) {
-    return llvm::all_of(pass.states, [&](FoldOp state) { return arrayType(state).hasDim(dim); });
+    return llvm::all_of(pass.states, [&](FoldOp state) {
+      return arrayType(state).hasDim(dim) ||
+             llvm::any_of(pass.states, [&](FoldOp s) { return s.getReference() == state; });
+    });
   }
 
   bool has(Value value) {

@@ -116,18 +116,30 @@ void PassStates::recordCut(FoldOp fold, const Refusal &why) {
   record(derivation::Rule::Cut, fold, std::move(details));
 }
 
+static std::string overDims(ArrayRef<StringAttr> dims) {
+  return dims.empty() ? "no dim that is known only at run time" : "(" + listDims(dims) + ")";
+}
+
+Refusal PassStates::whyApart(FoldOp fold, ArrayRef<StringAttr> own, ArrayRef<StringAttr> ofPass) {
+  return {operationWord(fold).str(), definitionOf(fold), "",
+          "it is parallel over " + overDims(own) + ", the pass over " + overDims(ofPass) +
+              "; folds share a pass only if they are parallel over the same dims"};
+}
+
+Refusal PassStates::whyLate(FoldOp fold, const Pass &last) {
+  return {operationWord(fold).str(), definitionOf(fold), "",
+          "it takes what is known only when another pass over " + listDims(last.stream) +
+              " has ended, and that waits for this one"};
+}
+
 Refusal PassStates::whyApart(FoldOp fold) {
   SmallVector<StringAttr> dims = dimNames(fold.getDims());
-  Refusal why{operationWord(fold).str(), definitionOf(fold), "", ""};
-  std::string ended = "known only when a pass over " + listDims(pass.stream) + " has ended";
-  if (dims != pass.stream)
-    why.property = "it runs over " + listDims(dims) + ", and what it takes is " + ended +
-                   "; folds share a pass only over the same dims";
-  else
-    why.property = "its result is over (" + listDims(fold.getType().getDims()) +
-                   "), and what it takes, over (" +
-                   listDims(pass.states.front().getType().getDims()) + "), is " + ended;
-  return why;
+  bool isInner = llvm::all_of(dims, [&](StringAttr d) { return program.lookupDim(d).isStatic(); });
+  return {
+      operationWord(fold).str(), definitionOf(fold), "",
+      "it runs over " + listDims(dims) + ", and what it takes is known only when a pass over " +
+          listDims(pass.stream) + " has ended; " +
+          (isInner ? "it takes more than what that leaves for each row" : "a pass has one stream")};
 }
 
 } // namespace attnc

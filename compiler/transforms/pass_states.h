@@ -38,6 +38,13 @@ public:
   void recordState(red::FoldOp fold);
   void recordCut(red::FoldOp fold, const Refusal &why);
 
+  /// Why a fold over the same dims, but with other parallel dims than the pass, cannot join it.
+  static Refusal whyApart(red::FoldOp fold, llvm::ArrayRef<mlir::StringAttr> own,
+                          llvm::ArrayRef<mlir::StringAttr> ofPass);
+
+  /// Why a fold that waits for `last` cannot join this pass, which ends before that begins.
+  Refusal whyLate(red::FoldOp fold, const Pass &last);
+
   /// Why a fold that takes results of this pass and is over other dims cannot join it.
   Refusal whyApart(red::FoldOp fold);
 

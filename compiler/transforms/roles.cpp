@@ -103,9 +103,15 @@ Scores findScores(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
   if (!weighted && scores.candidates.empty())
     return {};
   for (red::FoldOp state : states)
-    if (isScoreState(state))
-      llvm::set_union(scores.dims, dimsOf(state.getExponent() ? state.getExponent()
-                                                              : state.getFactors().front()));
+    if (state.getExponent())
+      llvm::set_union(scores.dims, dimsOf(state.getExponent()));
+  // An extremum of scores, or of scores and values: the scores are then those of all columns.
+  bool hasContractions = !scores.dims.empty();
+  for (red::FoldOp state : states)
+    if (isScoreState(state) && !state.getExponent())
+      for (StringAttr dim : dimsOf(state.getFactors().front()))
+        if (!hasContractions || !program.lookupDim(dim).isStatic())
+          scores.dims.insert(dim);
   for (red::FoldOp state : states)
     for (StringAttr dim : dimsOf(state))
       if (!program.lookupDim(dim).isStatic())

@@ -1,4 +1,5 @@
 #include "compiler/transforms/scaled_terms.h"
+#include "compiler/transforms/maxima_gap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -70,8 +71,50 @@ private:
       return {total(parts), {}};
     }
     default:
-      return {rebuilt(e), {}};
+      if (terms.powerOf(e))
+        return power(e);
+      return isExtremum(e) ? extremum(e) : Scaled{rebuilt(e), {}};
     }
+  }
+
+  static bool isExtremum(const ScalarExpr *e) {
+    return e->kind == Kind::Max ||
+           (e->kind == Kind::Op && isa<arith::MaximumFOp, arith::MinimumFOp>(e->op));
+  }
+
+  // max(c exp(m), d exp(m)) = max(c, d) exp(m); one of them may be 0.
+  Scaled extremum(const ScalarExpr *e) {
+    Scaled x = scaled(e->args[0]), y = scaled(e->args[1]);
+    if (isConstant(x.factor, 0))
+      x.exponents = y.exponents;
+    else if (isConstant(y.factor, 0))
+      y.exponents = x.exponents;
+    if (!haveSameExponents(x, y))
+      return {rebuilt(e), {}};
+    const ScalarExpr *apart =
+        x.apart || y.apart ? terms.withArgs(e, {value(x), value(y)}) : nullptr;
+    return {terms.withArgs(e, {x.factor, y.factor}), x.exponents, apart};
+  }
+
+  static bool haveSameExponents(const Scaled &x, const Scaled &y) {
+    return x.exponents.size() == y.exponents.size() &&
+           llvm::all_of(llvm::zip(x.exponents, y.exponents), [](auto pair) {
+             return sameExpression(std::get<0>(pair), std::get<1>(pair));
+           });
+  }
+
+  // (c exp(m))^n = c^n exp(n m)
+  Scaled power(const ScalarExpr *e) {
+    Scaled x = scaled(e->args[0]);
+    const ScalarExpr *n = terms.powerOf(e);
+    if (x.exponents.empty() || n->state)
+      return {rebuilt(e), {}};
+    changes = true;
+    for (const ScalarExpr *&part : x.exponents)
+      part = terms.multiple(part, n);
+    Summands args(e->args.begin(), e->args.end());
+    args[0] = x.factor;
+    return {isConstant(x.factor, 1) ? x.factor : terms.withArgs(e, args), x.exponents};
   }
 
   const ScalarExpr *rebuilt(const ScalarExpr *e) {
@@ -158,6 +201,11 @@ private:
       summands(e->args[0], negative, out);
       return summands(e->args[1], negative != (e->kind == Kind::Sub), out);
     }
+    if (unsigned count = wholeMultiple(e); count > 1) {
+      for (unsigned i = 0; i < count; ++i)
+        summands(e->args[0], negative, out);
+      return;
+    }
     if (e->kind == Kind::Log && !scaled(e->args[0]).exponents.empty()) {
       const Scaled &x = scaled(e->args[0]);
       for (const ScalarExpr *part : x.exponents)
@@ -240,11 +288,7 @@ private:
     Scaled x = scaled(e->args[0]), y = scaled(e->args[1]);
     if (x.exponents.empty() && y.exponents.empty())
       return {terms.withArgs(e, {x.factor, y.factor}), {}};
-    bool same = x.exponents.size() == y.exponents.size() &&
-                llvm::all_of(llvm::zip(x.exponents, y.exponents), [](auto pair) {
-                  return sameExpression(std::get<0>(pair), std::get<1>(pair));
-                });
-    if (same)
+    if (haveSameExponents(x, y))
       return {terms.binary(e->kind, x.factor, y.factor), x.exponents};
     auto relativeTo = [&](const Scaled &s) {
       return s.exponents.empty() ? terms.constant(e->type, 0) : exponentOf(s);
@@ -269,13 +313,8 @@ private:
     return {terms.withArgs(e, {condition, value(e->args[1]), value(e->args[2])}), {}};
   }
 
-  // What grows first: over a row without keys it is -inf, and then so is the sum.
   const ScalarExpr *total(ArrayRef<const ScalarExpr *> parts) {
-    Summands ordered;
-    for (bool negative : {false, true})
-      llvm::copy_if(parts, std::back_inserter(ordered),
-                    [&](const ScalarExpr *part) { return (part->kind == Kind::Neg) == negative; });
-    return terms.sum(ordered);
+    return sumOfExponents(terms, parts);
   }
 
   const ScalarExpr *value(const Scaled &x) {
@@ -296,27 +335,37 @@ private:
     return terms.binary(Kind::Mul, x.factor, terms.exp(exponentOf(x)));
   }
 
-  // An exponent that is subtracted is -inf for a sum over nothing, and then the factor is a 0 that
-  // is chosen for the inverse of that sum: its weight is 0, too, and not infinite.
+  // Where the factor is a 0 that is chosen its weight is 0, too: for a sum over nothing, of which
+  // it is the inverse, an exponent that is subtracted is -inf, and beside what a condition leaves
+  // out any exponent may be beyond range, or NaN.
   const ScalarExpr *exponentOf(const Scaled &x) {
-    const ScalarExpr *exponent = total(x.exponents);
-    bool subtracts =
-        llvm::any_of(x.exponents, [](const ScalarExpr *part) { return part->kind == Kind::Neg; });
-    return subtracts ? unlessZero(x.factor, exponent) : exponent;
+    llvm::SmallPtrSet<const ScalarExpr *, 8> seen;
+    return unlessZero(x.factor, total(x.exponents), seen);
+  }
+
+  // True if `exponent` is -inf by the same choice.
+  static bool isChosen(const ScalarExpr *exponent, const ScalarExpr *condition, unsigned side) {
+    return exponent->kind == Kind::Select && isConstant(exponent->args[side], -INFINITY) &&
+           sameExpression(exponent->args[0], condition);
   }
 
   // `exponent`, and -inf where `factor` is a choice of 0.
-  const ScalarExpr *unlessZero(const ScalarExpr *factor, const ScalarExpr *exponent) {
+  const ScalarExpr *unlessZero(const ScalarExpr *factor, const ScalarExpr *exponent,
+                               llvm::SmallPtrSetImpl<const ScalarExpr *> &seen) {
+    if (!seen.insert(factor).second)
+      return exponent;
     switch (factor->kind) {
     case Kind::Mul:
-      return unlessZero(factor->args[1], unlessZero(factor->args[0], exponent));
+      return unlessZero(factor->args[1], unlessZero(factor->args[0], exponent, seen), seen);
     case Kind::Neg:
     case Kind::Div:
-      return unlessZero(factor->args[0], exponent);
+      return unlessZero(factor->args[0], exponent, seen);
     case Kind::Select:
       for (unsigned zero : {1u, 2u})
         if (isConstant(factor->args[zero], 0))
-          return terms.guarded(factor->args[0], zero == 2, exponent, -INFINITY);
+          return isChosen(exponent, factor->args[0], zero)
+                     ? exponent
+                     : terms.guarded(factor->args[0], zero == 2, exponent, -INFINITY);
       return exponent;
     default:
       return exponent;
@@ -333,6 +382,10 @@ const ScalarExpr *combineExponents(Terms &terms, const ScalarExpr *e) {
   Combiner combiner(terms);
   const ScalarExpr *combined = combiner.value(e);
   return combiner.changes ? combined : e;
+}
+
+const ScalarExpr *openLogarithms(Terms &terms, const ScalarExpr *e) {
+  return Combiner(terms).value(e);
 }
 
 } // namespace attnc

@@ -15,6 +15,9 @@ namespace attnc {
 /// and no exponent grows without another that shifts it.
 const ScalarExpr *combineExponents(Terms &terms, const ScalarExpr *e);
 
+/// The same, also where everything is in range: the logarithm of each c exp(m) is m + log(c).
+const ScalarExpr *openLogarithms(Terms &terms, const ScalarExpr *e);
+
 } // namespace attnc
 
 #endif

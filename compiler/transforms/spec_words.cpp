@@ -16,7 +16,7 @@ namespace attnc {
 namespace {
 
 /// How tightly the outermost operation of a text binds.
-enum Level { Disjunction, Conjunction, Negated, Comparison, Sum, Product, Sign, Atom };
+enum Level { Disjunction, Conjunction, Negated, Comparison, Sum, Product, Sign, Power, Atom };
 
 struct Words {
   std::string text;
@@ -41,6 +41,8 @@ std::string within(const Words &words, Level least) {
 Words infix(StringRef sign, Level level, const Words &x, const Words &y) {
   // Behind - and / the other side has to bind tighter.
   bool associates = sign == "+" || sign == "*" || sign == "and" || sign == "or";
+  if (sign == "**") // what is raised is no power itself
+    return {within(x, Atom) + " ** " + within(y, Sign), level};
   return {within(x, level) + " " + sign.str() + " " +
               within(y, associates ? level : Level(level + 1)),
           level};
@@ -72,6 +74,7 @@ Level levelOf(StringRef sign) {
       .Cases({"*", "/", "//", "%"}, Product)
       .Case("and", Conjunction)
       .Case("or", Disjunction)
+      .Case("**", Power)
       .Cases({"==", "!=", "<", "<=", ">", ">="}, Comparison)
       .Default(Atom);
 }
@@ -126,7 +129,7 @@ public:
         .Case<InputOp, ParamOp>([](auto source) { return Words{source.getName().str()}; })
         .Case([](IndexOp index) { return Words{index.getDim().str()}; })
         .Case([](SizeOp size) { return Words{"size(" + size.getDim().str() + ")"}; })
-        .Case([&](ReadOp read) { return element(read); })
+        .Case([&](ReadOp read) { return read.isPlain() ? array(read.getSource()) : element(read); })
         .Case([&](FoldOp fold) { return folded(fold); })
         .Case([&](MapOp map) { return scalar(map, map.getYielded()); })
         .Case([&](red::NestOp nest) {
@@ -134,6 +137,17 @@ public:
           return array(yield.getValues()[cast<OpResult>(value).getResultNumber()]);
         })
         .Default([](Operation *) { return Words{"..."}; });
+  }
+
+  // With its subscripts, also where they are the dims of the array.
+  Words element(ReadOp read) {
+    std::string text = array(read.getSource()).text, subscripts;
+    for (auto [axis, subscript] : llvm::enumerate(read.getSubscripts())) {
+      Value value = read.subscriptValue(axis);
+      subscripts += (axis ? ", " : "") +
+                    (value ? array(value).text : read.subscriptDim(axis).getValue().str());
+    }
+    return {text + "[" + subscripts + "]"};
   }
 
   Words expression(const ScalarExpr *e) {
@@ -179,19 +193,6 @@ public:
   }
 
 private:
-  Words element(ReadOp read) {
-    std::string text = array(read.getSource()).text;
-    if (read.isPlain())
-      return {text};
-    std::string subscripts;
-    for (auto [axis, subscript] : llvm::enumerate(read.getSubscripts())) {
-      Value value = read.subscriptValue(axis);
-      subscripts += (axis ? ", " : "") +
-                    (value ? array(value).text : read.subscriptDim(axis).getValue().str());
-    }
-    return {text + "[" + subscripts + "]"};
-  }
-
   // sum(j, v * exp(s - m))
   Words folded(FoldOp fold) {
     --left;
@@ -253,6 +254,7 @@ StringRef operationWord(Operation *op) {
       .Cases({"sub", "subf", "subi", "negf"}, "-")
       .Cases({"mulf", "muli"}, "*")
       .Case("divf", "/")
+      .Case("powf", "**")
       .Case("floordivsi", "//")
       .Cases({"mod", "remsi"}, "%")
       .Case("andi", "and")
@@ -268,6 +270,8 @@ StringRef operationWord(Operation *op) {
 std::string wordsOf(Value array) { return Writer().array(array).text; }
 
 std::string definitionOf(Value array) { return Writer().definition(array).text; }
+
+std::string subscriptedWords(ReadOp read) { return Writer().element(read).text; }
 
 std::string wordsOf(const ScalarExpr *e) { return Writer().expression(e).text; }
 

@@ -22,6 +22,9 @@ std::string wordsOfProduct(llvm::ArrayRef<const ScalarExpr *> factors);
 /// "a - b + c"
 std::string wordsOfSum(llvm::ArrayRef<const ScalarExpr *> summands);
 
+/// "k[b, h // g, j, d]"
+std::string subscriptedWords(attn::ReadOp read);
+
 /// The operation as it is written in a spec: "tanh", "maximum", "*". The text lives as long as the
 /// context.
 llvm::StringRef operationWord(mlir::Operation *op);

@@ -100,6 +100,18 @@ static void moveToExponent(Terms &terms, Term &term) {
   });
 }
 
+// Takes what depends on no state out of `outer`: its product. A bias may be -inf, and what a
+// condition counts alone is chosen with it: not by 0 times it.
+static const ScalarExpr *withoutResults(Terms &terms, SmallVectorImpl<const ScalarExpr *> &outer,
+                                        Type type) {
+  const ScalarExpr *product = nullptr;
+  for (const ScalarExpr *factor : outer)
+    if (!factor->state)
+      product = product ? terms.binary(ScalarExpr::Kind::Mul, product, factor) : factor;
+  llvm::erase_if(outer, [](const ScalarExpr *factor) { return !factor->state; });
+  return product ? product : terms.constant(type, 1);
+}
+
 // where(c, t, f) = [c] t + [not c] f: a condition along the stream goes into the exponent where
 // there is one (an empty weight), else into the coefficient; and into every other factor that may
 // be infinite where the condition leaves it out.
@@ -123,6 +135,8 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
       if (term.exponent) {
         term.exponent = guardExponent(*this, condition, side == 1, term.exponent);
         usedRules.insert(derivation::Rule::MaskedWeight);
+      } else if (term.factors.empty() && term.differences.empty()) {
+        term.factors.push_back(withoutResults(*this, term.outer, e->type));
       } else if (term.factors.empty()) {
         term.factors.push_back(constant(e->type, 1));
       }

@@ -1,6 +1,7 @@
 // What a fold's lift is split into: terms, each of which a pass can keep.
 #include "compiler/transforms/spec_words.h"
 #include "compiler/transforms/terms.h"
+#include "dialects/Attn/SpecLocation.h"
 #include <cmath>
 
 using namespace mlir;
@@ -11,6 +12,9 @@ namespace attnc {
 // Sums and products are multiplied out: expressions that are shared, x = y + y of y = z + z, have
 // exponentially many summands. With more than this the fold gets a pass of its own.
 static constexpr size_t kMaxParts = 1024;
+
+// Names of results are looked for no further than this.
+static constexpr size_t kMostBehind = 64;
 
 //===----------------------------------------------------------------------===//
 // Splitting
@@ -40,10 +44,11 @@ StringRef Terms::nameOf(const ScalarExpr *e) {
   case ScalarExpr::Kind::Select:
     return "where";
   case ScalarExpr::Kind::Leaf:
+    return e->leaf.getDefiningOp<ReadOp>() ? "[ ]" : operationWord(e->leaf.getDefiningOp());
   case ScalarExpr::Kind::Constant:
-    return "a value";
+    return "a constant";
   }
-  return "a value";
+  llvm_unreachable("all kinds are named");
 }
 
 // The first result of the pass that `e` takes.
@@ -58,12 +63,41 @@ static const ScalarExpr *resultIn(const ScalarExpr *e) {
   return nullptr;
 }
 
+// The result of the pass that a contraction or a read takes, which expressions do not open.
+Value Terms::resultBehind(Value array) {
+  llvm::SmallSetVector<Value, 8> work;
+  work.insert(array);
+  for (size_t i = 0; i < std::min(work.size(), kMostBehind); ++i) {
+    Operation *op = work[i].getDefiningOp();
+    bool varies = leaf(work[i])->stream;
+    if (!varies && !specName(work[i].getLoc()).empty())
+      return work[i];
+    for (Value operand : op->getOperands())
+      if (isState(operand))
+        work.insert(operand);
+  }
+  return {};
+}
+
 std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef property) {
   if (!refused.operation.empty())
     return std::nullopt;
   const ScalarExpr *result = resultIn(e);
   refused = {nameOf(e).str(), definitionOf(e), result ? wordsOf(result) : "", property.str()};
-  if (auto place = e->op ? e->op->getLoc()->findInstanceOf<FileLineColLoc>() : FileLineColLoc())
+  for (Value array : leavesOf(e))
+    if (Value behind = !result && isState(array) ? resultBehind(array) : Value())
+      refused.result = wordsOf(behind);
+  Operation *op = e->op;
+  if (e->leaf) {
+    op = e->leaf.getDefiningOp();
+    auto read = dyn_cast<ReadOp>(op);
+    refused.expression = read ? subscriptedWords(read) : definitionOf(e->leaf);
+    refused.property = read ? "it reads the result at other elements than the pass is at"
+                            : "it folds the result together with what varies along "
+                              "the stream: " +
+                                  property.str();
+  }
+  if (auto place = op ? op->getLoc()->findInstanceOf<FileLineColLoc>() : FileLineColLoc())
     refused.line = place.getLine();
   return std::nullopt;
 }
@@ -179,16 +213,26 @@ std::optional<SmallVector<Term>> Terms::splitExp(const ScalarExpr *e, double bas
     // base^x is exp(x log base); one f32 holds too little of the logarithm. The rest is subtracted
     // where it is negative, so that x = -inf stays -inf.
     double whole = std::log(base), high = static_cast<float>(whole);
+    double low = static_cast<float>(std::abs(whole - high)); // as it will be read again
     const ScalarExpr *main =
         binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, high));
-    const ScalarExpr *rest =
-        binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, std::abs(whole - high)));
+    const ScalarExpr *rest = binary(ScalarExpr::Kind::Mul, argument, constant(argument->type, low));
     argument = binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add, main, rest);
   }
   std::optional<Term> term = splitSum(argument);
   if (!term)
     return std::nullopt;
   return SmallVector<Term>{*term};
+}
+
+// Multiples of one value are one summand, as those of one exponent are one exponent.
+void Terms::appendShift(Term &term, const ScalarExpr *part) {
+  for (const ScalarExpr *&known : term.shift)
+    if (const ScalarExpr *multiple = sumOfMultiples(known, part)) {
+      known = multiple;
+      return;
+    }
+  term.shift.push_back(part);
 }
 
 std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const ScalarExpr *y) {
@@ -219,13 +263,16 @@ std::optional<SmallVector<Term>> Terms::splitProduct(const ScalarExpr *x, const 
         term.weight = r.weight;
       }
       llvm::append_range(term.factors, r.factors);
-      llvm::append_range(term.shift, r.shift);
+      for (const ScalarExpr *part : r.shift)
+        appendShift(term, part);
       llvm::append_range(term.outer, r.outer);
       if (term.factors.size() + term.shift.size() + term.outer.size() > kMaxParts)
         return refuse(x, "it multiplies out into too many factors");
-      if (term.exponent && r.exponent)
-        term.exponent = binary(ScalarExpr::Kind::Add, term.exponent, r.exponent);
-      else if (r.exponent)
+      if (term.exponent && r.exponent) {
+        const ScalarExpr *multiple = sumOfMultiples(term.exponent, r.exponent);
+        term.exponent =
+            multiple ? multiple : binary(ScalarExpr::Kind::Add, term.exponent, r.exponent);
+      } else if (r.exponent)
         term.exponent = r.exponent;
       terms.push_back(std::move(term));
     }
@@ -337,6 +384,8 @@ std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
   case ScalarExpr::Kind::Op:
     if (double base = exponentialBase(e); base != 0)
       return splitExp(e, base);
+    if (const ScalarExpr *n = powerOf(e))
+      return splitPower(e, n);
     break;
   default:
     break;

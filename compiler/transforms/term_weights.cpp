@@ -33,6 +33,8 @@ bool Terms::hasWeight(const ScalarExpr *e) {
 bool Terms::findWeight(const ScalarExpr *e) {
   if (exponentialBase(e) != 0)
     return !isBoundedAbove(e->args[0]);
+  if (const ScalarExpr *n = powerOf(e))
+    return n->neutral() && signOf(n) == Sign::Positive && hasWeight(e->args[0]);
   switch (e->kind) {
   case ScalarExpr::Kind::Leaf:
     return hasWeight(e->leaf);

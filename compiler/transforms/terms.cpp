@@ -106,6 +106,11 @@ const ScalarExpr *Terms::of(Value array) {
   return e;
 }
 
+const ScalarExpr *Terms::ofMap(Value array) {
+  auto map = array.getDefiningOp<MapOp>();
+  return map ? open(map, map.getYielded()) : leaf(array);
+}
+
 const ScalarExpr *Terms::openAll(Value array) {
   Terms all(program, stream, isState);
   llvm::SaveAndRestore opens(opensAll, true);

@@ -81,6 +81,9 @@ public:
 
   const ScalarExpr *of(mlir::Value array);
 
+  /// `array` as its own map makes it, also where it depends on no state.
+  const ScalarExpr *ofMap(mlir::Value array);
+
   /// `array` opened up whatever it depends on, as far as maps go.
   const ScalarExpr *openAll(mlir::Value array);
 
@@ -102,6 +105,12 @@ public:
 
   /// The rules that splitting has used so far, once each.
   const llvm::SmallSetVector<derivation::Rule, 4> &used() const { return usedRules; }
+
+  /// The n of an expression x^n, of which x is the first argument; null if it is none.
+  const ScalarExpr *powerOf(const ScalarExpr *e);
+
+  /// x n; -(x n) of -x.
+  const ScalarExpr *multiple(const ScalarExpr *x, const ScalarExpr *n);
 
   /// The operation that `e` is, as it is written in a spec.
   static llvm::StringRef nameOf(const ScalarExpr *e);
@@ -127,6 +136,7 @@ public:
       refused = {operation.str(), "", "", property.str()};
   }
   std::nullopt_t refuse(const ScalarExpr *e, llvm::StringRef property);
+  mlir::Value resultBehind(mlir::Value array);
 
   /// An array that computes `e`, built before `b`'s insertion point; an equivalent map that is
   /// already in the block is used again.
@@ -164,6 +174,10 @@ private:
   std::optional<llvm::SmallVector<Term>> splitDifferences(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitWhereWeighted(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitProduct(const ScalarExpr *x, const ScalarExpr *y);
+  std::optional<llvm::SmallVector<Term>> splitPower(const ScalarExpr *e, const ScalarExpr *n);
+  /// x + y as one multiple if both are multiples of one expression, else null.
+  const ScalarExpr *sumOfMultiples(const ScalarExpr *x, const ScalarExpr *y);
+  void appendShift(Term &term, const ScalarExpr *part);
   std::optional<llvm::SmallVector<Term>> splitSelect(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitExp(const ScalarExpr *e, double base);
 

@@ -54,6 +54,12 @@ Sign signOfConstant(double value) {
                       : Sign::Unknown;
 }
 
+Growth growthWithFactor(Sign factor) {
+  return isNotNegative(factor)      ? Growth::Grows
+         : factor == Sign::Negative ? Growth::Falls
+                                    : Growth::Unknown;
+}
+
 namespace {
 
 template <typename Model, typename Op> using External = ScalarProperties::ExternalModel<Model, Op>;
@@ -79,12 +85,6 @@ struct NegationModel : External<NegationModel, arith::NegFOp> {
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Falls; }
   Sign sign(Operation *, Signs x) const { return negated(x[0]); }
 };
-
-Growth growthWithFactor(Sign factor) {
-  return isNotNegative(factor)      ? Growth::Grows
-         : factor == Sign::Negative ? Growth::Falls
-                                    : Growth::Unknown;
-}
 
 struct ProductModel : External<ProductModel, arith::MulFOp> {
   ScalarForm getForm(Operation *) const { return ScalarForm::Product; }
@@ -141,8 +141,28 @@ template <typename Op> struct SigmoidModel : External<SigmoidModel<Op>, Op> {
   bool isBoundedAbove(Operation *) const { return true; }
 };
 
+OpFoldResult powerOf(Operation *op, double n) {
+  return FloatAttr::get(op->getResult(0).getType(), n);
+}
+
+/// x^n: of what is not negative it grows if n is not, and is not negative either.
+struct PowerModel : External<PowerModel, math::PowFOp> {
+  OpFoldResult getPower(Operation *op) const { return op->getOperand(1); }
+  Growth growth(Operation *, unsigned operand, Signs x) const {
+    return operand == 0 && isNotNegative(x[0]) ? growthWithFactor(x[1]) : Growth::Unknown;
+  }
+  Sign sign(Operation *, Signs x) const {
+    return x[0] == Sign::Positive ? Sign::Positive
+           : isNotNegative(x[0])  ? Sign::NotNegative
+                                  : Sign::Unknown;
+  }
+};
+
 /// Conversions and roots: they grow and keep what is not negative.
 template <typename Op> struct GrowingModel : External<GrowingModel<Op>, Op> {
+  OpFoldResult getPower(Operation *op) const {
+    return std::is_same_v<Op, math::SqrtOp> ? powerOf(op, 0.5) : OpFoldResult();
+  }
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Grows; }
   Sign sign(Operation *, Signs x) const {
     bool isRoot = std::is_same_v<Op, math::SqrtOp>;
@@ -155,6 +175,8 @@ struct MagnitudeModel : External<MagnitudeModel, math::AbsFOp> {
 };
 
 struct InverseRootModel : External<InverseRootModel, math::RsqrtOp> {
+  OpFoldResult getPower(Operation *op) const { return powerOf(op, -0.5); }
+  Growth growth(Operation *, unsigned, Signs) const { return Growth::Falls; }
   Sign sign(Operation *, Signs) const { return Sign::NotNegative; }
 };
 
@@ -178,6 +200,7 @@ void attachScalarProperties(MLIRContext &context) {
   math::TanhOp::attachInterface<SigmoidModel<math::TanhOp>>(context);
   math::ErfOp::attachInterface<SigmoidModel<math::ErfOp>>(context);
   math::SqrtOp::attachInterface<GrowingModel<math::SqrtOp>>(context);
+  math::PowFOp::attachInterface<PowerModel>(context);
   math::AbsFOp::attachInterface<MagnitudeModel>(context);
   math::RsqrtOp::attachInterface<InverseRootModel>(context);
 }

@@ -21,6 +21,8 @@ Sign signOfSum(Sign x, Sign y);
 Sign signOfEither(Sign x, Sign y);
 Sign signOfLarger(Sign x, Sign y);
 Sign signOfConstant(double value);
+/// Of a product, with the other factor.
+Growth growthWithFactor(Sign factor);
 
 /// Attaches the properties of arith, math and attn ops. Those dialects have to be loaded.
 void attachScalarProperties(mlir::MLIRContext &context);

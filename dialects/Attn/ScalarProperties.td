@@ -22,6 +22,11 @@ def Attn_ScalarProperties : OpInterface<"ScalarProperties"> {
       b is its inverse.
     }], "double", "getExponentialBase", (ins), "", "return 0;">,
     InterfaceMethod<[{
+      The n of an op that is x^n of its first operand, a constant or another operand, or null. It
+      distributes over products and quotients of what is not negative, (x y)^n = x^n y^n, and takes
+      b^a to b^(n a); where n is a whole number, over those of any sign.
+    }], "::mlir::OpFoldResult", "getPower", (ins), "", "return {};">,
+    InterfaceMethod<[{
       How the result moves with an operand while the others, whose signs are given, stay.
     }], "::attnc::attn::Growth", "growth",
       (ins "unsigned":$operand, "::llvm::ArrayRef<::attnc::attn::Sign>":$signs), "",

@@ -20,6 +20,8 @@ Location renamed(Location loc, StringRef name) {
 }
 
 StringRef specName(Location loc) {
+  if (auto named = dyn_cast<NameLoc>(loc)) // nearly always, and walks are slow
+    return named.getName().getValue();
   auto named = loc->findInstanceOf<NameLoc>();
   return named ? named.getName().getValue() : StringRef();
 }

@@ -178,6 +178,10 @@ LogicalResult MmaOp::verify() {
   if (rows != c.getRows() || bCols != c.getCols() || depth != bDepth)
     return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
                                       << " into " << c.getRows() << "x" << c.getCols();
+  auto a = dyn_cast<OperandType>(getA().getType());
+  bool isFloat = a && a.getElement().isF32() && b.getElement().isF32();
+  if (getHalves() && (!isFloat || getTransposed()))
+    return emitOpError("has halves of f32 only, a in registers and b not transposed");
   return success();
 }
 
@@ -274,6 +278,14 @@ LogicalResult MapOp::verify() {
   auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
   if (!yield || yield.getValues().size() != getOuts().size())
     return emitOpError("yields one scalar for each place that it writes");
+  return success();
+}
+
+LogicalResult PeekOp::verify() {
+  if (!(*this)->getParentOfType<MapOp>())
+    return emitOpError("is scalar code of a map");
+  if (getTile().getType().hasPanels())
+    return emitOpError("reads tiles without panels");
   return success();
 }
 

@@ -176,21 +176,21 @@ def Tile_MmaOp : Tile_Op<"mma"> {
   let description = [{
     With `transposed`, b is stored with one row for each column of the product: c(i, j) += sum_k
     a(i, k) b(j, k). 16-bit operands use mma.m16n8k16; f32 operands the split product of three tf32
-    ones.
+    ones, or with `halves`, where a is in registers, that of three bf16 ones: an f32 as the sum of two.
   }];
   let arguments = (ins Tile_FragmentType:$c, AnyTypeOf<[Tile_SharedType, Tile_OperandType]>:$a,
-                       Tile_SharedType:$b, UnitAttr:$transposed);
+                       Tile_SharedType:$b, UnitAttr:$transposed, UnitAttr:$halves);
   let assemblyFormat = [{
-    $c `,` $a `,` $b (`transposed` $transposed^)? attr-dict `:` type($c) `,` type($a) `,` type($b)
+    $c `,` $a `,` $b (`transposed` $transposed^)? (`halves` $halves^)? attr-dict `:` type($c) `,` type($a) `,` type($b)
   }];
   let hasVerifier = 1;
 }
 
 def Tile_ToOperandOp : Tile_Op<"to_operand"> {
-  let summary = "A fragment as the A operand of a product";
-  let arguments = (ins Tile_FragmentType:$fragment);
+  let summary = "A fragment as the A operand of a product, one of `halves` if it says so";
+  let arguments = (ins Tile_FragmentType:$fragment, UnitAttr:$halves);
   let results = (outs Tile_OperandType:$result);
-  let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($result)";
+  let assemblyFormat = "$fragment (`halves` $halves^)? attr-dict `:` type($fragment) `->` type($result)";
 }
 
 def Tile_MapOp : Tile_Op<"map", [SingleBlock, AttrSizedOperandSegments]> {
@@ -237,6 +237,18 @@ def Tile_TabulateOp : Tile_Op<"tabulate", [SingleBlock]> {
   let extraClassDeclaration = [{
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
   }];
+}
+
+def Tile_PeekOp : Tile_Op<"peek"> {
+  let summary = "In a map: an element of a shared tile without panels, at a row and column of the tile";
+  let description = [{
+    For elements that do not lie in the tile as they do in the fragment: turned, say, with a row for each
+    column of the fragment.
+  }];
+  let arguments = (ins Arg<Tile_SharedType, "", [MemRead]>:$tile, I32:$row, I32:$col);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$tile `[` $row `,` $col `]` attr-dict `:` type($tile)";
+  let hasVerifier = 1;
 }
 
 def Tile_FirstColumnOp : Tile_Op<"first_column", [Pure, HasParent<"MapOp">]> {

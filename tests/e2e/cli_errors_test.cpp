@@ -289,12 +289,21 @@ TEST_F(ScheduleFiles, aSpecWithAScheduleOfItsOwnIsNamedBesideTheFile) {
               HasSubstr("schedule " + other + ", with that of the spec: threads is 100"));
 }
 
+TEST_F(ScheduleFiles, ofASpecHaveTheirPlace) {
+  std::string text = R"json({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"},
+    "body": ["y = x[n] + x[n]"], "outputs": {"y": "f32"},
+    "schedule": {"threads": 100}})json";
+  Ended ended = attnc({"compile", "-", "--emit", "tile", "--target", "sm_80"}, text);
+  EXPECT_EQ(ended.exit, 3);
+  EXPECT_THAT(ended.err, HasSubstr(":3:17: error: schedule: threads is 100"));
+}
+
 TEST_F(ScheduleFiles, theProcessorPassesThemOverAndSaysSo) {
-  file = folder.write("s.json", R"({"groups": 2})");
+  file = folder.write("s.json", R"({"fold": "two_pass", "groups": 2})");
   for (const char *command : {"run", "check", "explain"}) {
     Ended ended = attnc({command, "causal", "--target", "cpu", "--schedule", file});
     EXPECT_EQ(ended.exit, 0) << ended.err;
-    EXPECT_THAT(ended.err, HasSubstr("the target cpu has no schedules: " + file + " is not used"));
+    EXPECT_THAT(ended.err, HasSubstr("the target cpu does not use groups of " + file));
   }
 }
 
@@ -312,7 +321,7 @@ TEST_F(ScheduleFiles, ofTheProcessorHaveTheirKeysChecked) {
   EXPECT_THAT(ended.err, HasSubstr("unknown key 'foldd'"));
   ended = attnc({"run", "-", "--target", "cpu"}, spec + R"({"threads": 64}})");
   EXPECT_EQ(ended.exit, 0) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("the `schedule` of twice is not used"));
+  EXPECT_THAT(ended.err, HasSubstr("the target cpu does not use threads of the `schedule` of twice"));
 }
 
 TEST_F(ScheduleFiles, areCheckedByCheck) {

@@ -235,6 +235,23 @@ TEST(Compile, writesEveryTextWithoutAGpu) {
 }
 
 // Neither a GPU nor NVRTC is needed for the arithmetic of a GPU's kernels.
+TEST(Compile, saysHowLongEachPassTook) {
+  for (const char *flag : {"--timing", "--mlir-timing"}) {
+    auto json =
+        attnc({"compile", "causal", "--target", "sm_80", "--emit", "cuda", flag, "--json"}).json();
+    ASSERT_TRUE(json.contains("timing")) << flag;
+    double passes = 0, ours = 0, total = 0;
+    for (const auto &time : json.at("timing")) {
+      double seconds = time.at("seconds");
+      EXPECT_GE(seconds, 0) << time.at("name");
+      (time.at("name") == "ours" ? ours : time.at("name") == "total" ? total : passes) += seconds;
+    }
+    EXPECT_GT(passes, 0);
+    EXPECT_LE(passes, ours * 1.001);
+    EXPECT_EQ(ours, total); // no NVRTC for CUDA C++
+  }
+}
+
 TEST(Check, emulatesTheArithmeticOfATarget) {
   auto json = attnc({"check", "causal", "--target", "sm_80", "--emulate", "--json"}).json();
   EXPECT_EQ(json.at("exit"), 0) << json.dump();

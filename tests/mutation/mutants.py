@@ -99,8 +99,8 @@ mutant(4, TRANSFORMS + "join_sum.cpp", "a deferred divisor multiplies",
        "                                  value, factor->args[1])",
        "fuse", "programs")
 mutant(5, TRANSFORMS + "join_sum.cpp", "a sum over nothing is not set to 0",
-       "if (llvm::any_of(*split, mayBeUndefinedOverNothing))",
-       "if (!MUTANT && llvm::any_of(*split, mayBeUndefinedOverNothing))",
+       "return mayBeUndefinedOverNothing(term) || dividesBySize(terms, term);",
+       "return !MUTANT && (mayBeUndefinedOverNothing(term) || dividesBySize(terms, term));",
        "fuse", "programs")
 mutant(6, TRANSFORMS + "join_sum.cpp", "any maximum is taken to cancel with an exponent",
        "if (state.getKind() != FoldKind::Max || !growsWith(along, state.getFactors().front()))",

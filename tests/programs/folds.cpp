@@ -34,7 +34,7 @@ void Grammar::weightedValues() {
 void Grammar::statistics() {
   std::string p = oneOf(weights), s = oneOf(scores);
   auto finite = [&] { return "maximum(" + s + ", -9)"; };
-  switch (choices.below(10)) {
+  switch (choices.below(11)) {
   case 0:
     return give(spec.define("r", "sum(j, " + p + ")"), &rows);
   case 1:
@@ -57,6 +57,8 @@ void Grammar::statistics() {
   case 8:
     return give(spec.define("r", "prod(j, 1 + where(" + condition(1) + ", 0.1 * " + p + ", 0))"),
                 &rows);
+  case 9:
+    return give(spec.define("r", "sum(j, " + p + oneOf({" ** 3)", " ** 2.0)", " ** 4)"})), &rows);
   default:
     return give(spec.define("r", "where(any(j, " + p + " > 0.2), " + rowExpression(1) + ", -1)"),
                 &rows);

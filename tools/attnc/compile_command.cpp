@@ -218,6 +218,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = emit.stage;
+  options.keepTexts = false; // those of the stage are kept
   if (std::string(emit.name) == "program") // which others load, without a compiler
     options.parts = driver::PartsVariant::Built;
   options.memoryBudget = budget;
@@ -253,7 +254,7 @@ Command addCompileCommand(CLI::App &tool) {
   app->add_flag("--grad", arguments->grad, "Also compile gradients (not available yet)");
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Evaluate the program before and after each pass; stop at the first difference");
-  app->add_flag("--timing", arguments->timing, "Also how long each pass took");
+  app->add_flag("--timing,--mlir-timing", arguments->timing, "Also how long each pass took");
   app->add_flag("--json", arguments->json, "A report as JSON on stdout");
   app->footer(
       "A program holds the kernels of all its variants, so that it runs without a compiler; "

@@ -12,7 +12,7 @@ using driver::NestReport;
 std::string bold(const std::string &text) { return styled(text, Style::Bold, colourOnStdout()); }
 
 std::string line(std::string_view label, std::string_view text) {
-  return fmt::format("    {:<12}{}\n", label, text);
+  return fmt::format("    {:<11} {}\n", label, text);
 }
 
 std::string kernelText(const KernelFacts &kernel) {
@@ -26,7 +26,7 @@ std::string kernelText(const KernelFacts &kernel) {
 std::string rulesText(const Explanation &explanation) {
   std::string text = "By these rules:\n";
   for (const auto &[name, statement] : explanation.rules)
-    text += fmt::format("    {:<18}{}\n", name, statement);
+    text += fmt::format("    {:<19}{}\n", name, statement);
   return text;
 }
 

@@ -27,13 +27,44 @@ std::string readAll(const std::string &path) {
   return text;
 }
 
-// The target cpu takes the keys of one form only, and how streams are folded.
-bool serveCpu(const nlohmann::json &keys) {
-  if (!keys.is_object())
-    return false;
-  if (auto form = keys.find("form"); form != keys.end() && *form == "cpu")
-    return true;
-  return std::any_of(keys.begin(), keys.end(), [](const auto &value) { return serveCpu(value); });
+// The keys that the target cpu passes over: it takes those of one form, and how streams are folded.
+std::vector<std::string> unusedByCpu(const nlohmann::json &keys) {
+  std::vector<std::string> unused;
+  bool isForCpu = keys.value("form", nlohmann::json()) == "cpu";
+  for (const auto &[key, value] : keys.items())
+    if (value.is_object())
+      for (const std::string &inner : unusedByCpu(value))
+        unused.push_back(key + "." + inner);
+    else if (!isForCpu && key != "fold" && key != "splits")
+      unused.push_back(key);
+  return unused;
+}
+
+void noteUnusedByCpu(const nlohmann::json &keys, const std::string &subject) {
+  if (std::vector<std::string> unused = unusedByCpu(keys); !unused.empty())
+    note(fmt::format("the target cpu does not use {} of {}", fmt::join(unused, ", "), subject));
+}
+
+/// An error of compilation; what is said of schedules names the file, or the place in the spec.
+Failure scheduleFailure(const Spec &spec, const ScheduleFile &file, const Error &error) {
+  // They begin with this word, wherever the schedule is from.
+  constexpr std::string_view subject = "schedule: ";
+  bool isOfSchedule =
+      error.kind == ErrorKind::InvalidArgument && error.message.starts_with(subject);
+  if (!isOfSchedule || (file.path.empty() && spec.schedule.empty()))
+    return {exitCodeOf(error, SpecErrors), error.message, error.remedy};
+  std::string what = error.message.substr(subject.size());
+  if (!file.path.empty() && spec.schedule.empty())
+    return {Usage, fmt::format("schedule {}: {}", file.path, what), error.remedy};
+  if (!file.path.empty())
+    return {SpecErrors, fmt::format("schedule {}, with that of the spec: {}", file.path, what),
+            error.remedy};
+  Diagnostic found = spec.schedulePlace;
+  found.message = error.message;
+  found.remedy = error.remedy;
+  Diagnostics diagnostics;
+  diagnostics.add(found);
+  return Failure(std::move(diagnostics));
 }
 
 } // namespace
@@ -54,31 +85,19 @@ ScheduleFile readSchedule(const std::string &path) {
 }
 
 void noteUnused(const ScheduleFile &file, const Target &target) {
-  if (!file.path.empty() && target.isCpu() && !serveCpu(file.keys))
-    note(fmt::format("the target cpu has no schedules: {} is not used", file.path));
+  if (!file.path.empty() && target.isCpu())
+    noteUnusedByCpu(file.keys, file.path);
 }
 
 driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions options,
                                      const ScheduleFile &file) {
   options.schedule = file.keys;
   Result<driver::Compilation> compiled = driver::compile(spec, options);
-  // What is said of schedules begins with this word, wherever they are from.
-  constexpr std::string_view subject = "schedule: ";
-  if (!compiled && !file.path.empty() && compiled.error().kind == ErrorKind::InvalidArgument &&
-      compiled.error().message.starts_with(subject)) {
-    const Error &error = compiled.error();
-    std::string what = error.message.substr(subject.size());
-    if (spec.schedule.empty())
-      throw Failure(Usage, fmt::format("schedule {}: {}", file.path, what), error.remedy);
-    throw Failure(SpecErrors,
-                  fmt::format("schedule {}, with that of the spec: {}", file.path, what),
-                  error.remedy);
-  }
-  driver::Compilation compilation = orFail(std::move(compiled), SpecErrors);
-  if (options.target == "cpu" && !spec.schedule.empty() && !serveCpu(spec.schedule))
-    note(fmt::format("the target cpu has no schedules: the `schedule` of {} is not used",
-                     spec.name));
-  return compilation;
+  if (!compiled)
+    throw scheduleFailure(spec, file, compiled.error());
+  if (options.target == "cpu")
+    noteUnusedByCpu(spec.schedule, "the `schedule` of " + spec.name);
+  return std::move(*compiled);
 }
 
 } // namespace attnc::cli

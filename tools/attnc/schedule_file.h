@@ -23,12 +23,12 @@ struct ScheduleFile {
 /// read.
 ScheduleFile readSchedule(const std::string &path);
 
-/// Says on stderr that `file` is not used, where the target has no schedules.
+/// Says on stderr which keys of `file` the target cpu does not use.
 void noteUnused(const ScheduleFile &file, const Target &target);
 
-/// Compiles with the keys of `file`. A Failure (Usage) about them names the file, if the spec has
-/// no schedule of its own that they are joined with; other Failures: SpecErrors, Environment,
-/// Internal.
+/// Compiles with the keys of `file`. A Failure about them names the file (Usage, unless the spec has
+/// a schedule of its own that they are joined with), one about the spec's own schedule has its
+/// place (SpecErrors); other Failures: SpecErrors, Environment, Internal.
 driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions options,
                                      const ScheduleFile &file);
 

@@ -171,8 +171,9 @@ void CellEmitter::accumulate(red::FoldOp fold) {
   LoopNest loops(scope, ArrayRef(order).drop_back());
   Value running = loops.openReduction(last, loops.load(result));
   Value contribution = term(fold, loops);
-  Value next =
-      foldCombine(builder, loc, fold.getKind(), running, contribution, /*inAnyOrder=*/true);
+  // A score may be computed by several nests, which have to get the same bits.
+  Value next = foldCombine(builder, loc, fold.getKind(), running, contribution,
+                           /*inAnyOrder=*/plan.isState(fold.getResult()));
   loops.store(loops.closeReduction(next), result);
 }
 

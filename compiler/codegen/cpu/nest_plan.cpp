@@ -216,7 +216,8 @@ StringAttr NestPlan::contiguousDim(Value value) const {
 }
 
 // The dim of a fold's innermost loop. A contraction, whose operands broadcast against one another,
-// runs along its result; a fold of one array follows that array's memory.
+// runs along its result; a fold of one array follows that array's memory. What is no state adds up
+// in order, and runs along its result where no memory says otherwise.
 StringAttr NestPlan::vectorDim(red::FoldOp fold) const {
   DimList dims = iterationDims(fold);
   const DimList &result = *bufferDims(fold.getResult());
@@ -230,7 +231,7 @@ StringAttr NestPlan::vectorDim(red::FoldOp fold) const {
   if (whole != operands.end())
     if (StringAttr dim = contiguousDim(*whole); dim && llvm::is_contained(dims, dim))
       return dim;
-  return folded.back();
+  return isState(fold.getResult()) || result.empty() ? folded.back() : result.back();
 }
 
 DimList NestPlan::foldOrder(red::FoldOp fold) const {

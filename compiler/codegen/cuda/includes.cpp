@@ -9,7 +9,7 @@ namespace {
 
 // What the ops of a kernel ask for.
 struct Uses {
-  bool copies = false, products = false, splitProducts = false;
+  bool copies = false, products = false, splitProducts = false, halves = false;
   bool pipes = false, barriers = false, cluster = false, bulkStores = false, ticket = false;
   bool lanes = false;
   bool fragments = false, exchange = false, random = false, vote = false;
@@ -40,7 +40,9 @@ static Uses usesOf(tile::KernelOp kernel) {
     if (auto store = dyn_cast<tile::StoreFragmentOp>(op))
       uses.exchange |= store.getTile().getType().hasPanels();
     if (auto mma = dyn_cast<tile::MmaOp>(op))
-      (mma.getB().getType().getElement().isF32() ? uses.splitProducts : uses.products) = true;
+      (mma.getHalves()                             ? uses.halves
+       : mma.getB().getType().getElement().isF32() ? uses.splitProducts
+                                                   : uses.products) = true;
     // More than 256 columns are several products (wgmma.cuh).
     if (auto mma = dyn_cast<tile::MmaStartOp>(op))
       for (int64_t left = mma.getC().getType().getCols(); left > 0; left -= 256)
@@ -59,7 +61,8 @@ std::vector<Include> includes(tile::KernelOp kernel) {
   add(uses.random, "random");
   add(uses.copies, "copy");
   add(uses.splitProducts, "mma_f32");
-  add(uses.products && !uses.splitProducts, "mma");
+  add(uses.halves, "mma_halves");
+  add(uses.products && !uses.splitProducts && !uses.halves, "mma");
   add(uses.pipes, "pipe");
   add(uses.barriers && !uses.pipes, "barrier");
   add(uses.cluster, "cluster");
@@ -72,8 +75,8 @@ std::vector<Include> includes(tile::KernelOp kernel) {
     list.push_back({"wgmma_n" + std::to_string(columns),
                     "generated: products with " + std::to_string(columns) + " columns"});
   add(!uses.asyncColumns.empty(), "wgmma");
-  add(uses.fragments && uses.asyncColumns.empty() && !uses.products && !uses.splitProducts,
-      "fragment");
+  bool multiplies = uses.products || uses.splitProducts || uses.halves;
+  add(uses.fragments && uses.asyncColumns.empty() && !multiplies, "fragment");
   return list;
 }
 

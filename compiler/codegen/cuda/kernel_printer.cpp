@@ -120,10 +120,20 @@ void KernelPrinter::printHead() {
 static bool isScalarOp(Operation *op) {
   return op->getNumResults() == 1 &&
          (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
-          isa<tile::LoadOp, tile::GetOp, tile::PointOp, tile::ThreadOp, tile::BlockOp, tile::WarpOp,
-              tile::GridSizeOp, tile::GroupOp, tile::RankOp, tile::FirstColumnOp,
+          isa<tile::LoadOp, tile::PeekOp, tile::GetOp, tile::PointOp, tile::ThreadOp, tile::BlockOp,
+              tile::WarpOp, tile::GridSizeOp, tile::GroupOp, tile::RankOp, tile::FirstColumnOp,
               tile::ColumnDistanceOp, tile::FirstBitOp, tile::WithoutFirstBitOp, tile::HasBitOp>(
               op));
+}
+
+// A function that a select may take: inside of a conditional expression it would make a branch for
+// each element, around a few instructions, which elements that differ go through one after the
+// other. Of exp2, which is one instruction, the branch is a predicate.
+static bool isChosenFrom(Operation *op) {
+  return isa<math::MathDialect>(op->getDialect()) && !isa<math::Exp2Op>(op) &&
+         llvm::any_of(op->getUses(), [](OpOperand &use) {
+           return isa<arith::SelectOp>(use.getOwner()) && use.getOperandNumber() > 0;
+         });
 }
 
 bool KernelPrinter::isInline(Value value) {
@@ -134,6 +144,8 @@ bool KernelPrinter::isInline(Value value) {
     return true;
   if (auto get = dyn_cast<tile::GetOp>(op); get && mayChange(get))
     return false;
+  if (isChosenFrom(op))
+    return false;
   return value.hasOneUse() && value.user_begin()->getBlock() == op->getBlock();
 }
 
@@ -143,6 +155,13 @@ Text KernelPrinter::memoryText(tile::LoadOp load) {
   if (storage == load.getType())
     return {element};
   return {(isa<FloatType>(storage) ? "toF32" : typeText(load.getType())) + "(" + element + ")"};
+}
+
+// A column distance as a whole number: NVRTC does not fold the conversion of a constant.
+static bool isWholeDistance(Operation *op) {
+  auto conversion = dyn_cast<arith::FPToSIOp>(op);
+  return conversion && conversion.getType().isInteger(32) &&
+         conversion.getIn().getDefiningOp<tile::ColumnDistanceOp>();
 }
 
 Text KernelPrinter::expression(Value value) {
@@ -156,6 +175,9 @@ Text KernelPrinter::expression(Value value) {
   }
   if (auto load = dyn_cast<tile::LoadOp>(op))
     return memoryText(load);
+  if (auto peek = dyn_cast<tile::PeekOp>(op))
+    return {tileText(peek.getTile()) + ".element(" + text(peek.getRow()) + ", " +
+            text(peek.getCol()) + ")"};
   if (auto get = dyn_cast<tile::GetOp>(op))
     return {elementText(get.getArray(), get.getIndices())};
   if (isa<tile::PointOp>(op))
@@ -172,7 +194,7 @@ Text KernelPrinter::expression(Value value) {
     return {"clusterRank()"};
   if (auto group = dyn_cast<tile::GroupOp>(op))
     return groupText(group);
-  if (isa<tile::FirstColumnOp, tile::ColumnDistanceOp>(op))
+  if (isa<tile::FirstColumnOp, tile::ColumnDistanceOp>(op) || isWholeDistance(op))
     return laneColumnText(*op);
   if (isa<tile::FirstBitOp, tile::WithoutFirstBitOp, tile::HasBitOp>(op))
     return bitText(*op);
@@ -262,7 +284,7 @@ void KernelPrinter::printFor(scf::ForOp loop) {
   // Copies of the body would cost registers that a role does not have.
   if (!warpgroup.empty())
     line("#pragma unroll 1");
-  if (auto unroll = loop->getAttrOfType<IntegerAttr>(tile::kUnrollAttr))
+  else if (auto unroll = loop->getAttrOfType<IntegerAttr>(tile::kUnrollAttr))
     line("#pragma unroll" + (unroll.getInt() ? " " + std::to_string(unroll.getInt()) : ""));
   open("for (" + typeText(index.getType()) + " " + name + " = " + from + "; " + name + " < " + to +
        "; " + advance + ")");

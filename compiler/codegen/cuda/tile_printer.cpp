@@ -87,9 +87,9 @@ std::string KernelPrinter::tileText(Value tile) {
       })
       .Case([&](tile::ToOperandOp op) {
         std::string element = typeText(op.getType().getElement());
-        return (op.getType().getElement().isF32() ? "toSplitOperand"
-                                                  : "toOperand<" + element + ">") +
-               "(" + tileText(op.getFragment()) + ")";
+        std::string split = op.getHalves() ? "toHalvesOperand" : "toSplitOperand";
+        return (op.getType().getElement().isF32() ? split : "toOperand<" + element + ">") + "(" +
+               tileText(op.getFragment()) + ")";
       });
 }
 
@@ -191,10 +191,13 @@ void KernelPrinter::printMap(tile::MapOp map) {
   names.closeScope();
 }
 
-// tile.first_column and tile.column_distance; the index of the map's elements is the loop's.
+// tile.first_column, tile.column_distance and that as a whole number; the index of the map's
+// elements is the loop's.
 Text KernelPrinter::laneColumnText(Operation &op) {
   auto map = op.getParentOfType<tile::MapOp>();
   std::string place = tileText(map.getOuts().front());
+  if (isa<arith::FPToSIOp>(op))
+    return {"i32(" + place + ".columnDistance(" + mapElement + "))"};
   if (isa<tile::ColumnDistanceOp>(op))
     return {"f32(" + place + ".columnDistance(" + mapElement + "))"};
   std::string from = expression(map.getCols()).within(Binding::Add);

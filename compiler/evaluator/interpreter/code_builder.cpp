@@ -157,6 +157,7 @@ void CodeBuilder::op(Operation &op) {
       .Case([&](scf::IfOp op) { branch(op); })
       .Case<scf::YieldOp, scf::ConditionOp, tile::YieldOp>([](auto) {})
       .Case<tile::LoadOp, tile::StoreOp>([&](auto) { memory(op); })
+      .Case([&](tile::PeekOp op) { peek(op); })
       .Case([&](tile::BlockOp) { same(result->block); })
       .Case([&](tile::WarpOp) { same(result->warp); })
       .Case([&](tile::GridSizeOp) { same(result->gridSize); })
@@ -214,6 +215,15 @@ void CodeBuilder::memory(Operation &op) {
   unsigned slots[] = {word(pointer), word(load ? load.getOffset() : store.getOffset()),
                       load ? 0 : word(store.getValue()), load ? word(load.getResult()) : 0};
   std::tie(in.a, in.b, in.c, in.result) = std::tuple(slots[0], slots[1], slots[2], slots[3]);
+}
+
+void CodeBuilder::peek(tile::PeekOp op) {
+  unsigned slots[] = {word(op.getTile()), word(op.getRow()), word(op.getCol()),
+                      word(op.getResult())};
+  Instruction &in = emit(Instruction::Kind::Peek, op);
+  in.target = result->layouts.size();
+  std::tie(in.a, in.b, in.c, in.result) = std::tuple(slots[0], slots[1], slots[2], slots[3]);
+  result->layouts.push_back(TileLayout(op.getTile().getType()));
 }
 
 //===----------------------------------------------------------------------===//

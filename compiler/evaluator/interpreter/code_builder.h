@@ -50,6 +50,7 @@ private:
   void move(mlir::Operation *op, unsigned from, unsigned to);
   void assign(mlir::Operation *yield, mlir::ValueRange from, llvm::ArrayRef<unsigned> to);
   void memory(mlir::Operation &op);
+  void peek(tile::PeekOp op);
   void group(tile::GroupOp op);
   /// Runs the block where first <= warp < first + count.
   void onWarps(mlir::Operation *op, int64_t first, int64_t count, mlir::Block &body);

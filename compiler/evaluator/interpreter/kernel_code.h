@@ -28,7 +28,7 @@ enum class Outcome {
 using Step = std::function<Outcome(Machine &, Warp &)>;
 
 struct Instruction {
-  enum class Kind : uint8_t { Scalar, Jump, JumpUnless, Load, Store, Step, End };
+  enum class Kind : uint8_t { Scalar, Jump, JumpUnless, Load, Peek, Store, Step, End };
   using Run = void (*)(const Instruction &, Word *words);
 
   Kind kind = Kind::End;
@@ -36,10 +36,11 @@ struct Instruction {
   DType storage = DType::F32; ///< of a load or store
   Run run = nullptr;
   unsigned result = 0;
-  unsigned a = 0, b = 0, c = 0; ///< operands; of a load or store a pointer, an offset, a value
-  unsigned d = 0, e = 0;        ///< further operands
-  unsigned target = 0;          ///< of a jump; the number of a step
-  int64_t predicate = 0;        ///< of a comparison
+  /// Operands; of a load or store a pointer, an offset, a value; of a peek a tile, a row, a column.
+  unsigned a = 0, b = 0, c = 0;
+  unsigned d = 0, e = 0; ///< further operands
+  unsigned target = 0;   ///< of a jump; the number of a step, or of a peek's layout
+  int64_t predicate = 0; ///< of a comparison
   mlir::Operation *op = nullptr;
 };
 
@@ -60,7 +61,8 @@ struct KernelCode {
   std::string text; ///< what the kernel was parsed from, or empty
   std::vector<Instruction> instructions;
   std::vector<Step> steps;
-  std::vector<Word> words; ///< of a warp at the start: constants
+  std::vector<TileLayout> layouts; ///< of the tiles of peeks
+  std::vector<Word> words;         ///< of a warp at the start: constants
   std::vector<PlaceType> places;
   std::vector<PipeInfo> pipes;
   unsigned arguments = 0; ///< the words of the arguments are the first

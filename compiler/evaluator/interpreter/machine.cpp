@@ -149,6 +149,21 @@ Outcome Machine::load(Warp &warp, const Instruction &in) {
   return Outcome::Done;
 }
 
+Outcome Machine::peek(Warp &warp, const Instruction &in) {
+  const TileLayout &layout = code.layouts[in.target];
+  int64_t row = warp.words[in.b].i, col = warp.words[in.c].i;
+  if (row < 0 || row >= int64_t(layout.rows) || col < 0 || col >= int64_t(layout.cols))
+    return fail(warp, in.op,
+                fmt::format("reads element ({}, {}) of a tile of {} x {}", row, col, layout.rows,
+                            layout.cols));
+  uint32_t base = warp.words[in.a].i, chunk = col / layout.perChunk();
+  if (read(warp, *warp.block, layout.chunk(base, row, chunk), own(warp, in.op)) == Outcome::Fault)
+    return Outcome::Fault;
+  loadFloats(layout.dtype, warp.block->memory.at(layout.at(base, row, col)), 1,
+             &warp.words[in.result].f);
+  return Outcome::Done;
+}
+
 Outcome Machine::store(Warp &warp, const Instruction &in) {
   size_t bytes = dtypeSize(in.storage);
   std::byte *address =
@@ -171,6 +186,9 @@ Outcome Machine::runCode(Warp &warp, unsigned &pc) {
     const Instruction &in = code.instructions[pc];
     if (in.kind == Instruction::Kind::Load) {
       if (load(warp, in) == Outcome::Fault)
+        return Outcome::Fault;
+    } else if (in.kind == Instruction::Kind::Peek) {
+      if (peek(warp, in) == Outcome::Fault)
         return Outcome::Fault;
     } else if (in.kind == Instruction::Kind::Store) {
       if (store(warp, in) == Outcome::Fault)

@@ -185,6 +185,7 @@ private:
   std::string agentText(const Access &access) const;
   Outcome failConflict(const Warp &warp, mlir::Operation *op, const Conflict &conflict, bool write);
   Outcome load(Warp &warp, const Instruction &in);
+  Outcome peek(Warp &warp, const Instruction &in);
   Outcome store(Warp &warp, const Instruction &in);
 
   GlobalMemory global;

@@ -29,6 +29,22 @@ Matrix Matrix::transposed() const {
   return result;
 }
 
+void addProductOfHalves(Place &c, const Matrix &a, const Matrix &b) {
+  auto halves = [](const Matrix &x) {
+    std::pair<Matrix, Matrix> pair{x, x};
+    for (size_t i = 0; i < x.elements.size(); ++i) {
+      pair.first.elements[i] = roundTo(DType::BF16, x.elements[i]);
+      pair.second.elements[i] = roundTo(DType::BF16, x.elements[i] - pair.first.elements[i]);
+    }
+    return pair;
+  };
+  auto [aHigh, aLow] = halves(a);
+  auto [bHigh, bLow] = halves(b);
+  addProduct(c, aLow, bHigh);
+  addProduct(c, aHigh, bLow);
+  addProduct(c, aHigh, bHigh);
+}
+
 void addProduct(Place &c, const Matrix &a, const Matrix &b) {
   unsigned depth = std::min(a.cols, b.rows), cols = std::min(c.cols, b.cols);
   for (unsigned row = 0; row < c.rows; ++row) {

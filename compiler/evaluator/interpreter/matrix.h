@@ -19,6 +19,9 @@ struct Matrix {
   Matrix transposed() const;
 };
 
+/// c += a b, each of them as the sum of two of bf16, without the product of the smaller ones.
+void addProductOfHalves(Place &c, const Matrix &a, const Matrix &b);
+
 /// c += a b. Columns of b beyond those of c, and its rows beyond the columns of a, are left out.
 void addProduct(Place &c, const Matrix &a, const Matrix &b);
 

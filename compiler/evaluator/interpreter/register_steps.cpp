@@ -156,7 +156,8 @@ void addMap(CodeBuilder &builder, tile::MapOp op) {
     outs.push_back(builder.place(out));
   unsigned rowBegin = builder.word(op.getRows());
   unsigned colBegin = overRows ? 0 : builder.word(op.getCols());
-  builder.step(op, body.readsShared(), [=](Machine &machine, Warp &warp) {
+  bool peeks = !op.getBodyBlock()->getOps<tile::PeekOp>().empty();
+  builder.step(op, body.readsShared() || peeks, [=](Machine &machine, Warp &warp) {
     std::optional<std::vector<Matrix>> tiles = body.load(machine, warp, op);
     if (!tiles)
       return Outcome::Fault;

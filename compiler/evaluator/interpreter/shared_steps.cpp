@@ -194,7 +194,7 @@ void addMma(CodeBuilder &builder, tile::MmaOp op) {
   if (aTile)
     aLayout.emplace(aTile);
   TileLayout bLayout(op.getB().getType());
-  bool transposed = op.getTransposed();
+  bool transposed = op.getTransposed(), halves = op.getHalves();
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     if (machine.touch(warp, c, false, op) == Outcome::Fault ||
         machine.touch(warp, c, true, op) == Outcome::Fault)
@@ -219,7 +219,7 @@ void addMma(CodeBuilder &builder, tile::MmaOp op) {
     Matrix right = Matrix::ofTile(memory, bBase, bLayout, bLayout.width);
     if (transposed)
       right = right.transposed();
-    addProduct(warp.places[c], left, right);
+    (halves ? addProductOfHalves : addProduct)(warp.places[c], left, right);
     return Outcome::Done;
   });
 }

@@ -144,6 +144,7 @@ Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options
       return opened.error();
     nvrtc = *std::move(opened);
     compile.nvrtc = nvrtc.get();
+    compile.keepTexts = options.keepTexts;
     compile.parts =
         options.keepTexts ? driver::PartsVariant::Built : driver::PartsVariant::OnFirstUse;
   }

@@ -1,5 +1,6 @@
 // The entropy of the weights, with log p = s - m - log z written out. Multiplied out, s - (m + log z)
-// would cancel: the sum is a moment of s about the running m + log z.
+// would cancel: the sum is a moment of s about the running m. What is left of the centre, log z, has
+// the size of its own digits and is taken away in the finish; m + log z would round it to those of m.
 //   m = max(j, s)
 //   z = sum(j, exp(s - m))
 //   h = sum(j, exp(s - m) / z * (s - m - log(z)))
@@ -9,11 +10,15 @@
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[M:.*]] = red.fold max over [j](%[[S]])
 // CHECK:       %[[Z:.*]] = red.fold add over [j]() exp(%[[S]] - %[[M]])
-// CHECK:       %[[C:.*]] = attn.map ({{.*}} = %[[M]] : {{.*}} = %[[Z]] :
-// CHECK:         math.log
-// CHECK:       red.fold add over [j]() exp(%[[S]] - %[[M]]) moment(%[[S]] - %[[C]]) above(%[[Z]])
+// CHECK-NOT:   math.log
+// CHECK:       %[[C1:.*]] = red.fold add over [j]() exp(%[[S]] - %[[M]]) moment(%[[S]] - %[[M]]) above(%[[Z]])
 // CHECK-NOT:   red.fold
-// CHECK:     {degree = "1", fold = "h", g = "m + log(z)", rule = "moment", x = "s"}
+// CHECK:       attn.map ({{.*}} = %[[C1]] : {{.*}} = %[[Z]] :
+// CHECK:         %[[LOG:.*]] = math.log
+// CHECK:         %[[REST:.*]] = arith.negf %[[LOG]]
+// CHECK:         arith.mulf {{.*}}%[[REST]]
+// CHECK-NOT:   red.fold
+// CHECK:     {degree = "1", fold = "h", g = "m", rule = "moment", x = "s"}
 // CHECK-NOT:   red.nest
 
 attn.program @entropy dims [i, j] {

@@ -6,6 +6,7 @@ attn.program @float_operand dims [i, c = 16, e = 16] {
   %w = attn.input "w" : !attn.array<[c, e], bf16>
   // CHECK-LABEL: tile.kernel @float_operand_o
   // CHECK-NOT: tile.mma {{.*}}bf16
+  // CHECK-NOT: halves
   // CHECK: tile.mma {{.*}} : <{{[0-9]+}}, 16>, !tile.operand<{{[0-9]+}}, {{[0-9]+}}, f32>, <{{[0-9]+}}, 16, f32>
   %o = red.nest grid [] row [i] stream [c] inner [e] : !attn.array<[i, e], f32> {
     %xr = attn.read %x[i, c] : (!attn.array<[i, c], f32>) -> !attn.array<[i, c], f32>

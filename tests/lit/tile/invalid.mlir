@@ -37,6 +37,25 @@ tile.kernel @depth() grid [1] threads 32 smem 0 {
 
 // -----
 
+tile.kernel @halves() grid [1] threads 32 smem 0 {
+  %a = tile.shared at 0 : !tile.shared<16, 16, f32>
+  %b = tile.shared at 2048 : !tile.shared<16, 16, f32>
+  %c = tile.registers all 0.0 : !tile.fragment<16, 16>
+  // expected-error @+1 {{has halves of f32 only, a in registers and b not transposed}}
+  tile.mma %c, %a, %b halves : !tile.fragment<16, 16>, !tile.shared<16, 16, f32>, !tile.shared<16, 16, f32>
+}
+
+// -----
+
+tile.kernel @peek() grid [1] threads 32 smem 0 {
+  %a = tile.shared at 0 : !tile.shared<16, 16, f32>
+  %row = tile.warp
+  // expected-error @+1 {{is scalar code of a map}}
+  %x = tile.peek %a[%row, %row] : !tile.shared<16, 16, f32>
+}
+
+// -----
+
 tile.kernel @outs() grid [1] threads 32 smem 0 {
   %row = tile.warp
   %m = tile.registers : !tile.rows<16>

@@ -221,6 +221,7 @@ TEST_F(Errors, Params) {
   };
   param("@@bf16", {"a param is f32 or i64"});
   param("f32 > 1 = @@0.5", {"outside the param's range"});
+  param("f32 = 1@@/0", {"the default is not a finite number"});
   param("i64 = @@0.5", {"the default is a real number, the param is an integer"});
   param("f32 > @@1 < 0", {"no number is in this range"});
   param("f32 > @@size(i)", {"a constant number"});

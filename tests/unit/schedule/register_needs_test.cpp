@@ -56,9 +56,10 @@ TEST(RegisterNeeds, elementsOf64BitsTakeTwoWords) {
 TEST(RegisterNeeds, decideWhichTilesFit) {
   const Machine &ampere = *findMachine("sm_80");
   StreamSchedule large{.rowTile = 128, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2};
-  LibraryNest plain("causal", 64), biased("bias", 64);
+  LibraryNest plain("causal", 64), biased("bias", 64), moment("entropy", 64);
   EXPECT_EQ(checkSchedule(plain.nest, plain.plan, large, ampere), "");
   EXPECT_NE(checkSchedule(biased.nest, biased.plan, large, ampere), "");
+  EXPECT_NE(checkSchedule(moment.nest, moment.plan, large, ampere), "");
   EXPECT_LT(portableSchedules(biased.nest, biased.plan, ampere).front().streamTile, 64);
 }
 

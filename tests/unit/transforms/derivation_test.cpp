@@ -67,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "p = softmax(j, s); m = sum(j, p * s); o[b,h,i] = sum(j, p * (s - m) * (s - m))"},
         RuleCase{Rule::MaskedWeight, "p = softmax(j, s); o[b,h,i] = sum(j, where(j <= i, p, 0))"},
         RuleCase{Rule::WeightTest, "p = softmax(j, s); o[b,h,i] = sum(j, xlogy(p, p))"},
+        RuleCase{Rule::RaisedTerm, "p = softmax(j, s); o[b,h,i] = sum(j, p ** 3)"},
         RuleCase{Rule::LogSplit, "p = softmax(j, s); o[b,h,i] = sum(j, p * log(p))"},
         RuleCase{Rule::CancelledMaximum, "m = max(j, s); o[b,h,i] = sum(j, exp((s - m) * w))"},
         RuleCase{Rule::CombinedExponents, "o[b,h,i] = log(sum(j, exp(s)))"},
@@ -124,10 +125,20 @@ TEST(DerivationOfACut, NamesTheOperationAndThePropertyThatItLacks) {
   EXPECT_THAT(cutOf("z = sum(j, s); o[b,h,i] = max(j, s * z)"),
               AllOf(HasSubstr("`*` in `s * z`"), HasSubstr("the sign of `z` is not proven"),
                     HasSubstr("f32 > 0")));
+  EXPECT_THAT(cutOf("o[b,h,i,e] = max(j, softmax(j, s) * v[b,h,j,e])"),
+              AllOf(HasSubstr("`*` in "), HasSubstr("it multiplies a weight exp(a) by values")));
+  EXPECT_THAT(cutOf("p = softmax(j, s) * g[h]; o[b,h,i] = sum(j, p ** 0.5)"),
+              AllOf(HasSubstr("`**` in `p ** 0.5`"), HasSubstr("the sign of `g` is not")));
+  EXPECT_THAT(cutOf("p = softmax(j, s); r = sum(j, p * k[b,h,j,d]); "
+                    "o[b,h,i] = sum(j, tanh(sum(d, r * k[b,h,j,d])))"),
+              AllOf(HasSubstr("`tanh`"), HasSubstr("takes `r`")));
+  EXPECT_THAT(cutOf("p = softmax(j, s); r = sum(j, p * k[b,h,j,d]); "
+                    "o[b,h,i] = max(j, sum(d, r * k[b,h,j,d]))"),
+              AllOf(HasSubstr("`sum` in `sum(d, r * k)`"), HasSubstr("takes `r`"),
+                    HasSubstr("it folds the result together")));
   EXPECT_THAT(cutOf("p = softmax(j, s); o[b,h,i] = sum(j, where(p > 0.01, s, 0))"),
               AllOf(HasSubstr("`where`"), HasSubstr("condition is not decided")));
-  EXPECT_THAT(cutOf("p = softmax(j, s); o[b,h,j] = sum(i, p)"),
-              HasSubstr("folds share a pass only over the same dims"));
+  EXPECT_THAT(cutOf("p = softmax(j, s); o[b,h,j] = sum(i, p)"), HasSubstr("a pass has one stream"));
 }
 
 // Sums over inner dims that tiles could compute, too.

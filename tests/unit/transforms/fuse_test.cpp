@@ -73,6 +73,22 @@ INSTANTIATE_TEST_SUITE_P(
         FuseCase{"unnormalised", "[" SCORES R"j("o[b,h,i,e] = sum(j, s * v[b,h,j,e])"])j", 2, 1},
         FuseCase{"expected_score",
                  "[" SCORES R"j("p = softmax(j, s)", "o[b,h,i] = sum(j, p * s)"])j", 1, 3},
+        FuseCase{"maximum_of_bounded_weights", "[" SCORES R"j("x = sigmoid(s)", "p = x / sum(j, x)",
+          "o[b,h,i,e] = max(j, p * v[b,h,j,e])"])j",
+                 1, 2},
+        FuseCase{"maximum_of_weighted_values",
+                 "[" SCORES R"j("o[b,h,i,e] = max(j, softmax(j, s) * v[b,h,j,e])"])j", 2, 2},
+        FuseCase{"maximum_of_cubes",
+                 "[" SCORES R"j("p = softmax(j, s)", "o[b,h,i] = max(j, p ** 3)"])j", 1, 2},
+        FuseCase{"whole_power_of_an_unknown_sign", "[" SCORES R"j("p = softmax(j, s) * c[j]",
+          "o[b,h,i] = sum(j, p ** 3)"])j",
+                 1, 4},
+        FuseCase{"power_by_a_param", "[" SCORES R"j("p = softmax(j, s)",
+          "o[b,h,i,e] = sum(j, p ** w * v[b,h,j,e])"])j",
+                 1, 4},
+        FuseCase{"negative_power", "[" SCORES R"j("p = softmax(j, s)",
+          "o[b,h,i] = sum(j, p ** (-0.5))"])j",
+                 2, 2},
         FuseCase{"maximum_of_shifted",
                  "[" SCORES R"j("m = max(j, s)", "o[b,h,i] = max(j, s - m)"])j", 1, 1},
         FuseCase{"maximum_of_scaled_empty_rows", "[" SCORES R"j("t = where(j + 3 < i, s, -inf)",
@@ -166,16 +182,15 @@ TEST_P(FuseOverTwoDims, CountsEveryPair) {
     "inputs": {"q": "f32[i,d]", "k": "f32[j,l,d]", "c": "f32[j]"},
     "body": ["s = sum(d, q[i,d] * k[j,l,d])", "m = max((j, l), s)", "o[i] = sum((j, l), )j" +
                        std::string(GetParam()) + R"j()"], "outputs": {"o": "f32"}})j");
-  auto verifier =
-      driver::PassVerifier::create(program.original(), {{"i", 5}, {"j", 6}, {"l", 7}});
+  auto verifier = driver::PassVerifier::create(program.original(), {{"i", 5}, {"j", 6}, {"l", 7}});
   ASSERT_TRUE(verifier) << verifier.error().text();
   Status status = verifier->check(program.fused(), "the passes");
   EXPECT_TRUE(status) << status.error().text();
 }
 
 INSTANTIATE_TEST_SUITE_P(Terms, FuseOverTwoDims,
-                         testing::Values("exp(s - m) + c[j]", "exp(s - m) * c[j]",
-                                         "(s + m) * c[j]", "s * m + m * exp(c[j])"));
+                         testing::Values("exp(s - m) + c[j]", "exp(s - m) * c[j]", "(s + m) * c[j]",
+                                         "s * m + m * exp(c[j])"));
 
 TEST(Fuse, IsVerifiedInTheTypeOfTheProgram) {
   FusedProgram program(R"j({"attnc": 1, "name": "t", "dims": {"d": 8, "e": 8},

@@ -36,6 +36,16 @@ public:
   attn::Growth growth(unsigned, ArrayRef<attn::Sign>) { return attn::Growth::Grows; }
 };
 
+/// x^(1/3) of what is not negative.
+class CubeRootOp : public Scalar<CubeRootOp> {
+public:
+  using Op::Op;
+  static StringRef getOperationName() { return "outside.cbrt"; }
+  static ArrayRef<StringRef> getAttributeNames() { return {}; }
+  void getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &) {}
+  OpFoldResult getPower() { return Builder(getContext()).getF32FloatAttr(1.0f / 3); }
+};
+
 /// Declares nothing.
 class OpaqueOp : public Scalar<OpaqueOp> {
 public:
@@ -49,13 +59,13 @@ class OutsideDialect : public Dialect {
 public:
   explicit OutsideDialect(MLIRContext *context)
       : Dialect(getDialectNamespace(), context, TypeID::get<OutsideDialect>()) {
-    addOperations<PowerOfTenOp, SoftSignOp, OpaqueOp>();
+    addOperations<PowerOfTenOp, SoftSignOp, CubeRootOp, OpaqueOp>();
   }
   static StringRef getDialectNamespace() { return "outside"; }
 };
 
-// The nests of: m = max(j, s); o[i] = kind(j, op(s - m)).
-size_t nestsWith(StringRef op, StringRef kind) {
+// The nests of: m = max(j, s); o[i] = kind(j, op(weight(s - m))).
+size_t nestsWith(StringRef op, StringRef kind, StringRef weight = "arith.negf") {
   MLIRContext context;
   driver::loadDialects(context);
   context.loadDialect<OutsideDialect>();
@@ -66,9 +76,11 @@ size_t nestsWith(StringRef op, StringRef kind) {
     %y = attn.map (%a = %x : !attn.array<[i, j], f32>, %b = %m : !attn.array<[i], f32>)
         -> !attn.array<[i, j], f32> {
       %1 = attn.sub %a, %b : f32
-      %2 = ")" + op.str() +
+      %2 = ")" + weight.str() +
                      R"("(%1) : (f32) -> f32
-      attn.yield %2 : f32
+      %3 = ")" + op.str() +
+                     R"("(%2) : (f32) -> f32
+      attn.yield %3 : f32
     }
     %o = attn.reduce )" +
                      kind.str() + R"( over [j] %y : <[i, j], f32> -> <[i], f32>
@@ -91,6 +103,13 @@ TEST(Properties, AGrowingOpFromOutsideLeavesAMaximum) {
   EXPECT_EQ(nestsWith("outside.softsign", "max"), 1u);
   EXPECT_EQ(nestsWith("outside.softsign", "min"), 1u);
   EXPECT_EQ(nestsWith("outside.softsign", "add"), 2u);
+}
+
+TEST(Properties, APowerFromOutsideIsTakenIntoTheExponent) {
+  EXPECT_EQ(nestsWith("outside.cbrt", "add", "math.exp"), 1u);
+  EXPECT_EQ(nestsWith("outside.opaque", "add", "math.exp"), 2u);
+  // The sign of s - m is not proven: it has no root.
+  EXPECT_EQ(nestsWith("outside.cbrt", "add"), 2u);
 }
 
 TEST(Properties, AnOpThatDeclaresNothingIsNot) {

@@ -38,6 +38,16 @@ const Spelling kSpellings[] = {
     {"sink", SCORES ";m = maximum(max(j, s), r[i]);x = exp(s - m);"
                     "p = x / (sum(j, x) + exp(r[i] - m));" WEIGHTED},
     {"entropy", SCORES ";p = softmax(j, s);o[b,h,i] = -sum(j, xlogy(p, p))"},
+    {"cube", SCORES ";p = softmax(j, s);o[b,h,i] = sum(j, p * p * p)"},
+    {"root", SCORES ";p = softmax(j, s);o[b,h,i] = sum(j, sqrt(p))"},
+    {"cubes_of_values", SCORES ";p = softmax(j, s);o[b,h,i,e] = sum(j, p * p * p * v[b,h,j,e])"},
+    {"weighted_scores",
+     SCORES ";x = where(j <= i, s * exp((j - i) * 0.1), 0);"
+            "y[b,h,i,e] = sum(j, x * v[b,h,j,e]);o[b,h,i,e] = y / (abs(sum(j, x)) + 1)"},
+    {"largest_of_outputs", SCORES ";p = softmax(j, s);y[b,h,i,e] = sum(j, p * v[b,h,j,e]);"
+                                  "o[b,h,i,e] = y / max(e, abs(y))"},
+    {"softmax_of_outputs", SCORES ";p = softmax(j, s);y[b,h,i,e] = sum(j, p * v[b,h,j,e]);"
+                                  "o[b,h,i,e] = softmax(e, y)"},
     {"unnormalised", SCORES ";m = max(j, s);p = exp(s - m);" WEIGHTED},
 };
 
@@ -108,6 +118,34 @@ const Respelling kRespellings[] = {
      SCORES ";p = softmax(j, s);o[b,h,i] = -sum(j, p * log(p))"},
     {"entropy_by_logsumexp", "entropy", Same::Form, "as entropy_by_logarithm",
      SCORES ";l = logsumexp(j, s);p = exp(s - l);o[b,h,i] = -sum(j, p * (s - l))"},
+    {"cube_as_power", "cube", Same::Everything, "",
+     SCORES ";p = softmax(j, s);o[b,h,i] = sum(j, p ** 3)"},
+    {"cube_as_real_power", "cube", Same::Everything, "",
+     SCORES ";p = softmax(j, s);o[b,h,i] = sum(j, p ** 3.0)"},
+    {"cube_of_square", "cube", Same::Everything, "",
+     SCORES ";p = softmax(j, s);o[b,h,i] = sum(j, p * p ** 2)"},
+    {"cube_in_exponent", "cube", Same::States, "exp((s - l) * 3) has 1 / z in its exponent",
+     SCORES ";l = logsumexp(j, s);o[b,h,i] = sum(j, exp((s - l) * 3))"},
+    {"cube_of_weights", "cube", Same::States, "z is outside of the sum",
+     SCORES ";m = max(j, s);x = exp(s - m);o[b,h,i] = sum(j, x ** 3) / sum(j, x) ** 3"},
+    {"root_as_power", "root", Same::States, "the root of 1 / z is a power",
+     SCORES ";p = softmax(j, s);o[b,h,i] = sum(j, p ** 0.5)"},
+    {"root_in_exponent", "root", Same::States, "1 / z is in the exponent",
+     SCORES ";l = logsumexp(j, s);o[b,h,i] = sum(j, exp((s - l) * 0.5))"},
+    {"cubes_of_values_as_power", "cubes_of_values", Same::Everything, "",
+     SCORES ";p = softmax(j, s);o[b,h,i,e] = sum(j, p ** 3 * v[b,h,j,e])"},
+    {"weights_first", "weighted_scores", Same::Everything, "",
+     SCORES ";x = where(j <= i, s * exp((j - i) * 0.1), 0);z = abs(sum(j, x)) + 1;"
+            "y[b,h,i,e] = sum(j, x * v[b,h,j,e]);o[b,h,i,e] = y / z"},
+    {"smallest_of_outputs", "largest_of_outputs", Same::States, "the finish negates twice",
+     SCORES ";p = softmax(j, s);y[b,h,i,e] = sum(j, p * v[b,h,j,e]);"
+            "o[b,h,i,e] = y / -min(e, -abs(y))"},
+    {"softmax_of_outputs_by_hand", "softmax_of_outputs", Same::States, EMPTY_ROWS,
+     SCORES ";p = softmax(j, s);y[b,h,i,e] = sum(j, p * v[b,h,j,e]);m = max(e, y);"
+            "x = exp(y - m);o[b,h,i,e] = x / sum(e, x)"},
+    {"softmax_of_outputs_without_maximum", "softmax_of_outputs", Same::States, EMPTY_ROWS,
+     SCORES ";p = softmax(j, s);y[b,h,i,e] = sum(j, p * v[b,h,j,e]);x = exp(y);"
+            "o[b,h,i,e] = x / sum(e, x)"},
     {"shift_added", "unnormalised", Same::Everything, "",
      SCORES ";m = max(j, s);p = exp(-m + s);" WEIGHTED},
     {"shift_as_a_factor", "unnormalised", Same::States, "exp(m - m) is left",

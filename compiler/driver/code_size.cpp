@@ -1,0 +1,83 @@
+#include "compiler/driver/code_size.h"
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+// Instructions beside an mma, with which its operands are loaded; f32 operands are split, and their
+// product is three.
+static constexpr int64_t kForProduct = 2, kForSplitProduct = 10;
+
+static int64_t elementsOfThread(Type type) {
+  if (auto fragment = dyn_cast<tile::FragmentType>(type))
+    return fragment.getRows() * fragment.getCols() / 32;
+  if (auto rows = dyn_cast<tile::RowsType>(type))
+    return rows.getRows() / 8;
+  return 1;
+}
+
+static int64_t productCode(tile::MmaOp mma) {
+  auto c = cast<tile::FragmentType>(mma.getC().getType());
+  auto b = cast<tile::SharedType>(mma.getB().getType());
+  int64_t depth = mma.getTransposed() ? b.getCols() : b.getRows();
+  bool isSplit = b.getElement().isF32();
+  int64_t products = c.getRows() / 16 * (c.getCols() / 8) * (depth / (isSplit ? 8 : 16));
+  return products * (isSplit ? kForSplitProduct : kForProduct);
+}
+
+namespace {
+
+/// How often each value of a map is computed: for each element, for each row, or once.
+class MapCode {
+public:
+  explicit MapCode(tile::MapOp map) : map(map) {
+    Type type = map.getOuts().front().getType();
+    int64_t elements = elementsOfThread(type);
+    auto fragment = dyn_cast<tile::FragmentType>(type);
+    for (BlockArgument argument : map.getBodyBlock()->getArguments())
+      copies[argument] = elements;
+    if (fragment)
+      copies[map.rowIndex()] = fragment.getRows() / 8;
+  }
+
+  int64_t size() {
+    int64_t sum = 0;
+    map.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      int64_t most = 1;
+      for (Value operand : op->getOperands())
+        if (auto known = copies.find(operand); known != copies.end())
+          most = std::max(most, known->second);
+      for (Value result : op->getResults())
+        copies[result] = most;
+      sum += most;
+    });
+    return sum;
+  }
+
+private:
+  tile::MapOp map;
+  DenseMap<Value, int64_t> copies;
+};
+
+} // namespace
+
+int64_t estimateCode(tile::KernelOp kernel) {
+  int64_t size = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto mma = dyn_cast<tile::MmaOp>(op)) {
+      size += productCode(mma);
+      return;
+    }
+    if (auto map = dyn_cast<tile::MapOp>(op))
+      size += MapCode(map).size();
+    if (isa<tile::MapOp>(op) || op->getParentOfType<tile::MapOp>())
+      return;
+    int64_t widest = 1;
+    for (Type type : op->getOperandTypes())
+      widest = std::max(widest, elementsOfThread(type));
+    size += widest;
+  });
+  return size;
+}
+
+} // namespace attnc::driver

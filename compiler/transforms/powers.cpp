@@ -1,0 +1,111 @@
+// Powers of terms: x^n distributes over products, so (C exp(a) B)^n = C^n exp(n a) B^n.
+#include "compiler/transforms/spec_words.h"
+#include "compiler/transforms/terms.h"
+#include "compiler/transforms/value_ranges.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace attnc::attn;
+
+namespace attnc {
+
+// A power up to this is a product of as many factors, as if it were written so.
+static constexpr double kMostFactors = 8;
+
+const ScalarExpr *Terms::powerOf(const ScalarExpr *e) {
+  auto properties = e->op && e->kind == ScalarExpr::Kind::Op ? dyn_cast<ScalarProperties>(e->op)
+                                                             : ScalarProperties();
+  OpFoldResult n = properties ? properties.getPower() : OpFoldResult();
+  if (auto constantPower = dyn_cast_if_present<Attribute>(n))
+    return constant(e->type, cast<FloatAttr>(constantPower).getValueAsDouble());
+  auto operand = dyn_cast_if_present<Value>(n);
+  if (!operand)
+    return nullptr;
+  return e->args[llvm::find(e->op->getOperands(), operand) - e->op->operand_begin()];
+}
+
+static bool isWhole(const ScalarExpr *n) {
+  return n->kind == ScalarExpr::Kind::Constant && n->constant == std::floor(n->constant);
+}
+
+// The factors of factor^n. A choice of 0 stays one, and so does an inverse: what they say of the
+// edges is said of the power.
+static void appendRaised(Terms &terms, const ScalarExpr *power, const ScalarExpr *factor,
+                         const ScalarExpr *n, SmallVectorImpl<const ScalarExpr *> &out) {
+  if (isWhole(n) && n->constant <= kMostFactors) {
+    out.append(static_cast<size_t>(n->constant), factor);
+    return;
+  }
+  auto raised = [&](const ScalarExpr *x, auto &self) -> const ScalarExpr * {
+    if (x->kind == ScalarExpr::Kind::Constant && (x->constant == 0 || x->constant == 1))
+      return x; // n is positive
+    if (x->kind == ScalarExpr::Kind::Select)
+      return terms.select(x->args[0], self(x->args[1], self), self(x->args[2], self));
+    if (x->kind == ScalarExpr::Kind::Div && x->args[0]->kind == ScalarExpr::Kind::Constant)
+      return terms.binary(x->kind, self(x->args[0], self), self(x->args[1], self));
+    SmallVector<const ScalarExpr *> args(power->args.begin(), power->args.end());
+    args[0] = x;
+    return terms.withArgs(power, args);
+  };
+  out.push_back(raised(factor, raised));
+}
+
+// e = x^n, n = powerOf(e).
+std::optional<SmallVector<Term>> Terms::splitPower(const ScalarExpr *e, const ScalarExpr *n) {
+  if (!n->neutral())
+    return refuse(e, "its power is not the same for the whole stream, so it cannot be taken into "
+                     "an exponent");
+  if (signOf(n) != Sign::Positive)
+    return refuse(e, "its power is not proven positive: of 0, a weight that a mask leaves out, it "
+                     "would be infinite");
+  std::optional<SmallVector<Term>> terms = split(e->args[0]);
+  if (!terms)
+    return std::nullopt;
+  Term &term = terms->front();
+  if (terms->size() > 1 || !term.differences.empty() || term.condition)
+    return refuse(e, "a power distributes over products, not over sums");
+  for (auto *factors : {&term.factors, &term.outer}) {
+    SmallVector<const ScalarExpr *> all;
+    for (const ScalarExpr *factor : *factors) {
+      if (!isWhole(n) && !isNotNegative(signOf(factor)))
+        return refuse(e, "it distributes over products of what is proven not to be negative, and "
+                         "the sign of `" +
+                             wordsOf(factor) + "` is not");
+      appendRaised(*this, e, factor, n, all);
+    }
+    factors->assign(all.begin(), all.end());
+  }
+  if (term.exponent)
+    term.exponent = multiple(term.exponent, n);
+  for (const ScalarExpr *&part : term.shift)
+    part = multiple(part, n);
+  usedRules.insert(derivation::Rule::RaisedTerm);
+  return terms;
+}
+
+const ScalarExpr *Terms::multiple(const ScalarExpr *x, const ScalarExpr *n) {
+  if (x->kind == ScalarExpr::Kind::Neg)
+    return neg(multiple(x->args[0], n));
+  return binary(ScalarExpr::Kind::Mul, x, n);
+}
+
+// x as a positive whole multiple of another expression.
+static std::pair<const ScalarExpr *, double> asMultiple(const ScalarExpr *x) {
+  bool isMultiple =
+      x->kind == ScalarExpr::Kind::Mul && isWhole(x->args[1]) && x->args[1]->constant > 0;
+  return isMultiple ? std::pair(x->args[0], x->args[1]->constant) : std::pair(x, 1.0);
+}
+
+const ScalarExpr *Terms::sumOfMultiples(const ScalarExpr *x, const ScalarExpr *y) {
+  if (x->kind == ScalarExpr::Kind::Neg && y->kind == ScalarExpr::Kind::Neg) {
+    const ScalarExpr *sum = sumOfMultiples(x->args[0], y->args[0]);
+    return sum ? neg(sum) : nullptr;
+  }
+  auto [base, count] = asMultiple(x);
+  auto [other, more] = asMultiple(y);
+  return sameExpression(base, other)
+             ? binary(ScalarExpr::Kind::Mul, base, constant(base->type, count + more))
+             : nullptr;
+}
+
+} // namespace attnc

@@ -1,0 +1,59 @@
+// Kernels that do the same under other names.
+#include "compiler/driver/code_size.h"
+#include "compiler/driver/compile.h"
+#include "compiler/driver/equal_kernels.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "tests/e2e/variant.h"
+
+namespace attnc::e2e {
+namespace {
+
+/// The kernels of a variant of the library as tile IR, by the names of what they store.
+class LibraryKernels : public testing::Test {
+protected:
+  void load(const std::string &name, std::map<std::string, std::string> set) {
+    LoadedSpec spec(name, std::move(set));
+    ASSERT_TRUE(spec);
+    driver::CompileOptions options;
+    options.target = "sm_80";
+    options.upTo = driver::Stage::Tile;
+    Result<driver::Compilation> compilation = driver::compile(*spec, options);
+    ASSERT_TRUE(compilation) << compilation.error().text();
+    for (const driver::NestReport &nest : compilation->nests) {
+      auto module = mlir::parseSourceString<mlir::ModuleOp>(nest.tile, &context);
+      ASSERT_TRUE(module);
+      kernels[nest.stores.front()] = *module->getOps<tile::KernelOp>().begin();
+      modules.push_back(std::move(module));
+    }
+  }
+  std::string key(const std::string &stored) { return driver::namelessKey(kernels.at(stored)); }
+  int64_t code(const std::string &stored) { return driver::estimateCode(kernels.at(stored)); }
+
+  void SetUp() override { driver::loadDialects(context); }
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  std::map<std::string, tile::KernelOp> kernels;
+};
+
+TEST_F(LibraryKernels, AreEqualIfOnlyNamesAndBlocksDiffer) {
+  load("nystrom", {});
+  EXPECT_EQ(key("z13_2"), key("z13_3")); // two turns of the iteration
+  EXPECT_EQ(key("kl"), key("ql"));       // means of segments of keys, and of queries
+  EXPECT_NE(key("z13"), key("z15"));     // another number in an equal formula
+  EXPECT_NE(key("kl"), key("z13"));
+}
+
+// The order in which kernels are compiled side by side: tiles of products before rows of elements,
+// wide ones before narrow ones.
+TEST_F(LibraryKernels, AreLargerWithMoreCodeForEachThread) {
+  load("nystrom", {{"d", "64"}, {"e", "64"}, {"m", "32"}});
+  EXPECT_GT(code("gv"), code("zgv"));
+  EXPECT_GT(code("zgv"), code("z13"));
+  EXPECT_GT(code("z13"), code("kl"));
+  EXPECT_GT(code("kl"), code("z"));
+}
+
+} // namespace
+} // namespace attnc::e2e
