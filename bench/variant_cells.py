@@ -128,7 +128,8 @@ def masks():
             ("window of 512 both ways, 64 global", "global_window",
              lambda i, j: ((i - j).abs() < WINDOW) | (j < GLOBALS) | (i < GLOBALS), {}),
             ("every fourth block of 256", "strided_blocks",
-             lambda i, j: ((i // BLOCK - j // BLOCK) % 4 == 0) & (j <= i), {})):
+             lambda i, j: ((i // BLOCK - j // BLOCK) % 4 == 0) & (j <= i), {}),
+            ("every third key", "third_keys", lambda i, j: (j % 3 == 0) & (i >= 0), {})):
         peers = {"flex": flex(mask)}
         if name == "causal":
             peers["cudnn"] = sdpa("cudnn", causal=True)
@@ -203,6 +204,25 @@ def entropy():
     return attention("formulas", "entropy of the weights", "entropy", b=4, schedules=None,
                      output=lambda p: {"ent": -torch.special.xlogy(p, p).sum(-1)},
                      peers={})
+
+
+def normed():
+    """Softmax of scores less their mean, over their deviation: two passes over the keys."""
+    def logits(q, k):
+        s = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        mean = s.mean(-1, keepdim=True)
+        return (s - mean) / ((s - mean).square().mean(-1, keepdim=True) + 0.01).sqrt()
+
+    def eager(given):
+        q, k, v = (given[name] for name in "qkv")
+        return lambda: {"o": torch.softmax(logits(q, k).float(), -1).to(v) @ v}
+
+    def reference(given, rows):
+        q, k, v = (given[name].double() for name in "qkv")
+        return {"o": torch.softmax(logits(q[:, :, rows], k), -1) @ v}
+    base = attention("formulas", "scores over their deviation", "normed_scores", peers={"eager": eager})
+    # The first product twice: the mean is known only when its pass has ended.
+    return base._replace(reference=reference, flops=None)
 
 
 def linear():
@@ -328,6 +348,7 @@ def cells():
     yield sink()
     yield differential()
     yield entropy()
+    yield normed()
     yield linear()
     yield evoformer()
     yield points()

@@ -1,4 +1,5 @@
 #include "compiler/driver/narrow_range.h"
+#include "dialects/Red/Red.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -40,15 +41,17 @@ void limitScalars(attn::MapOp map) {
   }
 }
 
-void limitResult(attn::ReduceOp reduce) {
-  if (!reduce.getType().getElementType().isF32())
+// Of a reduction or a fold.
+void limitResult(Value array) {
+  auto type = cast<attn::ArrayType>(array.getType());
+  if (!type.getElementType().isF32())
     return;
-  OpBuilder b(reduce->getContext());
-  b.setInsertionPointAfter(reduce);
+  OpBuilder b(array.getContext());
+  b.setInsertionPointAfterValue(array);
   auto limited = attn::MapOp::create(
-      b, reduce.getLoc(), reduce.getType(), reduce.getResult(),
+      b, array.getLoc(), type, array,
       [](OpBuilder &inner, Location at, ValueRange x) { return inF32(inner, at, x[0]); });
-  reduce.getResult().replaceAllUsesExcept(limited, limited);
+  array.replaceAllUsesExcept(limited, limited);
 }
 
 } // namespace
@@ -58,7 +61,8 @@ llvm::Expected<evaluator::Outputs> evaluateWithinF32(attn::ProgramOp program,
                                                      const evaluator::EvalOptions &options) {
   OwningOpRef<attn::ProgramOp> limited(cast<attn::ProgramOp>(program->clone()));
   limited->walk([](attn::MapOp map) { limitScalars(map); });
-  limited->walk([](attn::ReduceOp reduce) { limitResult(reduce); });
+  limited->walk([](attn::ReduceOp reduce) { limitResult(reduce.getResult()); });
+  limited->walk([](red::FoldOp fold) { limitResult(fold.getResult()); });
   return evaluator::evaluate(*limited, inputs, options);
 }
 

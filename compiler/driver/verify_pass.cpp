@@ -1,8 +1,10 @@
 #include "compiler/driver/verify_pass.h"
 #include "compiler/driver/exponent_range.h"
 #include "compiler/driver/float64_bounds.h"
+#include "compiler/driver/narrow_range.h"
 #include "compiler/evaluator/compare.h"
 #include "compiler/transforms/desugar.h"
+#include "compiler/transforms/fold_form.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -161,6 +163,15 @@ evaluator::Array withoutMarked(evaluator::Array actual, const evaluator::Array &
   return actual;
 }
 
+/// `actual` with what `expected` has wherever f32 does not hold what it is made of.
+evaluator::Array withoutLarge(evaluator::Array actual, const evaluator::Array &expected,
+                              const evaluator::Array &withinF32) {
+  for (auto [x, y, within] : llvm::zip(actual.value, expected.value, withinF32.value))
+    if (std::isnan(within) && !std::isnan(y))
+      x = y;
+  return actual;
+}
+
 /// `actual` with what `expected` has wherever it is NaN.
 evaluator::Array withoutNaN(evaluator::Array actual, const evaluator::Array &expected) {
   for (auto [x, y] : llvm::zip(actual.value, expected.value))
@@ -277,6 +288,12 @@ void PassVerifier::findOverflow(Case &c, attn::ProgramOp desugared) {
     c.turned = std::move(*turned);
   else
     llvm::consumeError(turned.takeError());
+  OwningOpRef<attn::ProgramOp> folds(cast<attn::ProgramOp>(desugared->clone()));
+  toFoldForm(*folds);
+  if (auto within = evaluateWithinF32(*folds, c.inputs, optionsFor(Precision::Double)))
+    c.withinF32 = std::move(*within);
+  else
+    llvm::consumeError(within.takeError());
   auto marked = evaluateWithoutOverflow(desugared, c.inputs, optionsFor(Precision::Double));
   if (!marked)
     return llvm::consumeError(marked.takeError());
@@ -362,15 +379,17 @@ Status PassVerifier::compare(const Case &c, attn::ProgramOp program, const std::
       for (const evaluator::Outputs *outputs : {&c.finiteSums, &c.turned})
         if (auto marked = outputs->find(output); marked != outputs->end())
           found->second = withoutMarked(std::move(found->second), expected, marked->second);
+      if (auto within = c.withinF32.find(output); emulated && within != c.withinF32.end())
+        found->second = withoutLarge(std::move(found->second), expected, within->second);
       if (c.emptyFactors.contains(output))
         found->second = withoutNaN(std::move(found->second), expected);
     }
     auto wide = c.inFloat64.find(output);
     evaluator::Comparison comparison =
-        emulated ? evaluator::compare(expected, found->second)
-                 : evaluator::compareEvaluations(expected, found->second,
-                                                 wide == c.inFloat64.end() ? nullptr
-                                                                           : &wide->second);
+        emulated
+            ? evaluator::compare(expected, found->second)
+            : evaluator::compareEvaluations(expected, found->second,
+                                            wide == c.inFloat64.end() ? nullptr : &wide->second);
     if (!comparison.passed())
       return internalError(
           fmt::format("{} changed output '{}' on {}{}: {}", name, output, c.label,

@@ -67,6 +67,9 @@ private:
     std::set<std::string> overflowing;
     /// What the spec would give if its infinite sums were NaN.
     evaluator::Outputs finiteSums;
+    /// What it would give if NaN were what f32 cannot hold, sums taken without the factors that may
+    /// be applied after them.
+    evaluator::Outputs withinF32;
     /// What it would give if what float64 does not hold were compared with the other outcome.
     evaluator::Outputs turned;
   };

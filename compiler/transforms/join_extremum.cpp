@@ -119,8 +119,9 @@ private:
         !e->args[1]->stream)
       return nullptr;
     if (isElement) {
-      terms.refuse(e, "it is compared with the elements that it is taken of, so it has to be one of "
-                      "them to the last digit, and in another order its factors are not");
+      terms.refuse(e,
+                   "it is compared with the elements that it is taken of, so it has to be one of "
+                   "them to the last digit, and in another order its factors are not");
       return nullptr;
     }
     std::optional<SmallVector<Term>> split = terms.split(e);
@@ -186,8 +187,9 @@ private:
     const ScalarExpr *total = terms.leaf(state);
     if (!term->shift.empty()) {
       auto rest = term->shift;
-      if (const ScalarExpr *gap =
-              isMax && !isElement ? takeMaxima(terms, state.getDefiningOp<FoldOp>(), rest) : nullptr)
+      if (const ScalarExpr *gap = isMax && !isElement
+                                      ? takeMaxima(terms, state.getDefiningOp<FoldOp>(), rest)
+                                      : nullptr)
         total = gap;
       if (!rest.empty())
         total = terms.binary(ScalarExpr::Kind::Sub, total, terms.neg(terms.sum(rest)));
