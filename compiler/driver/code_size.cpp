@@ -1,26 +1,26 @@
 #include "compiler/driver/code_size.h"
+#include "compiler/schedule/element_loops.h"
 
 using namespace mlir;
 
 namespace attnc::driver {
 
+using schedule::elementsOfThread;
+
 // Instructions beside an mma, with which its operands are loaded; f32 operands are split, and their
 // product is three.
 static constexpr int64_t kForProduct = 2, kForSplitProduct = 10;
-
-static int64_t elementsOfThread(Type type) {
-  if (auto fragment = dyn_cast<tile::FragmentType>(type))
-    return fragment.getRows() * fragment.getCols() / 32;
-  if (auto rows = dyn_cast<tile::RowsType>(type))
-    return rows.getRows() / 8;
-  return 1;
-}
+// Halves of an f32 operand are made once for all rows of a warp: four loads, and six instructions
+// for each pair of elements (mma_halves.cuh).
+static constexpr int64_t kForHalves = 16;
 
 static int64_t productCode(tile::MmaOp mma) {
   auto c = cast<tile::FragmentType>(mma.getC().getType());
   auto b = cast<tile::SharedType>(mma.getB().getType());
   int64_t depth = mma.getTransposed() ? b.getCols() : b.getRows();
   bool isSplit = b.getElement().isF32();
+  if (mma.getHalves())
+    return c.getCols() / 8 * (depth / 16) * (kForHalves + c.getRows() / 16 * 3);
   int64_t products = c.getRows() / 16 * (c.getCols() / 8) * (depth / (isSplit ? 8 : 16));
   return products * (isSplit ? kForSplitProduct : kForProduct);
 }

@@ -192,30 +192,44 @@ private:
       multiplyAdd(p.leftMagnitude, p.rightError, p.bound, count, depth, n);
     if (isSpread)
       addOperandRounding(p, count, depth, n);
-    for (int64_t m = 0; m < count; ++m)
+    for (int64_t m = 0; m < count; ++m) {
+      bool isZeroRow = true;
+      for (int64_t k = m * depth; k < (m + 1) * depth; ++k)
+        isZeroRow &= isZero({p.left[k], p.leftWeight[k]});
       for (int64_t j = 0; j < n; ++j) {
         int64_t at = batchOut[batch] + rowOut[firstRow + m] + columnOut[j];
         double value = p.sum[m * n + j], bound = p.bound[m * n + j];
         result.value[at] = value;
+        if (!isZeroRow && bound < kTiny && isLost(p, m, j, depth, n))
+          bound = kTiny;
         result.error[at] = std::isfinite(value) ? bounded(value, bound).error
                                                 : errorBeyond(batch, firstRow + m, j);
       }
+    }
   }
 
-  /// The bound of a sum that is not finite, as of SumFold: unknown if a product is and none is
-  /// infinite.
+  /// True if a product of the sum is not exactly zero, though its bound may be (beyondUnderflow).
+  bool isLost(const Panels &p, int64_t row, int64_t column, int64_t depth, int64_t n) const {
+    for (int64_t k = 0; k < depth; ++k) {
+      int64_t x = row * depth + k, y = k * n + column;
+      if (!isZero({p.left[x], p.leftWeight[x]}) &&
+          !isZero({p.right[y], inexactRight ? p.rightError[y] : 0}))
+        return true;
+    }
+    return false;
+  }
+
+  /// The bound of a sum that is not finite, as of SumFold: unknown if a product is.
   double errorBeyond(int64_t batch, int64_t row, int64_t column) const {
-    bool isUnknown = false;
     for (auto [left, right] : llvm::zip_equal(depthLeft, depthRight)) {
       int64_t x = batchLeft[batch] + rowLeft[row] + left;
       int64_t y = batchRight[batch] + columnRight[column] + right;
       Real product = multiply({a.value[x], a.error ? a.error[x] : 0},
                               {b.value[y], b.error ? b.error[y] : 0}, kUnitF32);
-      if (std::isinf(product.value))
-        return 0;
-      isUnknown |= unknown(product);
+      if (unknown(product))
+        return kUnknown;
     }
-    return isUnknown ? kUnknown : 0;
+    return 0;
   }
 
   /// The products of a rounded operand err apart, like a random walk, but for what equal elements

@@ -26,6 +26,7 @@ inline constexpr double kLargestF32 = 0x1.fffffep127;
 /// What an exponential that float64 holds as 0, or with few digits, is at most off by. It is not 0
 /// in exact arithmetic: divided by such numbers, as 0 / 0, a result is not known. Comparisons take
 /// it for exact (kExactReach), as every type of kernels does.
+/// Products keep at least this much of it.
 inline constexpr double kTiny = 1e-300;
 inline constexpr double kExactReach = 1e-290;
 inline constexpr double kUnknown = std::numeric_limits<double>::infinity();
@@ -57,6 +58,15 @@ inline double spreadOf(double sum, double magnitude, double squares) {
 inline bool unknown(Real x) { return std::isinf(x.error); }
 inline bool mayBeZero(Real x) { return x.error > 0 && !(std::fabs(x.value) > x.error); }
 
+/// Exactly zero, whoever computes it; a zero that float64 has by underflow is none.
+inline bool isZero(Real x) { return x.value == 0 && x.error == 0; }
+
+/// The bound `error` of a product, quotient or power `v` of what is not exactly zero: float64 may
+/// have lost both, and 0 +- 0 would pass for a zero by which a division is NaN for everybody.
+inline double beyondUnderflow(double v, double error) {
+  return std::fabs(v) < kTiny ? std::max(error, kTiny) : error;
+}
+
 /// A result whose bound is `error`; bounds that came out as NaN mean unknown.
 inline Real bounded(double value, double error) {
   return {value, std::isnan(error) ? kUnknown : error};
@@ -87,8 +97,9 @@ inline Real multiply(Real x, Real y, double u) {
   double v = x.value * y.value;
   if (!std::isfinite(v))
     return {v, mayBeZero(x) || mayBeZero(y) ? kUnknown : 0};
-  return bounded(v, std::fabs(x.value) * y.error + std::fabs(y.value) * x.error +
-                        x.error * y.error + u * std::fabs(v) + flushed(v, u));
+  double error = std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error +
+                 u * std::fabs(v) + flushed(v, u);
+  return bounded(v, isZero(x) || isZero(y) ? error : beyondUnderflow(v, error));
 }
 
 inline Real divide(Real x, Real y, double u) {
@@ -97,8 +108,9 @@ inline Real divide(Real x, Real y, double u) {
     return {v, kUnknown};
   if (!std::isfinite(v) || std::isinf(y.value))
     return {v, 0};
-  return bounded(v, (x.error + std::fabs(v) * y.error) / (std::fabs(y.value) - y.error) +
-                        3 * u * std::fabs(v) + flushed(v, u));
+  double error = (x.error + std::fabs(v) * y.error) / (std::fabs(y.value) - y.error) +
+                 3 * u * std::fabs(v) + flushed(v, u);
+  return bounded(v, isZero(x) ? error : beyondUnderflow(v, error));
 }
 
 /// The result lies in [f(lowest arguments), f(highest arguments)], f monotone.
@@ -217,11 +229,14 @@ inline Real power(Real x, Real y, double u) {
     return {v, kUnknown};
   if (!std::isfinite(v))
     return {v, 0};
+  if (isZero(x) && y.error == 0)
+    return {v, 0};
   if (x.value == 0)
-    return {v, x.error == 0 && y.error == 0 ? 0 : std::pow(x.error, y.value - y.error)};
+    return {v, beyondUnderflow(v, std::pow(x.error, y.value - y.error))};
   double base = std::fabs(std::log(std::fabs(x.value)));
   double slope = std::fabs(y.value) * x.error / std::fabs(x.value) + base * y.error;
-  return bounded(v, std::fabs(v) * (slope + u * (8 + 2 * std::fabs(y.value) * base)));
+  double error = std::fabs(v) * (slope + u * (8 + 2 * std::fabs(y.value) * base));
+  return bounded(v, beyondUnderflow(v, error));
 }
 
 /// floor and ceil: exact unless an integer lies within reach.

@@ -5,6 +5,7 @@
 #include "compiler/evaluator/host_expression.h"
 #include "compiler/evaluator/read.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Red/Cancellation.h"
 
 #include <thread>
 
@@ -399,11 +400,10 @@ std::optional<size_t> Evaluation::narrowPartner(red::FoldOp fold, ArrayRef<Tenso
   bool keepsFloat = !fold.getExponent() && llvm::all_of(fold.getFactors(), [](Value factor) {
     return factor.getDefiningOp<attn::ReadOp>() != nullptr;
   }) && llvm::count_if(factors, [](const Tensor &factor) { return factor.narrowUnit == 0; }) > 0;
-  if (keepsFloat)
-    return std::nullopt;
+  keepsFloat |= llvm::any_of(fold.termOperands(), std::bind_front(red::cancelsAlong, fold));
   auto isInner = [&](StringAttr dim) { return llvm::is_contained(nest.getInner(), dim); };
   for (auto [i, factor] : llvm::enumerate(factors))
-    if (factor.isRead && factor.narrowUnit > 0 && llvm::any_of(factor.dims, isInner))
+    if (!keepsFloat && factor.isRead && factor.narrowUnit > 0 && llvm::any_of(factor.dims, isInner))
       return i;
   return std::nullopt;
 }

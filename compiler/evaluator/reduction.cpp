@@ -18,7 +18,7 @@ struct SumFold {
   }
   Real finish(int64_t count, double unit) const {
     if (!std::isfinite(value))
-      return {value, std::isinf(error) && !std::isinf(magnitude) ? kUnknown : 0};
+      return {value, std::isinf(error) ? kUnknown : 0};
     return bounded(value, error + unit * sumGrowth(count) * magnitude);
   }
 };

@@ -1,7 +1,9 @@
 // Integers and scalars that do not depend on indices: let, require, params.
 #include "compiler/frontend/program_builder.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "llvm/Support/Format.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 
@@ -124,6 +126,85 @@ void ProgramBuilder::readRequire(const JsonValue &value) {
 // params
 //===----------------------------------------------------------------------===//
 
+static constexpr double largestF32 = std::numeric_limits<float>::max();
+/// Bounds of tiles add indices to integer params; programs take them within this range.
+static constexpr double largestInteger = 0x1p40;
+
+/// True if `x` is no infinity, but rounds to one.
+static bool isBeyondF32(double x) { return std::isfinite(x) && std::fabs(x) >= 0x1.ffffffp127; }
+
+/// What an f32 param gets of `x`, which is within f32.
+static double inF32(double x) { return static_cast<float>(x); }
+
+/// A bound as params are compared with it: 0.1 is the f32 0.1, so that it may equal the default.
+/// One that f32 has nothing for, or only 0, stays.
+static double boundInF32(double x) {
+  if (std::isinf(x) || isBeyondF32(x) || (inF32(x) == 0 && x != 0))
+    return x;
+  return inF32(x);
+}
+
+/// True if a param of this type can have a value of the range.
+static bool hasValue(const ParamRange &range, ScalarType type) {
+  if (range.empty())
+    return false;
+  if (type == ScalarType::Int) {
+    double lower = range.lower.value_or(-largestInteger);
+    double first =
+        std::max(range.lowerOpen ? std::floor(lower) + 1 : std::ceil(lower), -largestInteger);
+    return first <= largestInteger && range.contains(first);
+  }
+  if (range.lower && *range.lower > largestF32)
+    return false;
+  auto first = static_cast<float>(std::max(range.lower.value_or(-largestF32), -largestF32));
+  if (!range.contains(first))
+    first = std::nextafter(first, std::numeric_limits<float>::infinity());
+  return std::isfinite(first) && range.contains(first);
+}
+
+static std::string number(double x) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9g", x);
+  return text;
+}
+
+namespace {
+struct Mistake {
+  std::string message, remedy;
+};
+} // namespace
+
+/// True if a constant of `value` is finite and no f32.
+static bool hasConstantBeyondF32(const Scalar *value) {
+  if (value->isConstant())
+    return isFloat(value->type) && isBeyondF32(value->real);
+  return llvm::any_of(value->args, hasConstantBeyondF32);
+}
+
+/// What is wrong with a default, as far as it is known here: with what a param of this type gets.
+static std::optional<Mistake> defaultMistake(const Scalar *value, const ParamRange &range,
+                                             ScalarType type) {
+  if (type == ScalarType::F32 && hasConstantBeyondF32(value))
+    return Mistake{value->isConstant() ? "the default is beyond the numbers of f32"
+                                       : "a number in the default is beyond the numbers of f32",
+                   "write a number of at most " + number(largestF32) + " in magnitude"};
+  if (!value->isConstant())
+    return std::nullopt;
+  double written = value->asReal();
+  if (!std::isfinite(written))
+    return Mistake{"the default is not a finite number",
+                   "write a number, or an expression that is one for the extents in `dims`"};
+  if (type == ScalarType::Int && std::fabs(written) > largestInteger)
+    return Mistake{"the default is beyond the integers that a param may be",
+                   "write an integer from -2^40 to 2^40: indices are added to params"};
+  double passed = type == ScalarType::F32 ? inF32(written) : written;
+  if (range.contains(passed))
+    return std::nullopt;
+  std::string rounding = range.contains(written) ? ", " + number(passed) + " in f32," : "";
+  return Mistake{"the default" + rounding + " is outside the param's range",
+                 "choose another default, or a wider range"};
+}
+
 void ProgramBuilder::declareParams() {
   const JsonValue *params = section("params", JsonValue::Object);
   if (!params)
@@ -171,11 +252,12 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
       return;
     }
     bool isLower = bound.op == Operator::Gt || bound.op == Operator::Ge;
-    (isLower ? range.lower : range.upper) = value->asReal();
+    (isLower ? range.lower : range.upper) =
+        type == ScalarType::F32 ? boundInF32(value->asReal()) : value->asReal();
     (isLower ? range.lowerOpen : range.upperOpen) =
         bound.op == Operator::Gt || bound.op == Operator::Lt;
   }
-  if (range.empty()) {
+  if (!hasValue(range, type)) {
     report(scope, syntax->bounds.front().value->place, "no number is in this range",
            "the lower bound comes after `>` or `>=`, the upper one after `<` or `<=`");
     return;
@@ -185,14 +267,8 @@ void ProgramBuilder::declareParam(const JsonMember &param) {
     const Scalar *value = paramDefault(scope, *syntax->value, type);
     if (value->isPoison())
       return;
-    if (value->isConstant() && !std::isfinite(value->asReal())) {
-      report(scope, syntax->value->place, "the default is not a finite number",
-             "write a number, or an expression that is one for the extents in `dims`");
-      return;
-    }
-    if (value->isConstant() && !range.contains(value->asReal())) {
-      report(scope, syntax->value->place, "the default is outside the param's range",
-             "choose another default, or a wider range");
+    if (std::optional<Mistake> mistake = defaultMistake(value, range, type)) {
+      report(scope, syntax->value->place, mistake->message, mistake->remedy);
       return;
     }
     defaultValue = materialise(locate(scope, syntax->value->place), value);

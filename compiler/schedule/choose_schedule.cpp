@@ -179,6 +179,8 @@ static std::string checkShape(const StreamSchedule &s) {
 
 // How much the operands' inner dims and types explain of a tile's size: "64-wide bf16 operands".
 static std::string describeOperands(const StreamPlan &plan) {
+  if (plan.streamed.empty())
+    return "a pass without products of matrices";
   int64_t widest = 0;
   Type element;
   for (const OperandTile &operand : plan.streamed)

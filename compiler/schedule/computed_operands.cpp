@@ -1,5 +1,6 @@
 #include "compiler/schedule/computed_operands.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Red/Cancellation.h"
 
 using namespace mlir;
 
@@ -77,7 +78,8 @@ bool isRoundedSum(attn::ReadOp read) {
     return false;
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   auto sum = yield.getValues()[result.getResultNumber()].getDefiningOp<red::FoldOp>();
-  if (!sum || sum.getKind() != red::FoldKind::Add || sum.getExponent() || sum.getBase())
+  if (!sum || sum.getKind() != red::FoldKind::Add || sum.getExponent() || sum.getBase() ||
+      sum->hasAttr(red::kCancelsAttr))
     return false;
   // Of parts: as they are.
   if (sum.getFactors().size() == 1)

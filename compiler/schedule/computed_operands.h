@@ -18,9 +18,9 @@ std::optional<OperandTile> computedTile(red::NestOp nest, llvm::ArrayRef<mlir::V
                                         mlir::StringAttr along, red::FoldOp fold);
 
 /// True if the read's tensor is a sum of another nest that may have had a factor rounded to 16
-/// bits, beside an input of that type: it errs by 2^-8 of its terms, or 2^-11, already. Then
-/// products that lose 2^-14 of each of its elements add little to that
-/// (docs/notes/error-analysis.md).
+/// bits, beside an input of that type, and no product of it cancels (Cancellation.h): it errs by
+/// 2^-8 of its terms, or 2^-11, already. Then products that lose 2^-14 of each of its elements add
+/// little to that (docs/notes/error-analysis.md).
 bool isRoundedSum(attn::ReadOp read);
 
 /// The same tile with elements of f32: itself, or one that is computed.

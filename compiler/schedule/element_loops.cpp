@@ -10,11 +10,7 @@ using namespace mlir;
 namespace attnc::schedule {
 namespace {
 
-constexpr int64_t kLanes = 32;
-
-int64_t elementsOfThread(tile::FragmentType type) {
-  return type.getRows() * type.getCols() / kLanes;
-}
+constexpr int64_t kLanes = 32, kLanesOfRow = 4;
 
 int64_t operationsIn(Block &block) {
   int64_t count = 0;
@@ -24,7 +20,7 @@ int64_t operationsIn(Block &block) {
 
 // How many turns of a loop in the map are unrolled: all that kElementCode allows.
 void boundUnrolling(tile::MapOp map) {
-  int64_t elements = elementsOfThread(cast<tile::FragmentType>(map.getOuts().front().getType()));
+  int64_t elements = elementsOfThread(map.getOuts().front().getType());
   map.getBody().walk([&](scf::ForOp loop) {
     int64_t code = std::max<int64_t>(elements * operationsIn(*loop.getBody()), 1);
     std::optional<APInt> turns = loop.getStaticTripCount();
@@ -172,6 +168,14 @@ private:
 };
 
 } // namespace
+
+int64_t elementsOfThread(Type type) {
+  if (auto fragment = dyn_cast<tile::FragmentType>(type))
+    return fragment.getRows() * fragment.getCols() / kLanes;
+  if (auto rows = dyn_cast<tile::RowsType>(type))
+    return rows.getRows() / (kLanes / kLanesOfRow);
+  return 1;
+}
 
 void shareElementLoops(tile::KernelOp kernel) {
   SmallVector<tile::MapOp> maps;

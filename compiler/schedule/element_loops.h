@@ -6,6 +6,9 @@
 
 namespace attnc::schedule {
 
+/// The elements that a thread holds of a fragment or of row vectors; 1 of anything else.
+int64_t elementsOfThread(mlir::Type type);
+
 /// The code of a map over fragments is repeated for every element that a thread holds. So where all
 /// elements run the same turns of a loop, and no other fragments wait meanwhile (the map is not in
 /// the loop over tiles), the loop goes around the map: each turn is code for one turn of all

@@ -4,6 +4,7 @@
 #include "compiler/schedule/stream_schedule.h"
 #include "compiler/schedule/weight_range.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -288,7 +289,8 @@ private:
     for (auto [i, reference] : llvm::enumerate(result.references))
       if (fold.getReference() && reference.fold == fold.getReference().getDefiningOp())
         weight.reference = i;
-    if (tile && (keepsFloat(weight) || (tile->element.isF16() && !isInHalfRange(weight))))
+    if (tile && (keepsFloat(weight) || mayCancel(fold, weight) ||
+                 (tile->element.isF16() && !isInHalfRange(weight))))
       tile = widened(*tile);
     if (tile)
       state.streamed = streamedIndex(*tile);
@@ -306,6 +308,17 @@ private:
     };
     return weight.reference == -1 && llvm::all_of(weight.factors, isRead) &&
            llvm::any_of(weight.factors, isFloat);
+  }
+
+  // True if the weight would be rounded relative to products that may cancel later: unless it is
+  // 16-bit elements as they are, which the other operand is then, too.
+  static bool mayCancel(red::FoldOp fold, const Weight &weight) {
+    auto read = weight.factors.size() == 1 ? weight.factors.front().getDefiningOp<attn::ReadOp>()
+                                           : attn::ReadOp();
+    bool isRounded = weight.reference != -1 || !read || !halfType(read);
+    auto cancels = [&](Value array) { return red::cancelsAlong(fold, array); };
+    return isRounded && (llvm::any_of(weight.factors, cancels) ||
+                         (fold.getExponent() && cancels(fold.getExponent())));
   }
 
   // Weights are rounded to the type of what they weigh. An exponential under its maximum is at most

@@ -1,5 +1,4 @@
 #include "compiler/transforms/finite_factors.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
 using namespace mlir;
@@ -35,35 +34,11 @@ bool keepsFinite(const ScalarExpr *whole) {
     case ScalarExpr::Kind::Exp:
     case ScalarExpr::Kind::Log:
     case ScalarExpr::Kind::Empty:
+    case ScalarExpr::Kind::Equal:
       return false;
     }
   }
   return true;
-}
-
-// where(x == 0, y, 1 / x) with a finite y, as the quotient by the sum of a softmax is written.
-static bool isGuardedInverse(const ScalarExpr *e) {
-  if (e->kind != ScalarExpr::Kind::Select || !keepsFinite(e->args[1]))
-    return false;
-  const ScalarExpr *condition = e->args[0], *inverse = e->args[2];
-  auto equal = dyn_cast_or_null<arith::CmpFOp>(condition->op);
-  if (!equal || equal.getPredicate() != arith::CmpFPredicate::OEQ ||
-      inverse->kind != ScalarExpr::Kind::Div)
-    return false;
-  const ScalarExpr *tested = condition->args[0], *zero = condition->args[1];
-  const ScalarExpr *divisor = inverse->args[1];
-  return (tested == divisor || (tested->leaf && tested->leaf == divisor->leaf)) &&
-         zero->kind == ScalarExpr::Kind::Constant && zero->constant == 0 &&
-         keepsFinite(inverse->args[0]);
-}
-
-bool mayBeInfiniteOverNothing(const ScalarExpr *factor) {
-  if (isGuardedInverse(factor))
-    return false;
-  return !keepsFinite(factor) || llvm::any_of(leavesOf(factor), [](Value leaf) {
-    auto fold = leaf.getDefiningOp<red::FoldOp>();
-    return fold && fold.getKind() != red::FoldKind::Add;
-  });
 }
 
 } // namespace attnc

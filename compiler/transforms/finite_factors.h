@@ -20,9 +20,14 @@ enum class Reach {
 /// The least that is proven of `e`: its maps are opened, and the folds of other passes looked into.
 Reach reachOf(Terms &terms, const ScalarExpr *e);
 
-/// True if `factor`, which is applied after a sum, may be infinite or NaN where the sum takes
-/// nothing. A maximum of nothing is; the inverse that a softmax multiplies by is not.
-bool mayBeInfiniteOverNothing(const ScalarExpr *factor);
+/// True if `e` is proven to be 0 where `dim` has no index, with what is folded over it at its
+/// identity: a sum over nothing times a maximum of nothing is not.
+bool isZeroOverNothing(Terms &terms, const ScalarExpr *e, mlir::StringAttr dim);
+
+/// `sum`, and 0 where one of `dims` has no index.
+const ScalarExpr *unlessEmpty(mlir::OpBuilder &b, mlir::Location loc, Terms &terms,
+                              attn::ProgramOp program, llvm::ArrayRef<mlir::StringAttr> dims,
+                              const ScalarExpr *sum);
 
 } // namespace attnc
 

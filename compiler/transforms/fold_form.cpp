@@ -1,4 +1,5 @@
 #include "compiler/transforms/fold_form.h"
+#include "compiler/transforms/finite_factors.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -149,6 +150,21 @@ static Value product(OpBuilder &b, Location loc, attn::ArrayType type, ArrayRef<
   });
 }
 
+// `value`, a sum times what does not vary along it, and 0 where there is nothing to sum: unless it
+// is 0 there already.
+static Value whereSummed(OpBuilder &b, ReduceOp reduce, Value value) {
+  ProgramOp program = programOf(reduce);
+  SmallVector<StringAttr> dims = dimNames(reduce.getDims());
+  Terms terms(program, dims, [](Value) { return false; });
+  const ScalarExpr *e = terms.leaf(value);
+  bool isZero = llvm::all_of(dims, [&](StringAttr dim) {
+    return program.lookupDim(dim).isStatic() || isZeroOverNothing(terms, e, dim);
+  });
+  return isZero ? value
+                : terms.build(b, reduce.getLoc(),
+                              unlessEmpty(b, reduce.getLoc(), terms, program, dims, e));
+}
+
 static red::FoldKind foldKind(ReduceKind kind) {
   // The first six kinds are the same in both dialects; sugar is gone.
   return static_cast<red::FoldKind>(kind);
@@ -180,7 +196,7 @@ static Value lowerReduce(ReduceOp reduce) {
   if (outside.empty())
     return fold;
   outside.insert(outside.begin(), fold);
-  return product(b, loc, reduce.getType(), outside);
+  return whereSummed(b, reduce, product(b, loc, reduce.getType(), outside));
 }
 
 void toFoldForm(ProgramOp program) {

@@ -4,6 +4,7 @@
 #include "compiler/transforms/join_extremum.h"
 #include "compiler/transforms/join_sum.h"
 #include "compiler/transforms/spec_words.h"
+#include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetOperations.h"
 #include <optional>
@@ -118,8 +119,9 @@ private:
                                         Value shifted = SubOp::create(inner, at, x[0], x[1]);
                                         return math::ExpOp::create(inner, at, shifted);
                                       }));
-      replaceFold(sum, FoldOp::create(b, sum.getLoc(), sum.getType(), FoldKind::Add, sum.getDims(),
-                                      factors, Value(), Value()));
+      replaceFold(sum, red::withCancellationOf(sum, FoldOp::create(b, sum.getLoc(), sum.getType(),
+                                                                   FoldKind::Add, sum.getDims(),
+                                                                   factors, Value(), Value())));
     }
   }
 
@@ -162,11 +164,12 @@ private:
     SmallVector<StringAttr> dims = unionDims(program, within);
     llvm::erase_if(dims, [&](StringAttr dim) { return llvm::is_contained(inner, dim); });
     auto type = attn::ArrayType::get(b.getContext(), dims, fold.getType().getElementType());
-    outside.push_back(FoldOp::create(b, fold.getLoc(), type, fold.getKind(), b.getArrayAttr(inner),
-                                     within, Value(), Value()));
-    fold.getResult().replaceAllUsesWith(FoldOp::create(b, fold.getLoc(), fold.getType(),
-                                                       fold.getKind(), b.getArrayAttr(streamed),
-                                                       outside, Value(), Value()));
+    outside.push_back(red::withCancellationOf(
+        fold, FoldOp::create(b, fold.getLoc(), type, fold.getKind(), b.getArrayAttr(inner), within,
+                             Value(), Value())));
+    fold.getResult().replaceAllUsesWith(red::withCancellationOf(
+        fold, FoldOp::create(b, fold.getLoc(), fold.getType(), fold.getKind(),
+                             b.getArrayAttr(streamed), outside, Value(), Value())));
     fold.erase();
   }
 
@@ -188,7 +191,7 @@ private:
     if (feedsInner)
       return "another sum in a tile would compute it again for each of its terms";
     if (lastPass(fold) >= 0 && !streamedLater)
-      return "what it takes is known only when another pass has ended, and no later pass needs it";
+      return "it takes what another pass leaves, of which no tile of that pass has all";
     if (isProductByItself(fold, later))
       return "no pass streams it, and it is a product of matrices: tiles of its own read each once";
     bool repeated = llvm::any_of(later, [&](FoldOp other) { return isRepeatedFor(fold, other); });

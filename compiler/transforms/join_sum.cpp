@@ -2,6 +2,7 @@
 #include "compiler/transforms/finite_factors.h"
 #include "compiler/transforms/fold_form.h"
 #include "compiler/transforms/growth.h"
+#include "compiler/transforms/infinite_centre.h"
 #include "compiler/transforms/maxima_gap.h"
 #include "compiler/transforms/scaled_terms.h"
 #include "compiler/transforms/spec_words.h"
@@ -26,6 +27,7 @@ public:
   explicit SumJoiner(PassStates states) : states(states) {}
 
   bool join(FoldOp fold, Terms &terms) {
+    states.joined = fold;
     const ScalarExpr *product = nullptr;
     for (Value factor : fold.getFactors()) {
       const ScalarExpr *e = terms.of(factor);
@@ -78,62 +80,20 @@ public:
     const ScalarExpr *sum = terms.sum(parts), *total = combineExponents(terms, sum);
     if (total != sum)
       states.record(Rule::CombinedExponents, fold, {{"value", wordsOf(total)}});
-    if (llvm::any_of(*split, [&](const Term &term) {
-          return mayBeUndefinedOverNothing(term) || dividesBySize(terms, term);
-        }))
-      total = unlessEmpty(b, fold, terms, total);
+    if (isUndefinedOverNothing(terms, *split, total))
+      total = unlessEmpty(b, fold.getLoc(), terms, states.program, states.pass.stream, total);
     replaceFold(fold, terms.build(b, fold.getLoc(), total));
     return true;
   }
 
 private:
-  static bool mayBeUndefinedOverNothing(const Term &term) {
-    return !term.differences.empty() || llvm::any_of(term.outer, [](const ScalarExpr *factor) {
-      return factor->state && mayBeInfiniteOverNothing(factor);
-    });
-  }
-
-  // True if a factor is computed from how many elements there are and not proven finite: 1 /
-  // size(j).
-  bool dividesBySize(Terms &terms, const Term &term) {
-    return llvm::any_of(term.outer, [&](const ScalarExpr *factor) {
-      SmallVector<Value> work(leavesOf(factor).takeVector());
-      llvm::SmallDenseSet<Value> seen;
-      bool counts = false;
-      while (!work.empty()) {
-        Operation *op = work.pop_back_val().getDefiningOp();
-        if (auto size = dyn_cast_or_null<SizeOp>(op))
-          counts |= llvm::is_contained(states.pass.stream, size.getDimAttr());
-        if (auto map = dyn_cast_or_null<MapOp>(op); map && seen.insert(map.getResult()).second)
-          llvm::append_range(work, map.getOperands());
-      }
-      return counts && reachOf(terms, factor) != Reach::Finite;
-    });
-  }
-
   // A sum over nothing is 0, whatever its terms would be multiplied by.
-  const ScalarExpr *unlessEmpty(OpBuilder &b, FoldOp fold, Terms &terms, const ScalarExpr *total) {
-    auto integer = attn::ArrayType::get(b.getContext(), {}, b.getI64Type());
-    SmallVector<Value> sizes;
-    for (StringAttr dim : states.pass.stream)
-      if (!states.program.lookupDim(dim).isStatic())
-        sizes.push_back(SizeOp::create(b, fold.getLoc(), integer, dim));
-    if (sizes.empty())
-      return total;
-    Value some = MapOp::create(
-        b, fold.getLoc(), attn::ArrayType::get(b.getContext(), {}, b.getI1Type()), sizes,
-        [](OpBuilder &inner, Location at, ValueRange x) -> Value {
-          Value zero = arith::ConstantOp::create(inner, at, inner.getI64IntegerAttr(0));
-          Value result;
-          for (Value size : x) {
-            Value positive =
-                arith::CmpIOp::create(inner, at, arith::CmpIPredicate::sgt, size, zero);
-            result =
-                result ? arith::AndIOp::create(inner, at, result, positive).getResult() : positive;
-          }
-          return result;
-        });
-    return terms.guarded(terms.leaf(some), true, total, 0);
+  bool isUndefinedOverNothing(Terms &terms, ArrayRef<Term> split, const ScalarExpr *total) {
+    return llvm::any_of(split, [](const Term &term) { return !term.differences.empty(); }) ||
+           llvm::any_of(states.pass.stream, [&](StringAttr dim) {
+             return !states.program.lookupDim(dim).isStatic() &&
+                    !isZeroOverNothing(terms, total, dim);
+           });
   }
 
   static bool isConstant(const Term &term) {
@@ -320,20 +280,26 @@ private:
         });
   }
 
-  // The moments up to `degree` about `centre`, whatever that is while the stream goes by.
+  // The moments up to `degree` about `centre`, whatever that is while the stream goes by; `value`
+  // is its array.
   SmallVector<Value> makeMoments(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
-                                 FoldOp sum, const ScalarExpr *base, const ScalarExpr *centre) {
+                                 FoldOp sum, const ScalarExpr *base, const ScalarExpr *centre,
+                                 Value value) {
     Value x = terms.build(b, fold.getLoc(), base);
-    Value g = terms.build(b, namedAfter(fold, "_centre", fold.getLoc()),
-                          overWeights(terms, term, sum, centre));
     SmallVector<Value> moments = {sum};
     for (size_t degree = 1; degree <= term.differences.size(); ++degree)
-      moments.push_back(states.makeMoment(b, sum, x, g, moments, fold.getLoc()));
+      moments.push_back(states.makeMoment(b, sum, x, value, moments, fold.getLoc()));
     states.record(Rule::Moment, fold,
                   {{"x", wordsOf(base)},
                    {"g", wordsOf(centre)},
                    {"degree", std::to_string(term.differences.size())}});
     return moments;
+  }
+
+  Value buildCentre(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term, FoldOp sum,
+                    const ScalarExpr *centre) {
+    return terms.build(b, namedAfter(fold, "_centre", fold.getLoc()),
+                       overWeights(terms, term, sum, centre));
   }
 
   // sum of w * (x - g): a moment about g; of w * (x - g) * (x - h): the second one about g, and
@@ -345,7 +311,15 @@ private:
             terms, term, reference ? reference.getDefiningOp<FoldOp>() : FoldOp()))
       return finishLogarithm(b, fold, terms, term, sum, *logarithm);
     const Difference &first = term.differences.front(), &last = term.differences.back();
-    SmallVector<Value> moments = makeMoments(b, fold, terms, term, sum, first.base, first.centre);
+    Value centre = buildCentre(b, fold, terms, term, sum, first.centre);
+    if (term.differences.size() == 1 && mayBeInfiniteBeside(terms, first.centre, sum)) {
+      MomentAboutInfinity about(states.program, b, fold.getLoc(), centre);
+      SmallVector<Value> moments =
+          makeMoments(b, fold, terms, term, sum, first.base, first.centre, about.finiteCentre());
+      return terms.leaf(about.corrected(moments.back(), sum));
+    }
+    SmallVector<Value> moments =
+        makeMoments(b, fold, terms, term, sum, first.base, first.centre, centre);
     const ScalarExpr *value = terms.leaf(moments.back());
     if (term.differences.size() == 1 || sameExpression(first.centre, last.centre))
       return value;
@@ -359,8 +333,9 @@ private:
   // the maximum, whose differences have no more digits than they need, and the rest times the sum.
   const ScalarExpr *finishLogarithm(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term,
                                     FoldOp sum, const WeightLogarithm &logarithm) {
-    SmallVector<Value> moments =
-        makeMoments(b, fold, terms, term, sum, logarithm.base, terms.leaf(sum.getReference()));
+    const ScalarExpr *max = terms.leaf(sum.getReference());
+    SmallVector<Value> moments = makeMoments(b, fold, terms, term, sum, logarithm.base, max,
+                                             buildCentre(b, fold, terms, term, sum, max));
     const ScalarExpr *value = terms.leaf(moments.back());
     if (logarithm.factor) {
       SmallVector<Value> factors(sum.getFactors());

@@ -1,6 +1,7 @@
 #include "compiler/transforms/pass_states.h"
 #include "compiler/transforms/spec_words.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -42,9 +43,10 @@ Value PassStates::makeState(OpBuilder &b, FoldKind kind, ArrayRef<Value> factors
   SmallVector<Value> arrays(factors);
   if (exponent)
     arrays.push_back(exponent);
-  return known(FoldOp::create(b, loc, stateType(b, arrays), kind,
+  auto state = FoldOp::create(b, loc, stateType(b, arrays), kind,
                               b.getArrayAttr({pass.stream.begin(), pass.stream.end()}), factors,
-                              exponent, reference));
+                              exponent, reference);
+  return known(joined && kind == FoldKind::Add ? red::withCancellationOf(joined, state) : state);
 }
 
 // Of a sum of products of `arrays`.
@@ -88,7 +90,7 @@ Value PassStates::makeMoment(OpBuilder &b, FoldOp sum, Value base, Value centre,
   auto moment =
       FoldOp::create(b, loc, stateType(b, arrays), FoldKind::Add, sum.getDims(), sum.getFactors(),
                      sum.getExponent(), sum.getReference(), base, centre, lower);
-  return known(moment);
+  return known(red::withCancellationOf(sum, moment));
 }
 
 void PassStates::record(derivation::Rule rule, FoldOp fold,

@@ -50,6 +50,7 @@ public:
 
   attn::ProgramOp program;
   Pass &pass;
+  red::FoldOp joined; ///< the sum that states are made for, if what it cancels along is theirs, too
 
 private:
   attn::ArrayType stateType(mlir::OpBuilder &b, llvm::ArrayRef<mlir::Value> arrays);

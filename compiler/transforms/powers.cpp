@@ -1,4 +1,5 @@
-// Powers of terms: x^n distributes over products, so (C exp(a) B)^n = C^n exp(n a) B^n.
+// Powers of terms: x^n distributes over products, so (C exp(a) B)^n = C^n exp(n a) B^n. And ops
+// that distribute over factors that are not negative only: abs(C exp(a) B) = abs(C B) exp(a).
 #include "compiler/transforms/spec_words.h"
 #include "compiler/transforms/terms.h"
 #include "compiler/transforms/value_ranges.h"
@@ -12,9 +13,13 @@ namespace attnc {
 // A power up to this is a product of as many factors, as if it were written so.
 static constexpr double kMostFactors = 8;
 
+static ScalarProperties propertiesOf(const ScalarExpr *e) {
+  return e->op && e->kind == ScalarExpr::Kind::Op ? dyn_cast<ScalarProperties>(e->op)
+                                                  : ScalarProperties();
+}
+
 const ScalarExpr *Terms::powerOf(const ScalarExpr *e) {
-  auto properties = e->op && e->kind == ScalarExpr::Kind::Op ? dyn_cast<ScalarProperties>(e->op)
-                                                             : ScalarProperties();
+  ScalarProperties properties = propertiesOf(e);
   OpFoldResult n = properties ? properties.getPower() : OpFoldResult();
   if (auto constantPower = dyn_cast_if_present<Attribute>(n))
     return constant(e->type, cast<FloatAttr>(constantPower).getValueAsDouble());
@@ -50,14 +55,28 @@ static void appendRaised(Terms &terms, const ScalarExpr *power, const ScalarExpr
   out.push_back(raised(factor, raised));
 }
 
+// What a power that is not proven positive makes of 0.
+static std::string whyNotPositive(Sign sign) {
+  bool known = sign == Sign::Zero || sign == Sign::Negative;
+  StringRef ofZero = sign == Sign::Zero          ? "is 1"
+                     : sign == Sign::Negative    ? "is infinite"
+                     : sign == Sign::NotNegative ? "may be 1"
+                                                 : "may be infinite or 1";
+  return (Twine("its power is not ") + (known ? "" : "proven ") +
+          "positive: of 0, a weight that a mask leaves out, it " + ofZero)
+      .str();
+}
+
 // e = x^n, n = powerOf(e).
 std::optional<SmallVector<Term>> Terms::splitPower(const ScalarExpr *e, const ScalarExpr *n) {
-  if (!n->neutral())
+  if (n->stream)
     return refuse(e, "its power is not the same for the whole stream, so it cannot be taken into "
                      "an exponent");
-  if (signOf(n) != Sign::Positive)
-    return refuse(e, "its power is not proven positive: of 0, a weight that a mask leaves out, it "
-                     "would be infinite");
+  if (n->state)
+    return refuse(e, "its power is known only at the end of the stream, so it cannot be taken into "
+                     "an exponent");
+  if (Sign sign = signOf(n); sign != Sign::Positive)
+    return refuse(e, whyNotPositive(sign));
   std::optional<SmallVector<Term>> terms = split(e->args[0]);
   if (!terms)
     return std::nullopt;
@@ -80,6 +99,61 @@ std::optional<SmallVector<Term>> Terms::splitPower(const ScalarExpr *e, const Sc
   for (const ScalarExpr *&part : term.shift)
     part = multiple(part, n);
   usedRules.insert(derivation::Rule::RaisedTerm);
+  return terms;
+}
+
+bool Terms::isHomogeneous(const ScalarExpr *e) {
+  ScalarProperties properties = propertiesOf(e);
+  return properties && properties.isPositivelyHomogeneous();
+}
+
+bool Terms::isOneOfOperands(const ScalarExpr *e) {
+  ScalarProperties properties = propertiesOf(e);
+  return properties && properties.isOneOfOperands();
+}
+
+const ScalarExpr *Terms::homogeneousIn(const ScalarExpr *e) {
+  if (!isHomogeneous(e))
+    return nullptr;
+  const ScalarExpr *argument = nullptr;
+  for (const ScalarExpr *arg : e->args) {
+    if (arg->kind == ScalarExpr::Kind::Constant && arg->constant == 0)
+      continue;
+    if (argument)
+      return nullptr;
+    argument = arg;
+  }
+  return argument;
+}
+
+// f(C exp(a + b) B) = f(c) C' exp(a + b) B', where c are the factors whose sign is not proven; they
+// all vary along the stream, or none does. Nothing where that is not so, and no reason is recorded:
+// whoever asked has one.
+std::optional<SmallVector<Term>> Terms::splitHomogeneous(const ScalarExpr *e) {
+  const ScalarExpr *x = homogeneousIn(e);
+  if (!x)
+    return std::nullopt;
+  Refusal before = refused;
+  std::optional<SmallVector<Term>> terms = split(x);
+  if (!terms) {
+    refused = before;
+    return std::nullopt;
+  }
+  Term &term = terms->front();
+  if (terms->size() > 1 || !term.differences.empty() || term.condition)
+    return std::nullopt;
+  auto isSigned = [](const ScalarExpr *factor) { return !isNotNegative(signOf(factor)); };
+  bool along = llvm::any_of(term.factors, isSigned);
+  if (along && llvm::any_of(term.outer, isSigned))
+    return std::nullopt;
+  auto &factors = along ? term.factors : term.outer;
+  const ScalarExpr *product = nullptr;
+  for (const ScalarExpr *factor : llvm::make_filter_range(factors, isSigned))
+    product = product ? binary(ScalarExpr::Kind::Mul, product, factor) : factor;
+  llvm::erase_if(factors, isSigned);
+  SmallVector<const ScalarExpr *> args(e->args.begin(), e->args.end());
+  *llvm::find(args, x) = product ? product : constant(e->type, 1);
+  factors.push_back(withArgs(e, args));
   return terms;
 }
 

@@ -1,4 +1,6 @@
 #include "compiler/transforms/product_orders.h"
+#include "compiler/transforms/value_ranges.h"
+#include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include <optional>
@@ -42,20 +44,55 @@ public:
   /// Builds the best order before `whole`.
   Value build(OpBuilder &b, unsigned set) {
     Plan &plan = plans[set];
-    if (plan.existing)
+    if (plan.existing) {
+      markExisting(b, set);
       return plan.existing;
+    }
     SmallVector<Value> operands;
     collect(b, set, operands);
     if (plan.folded.empty())
       return operands.size() == 1 ? operands.front() : multiply(b, plan.dims, operands);
     auto type = attn::ArrayType::get(b.getContext(), canonicalDims(program, plan.dims),
                                      whole.getType().getElementType());
-    return FoldOp::create(b, whole.getLoc(), type, FoldKind::Add,
-                          b.getArrayAttr({plan.folded.begin(), plan.folded.end()}), operands,
-                          Value(), Value());
+    auto fold = FoldOp::create(b, whole.getLoc(), type, FoldKind::Add,
+                               b.getArrayAttr({plan.folded.begin(), plan.folded.end()}), operands,
+                               Value(), Value());
+    markCancelling(b, fold, set);
+    return fold;
   }
 
 private:
+  // A sum that the program has already, or has as a factor of what it has.
+  void markExisting(OpBuilder &b, unsigned set) {
+    Value existing = plans[set].existing;
+    if (auto fold = existing.getDefiningOp<FoldOp>())
+      return markCancelling(b, fold, set);
+    for (Value operand : existing.getDefiningOp()->getOperands())
+      if (auto fold = operand.getDefiningOp<FoldOp>())
+        markCancelling(b, fold, set);
+  }
+
+  // Names the dims of `fold`, made of `set`, that are summed later and over which products may have
+  // either sign. Of two factors, one that is read is an operand as it is.
+  void markCancelling(OpBuilder &b, FoldOp fold, unsigned set) {
+    llvm::SmallSetVector<Attribute, 4> dims;
+    if (auto known = fold->getAttrOfType<ArrayAttr>(red::kCancelsAttr))
+      dims.insert_range(known);
+    for (StringAttr dim : dimsOf(fold)) {
+      bool rounds = false, hasOneSign = true;
+      for (auto [i, factor] : llvm::enumerate(product.factors))
+        if (cast<attn::ArrayType>(factor.getType()).hasDim(dim)) {
+          bool isRead = factor.getDefiningOp<ReadOp>() != nullptr;
+          rounds |= (set >> i & 1) && (!isRead || llvm::popcount(set) > 2);
+          hasOneSign &= signOf(factor) != Sign::Unknown;
+        }
+      if (llvm::is_contained(product.reduced, dim) && rounds && !hasOneSign)
+        dims.insert(dim);
+    }
+    if (!dims.empty())
+      fold->setDiscardableAttr(red::kCancelsAttr, b.getArrayAttr(dims.getArrayRef()));
+  }
+
   // The operands of the last step of `set`: what is only multiplied is multiplied there.
   void collect(OpBuilder &b, unsigned set, SmallVectorImpl<Value> &operands) {
     const Plan &plan = plans[set];

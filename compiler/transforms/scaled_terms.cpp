@@ -1,7 +1,7 @@
 #include "compiler/transforms/scaled_terms.h"
 #include "compiler/transforms/maxima_gap.h"
+#include "compiler/transforms/value_ranges.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
@@ -73,27 +73,72 @@ private:
     default:
       if (terms.powerOf(e))
         return power(e);
-      return isExtremum(e) ? extremum(e) : Scaled{rebuilt(e), {}};
+      return e->kind == Kind::Max || Terms::isHomogeneous(e) ? homogeneous(e)
+                                                             : Scaled{rebuilt(e), {}};
     }
   }
 
-  static bool isExtremum(const ScalarExpr *e) {
-    return e->kind == Kind::Max ||
-           (e->kind == Kind::Op && isa<arith::MaximumFOp, arith::MinimumFOp>(e->op));
+  // f(c exp(m), d exp(m)) = f(c, d) exp(m); a 0 has any exponent.
+  Scaled homogeneous(const ScalarExpr *e) {
+    SmallVector<Scaled, 2> args;
+    for (const ScalarExpr *arg : e->args)
+      args.push_back(scaled(arg));
+    auto isZero = [](const Scaled &x) { return isConstant(x.factor, 0); };
+    const Scaled *first = llvm::find_if_not(args, isZero);
+    if (first == args.end())
+      return {rebuilt(e), {}};
+    bool isShared = llvm::all_of(
+        args, [&](const Scaled &x) { return isZero(x) || haveSameExponents(x, *first); });
+    if (!isShared)
+      return args.size() == 2 && (e->kind == Kind::Max || Terms::isOneOfOperands(e))
+                 ? chosen(e, args[0], args[1])
+                 : Scaled{rebuilt(e), {}};
+    Summands factors, values;
+    for (const Scaled &x : args) {
+      factors.push_back(x.factor);
+      values.push_back(value(x));
+    }
+    bool isApart = llvm::any_of(args, [](const Scaled &x) { return x.apart != nullptr; });
+    if (isApart && args.size() == 1)
+      return {rebuilt(e), {}}; // the sum that it may be part of would join the exponents
+    return {terms.withArgs(e, factors), first->exponents,
+            isApart ? terms.withArgs(e, values) : nullptr};
   }
 
-  // max(c exp(m), d exp(m)) = max(c, d) exp(m); one of them may be 0.
-  Scaled extremum(const ScalarExpr *e) {
-    Scaled x = scaled(e->args[0]), y = scaled(e->args[1]);
-    if (isConstant(x.factor, 0))
-      x.exponents = y.exponents;
-    else if (isConstant(y.factor, 0))
-      y.exponents = x.exponents;
-    if (!haveSameExponents(x, y))
-      return {rebuilt(e), {}};
-    const ScalarExpr *apart =
-        x.apart || y.apart ? terms.withArgs(e, {value(x), value(y)}) : nullptr;
-    return {terms.withArgs(e, {x.factor, y.factor}), x.exponents, apart};
+  // f(c exp(m), d exp(n)) = f(c exp(m - k), d exp(n - k)) exp(k), where f picks one of the two and
+  // k is the exponent of that: the other may be the larger exponent, of what is negative.
+  Scaled chosen(const ScalarExpr *e, const Scaled &x, const Scaled &y) {
+    const ScalarExpr *m = relativeExponent(x), *n = relativeExponent(y);
+    const ScalarExpr *largest = terms.binary(Kind::Max, m, n);
+    const ScalarExpr *c = relative(x, m, largest), *d = relative(y, n, largest);
+    auto takesFirst = [&](const ScalarExpr *first, const ScalarExpr *second) {
+      return terms.equal(terms.withArgs(e, {first, second}), first);
+    };
+    // Both are 0 where one is, and the other is out of range beside it.
+    const ScalarExpr *isFirst =
+        terms.select(terms.equal(c, d), takesFirst(x.factor, y.factor), takesFirst(c, d));
+    const ScalarExpr *k = terms.select(isFirst, m, n);
+    return {terms.withArgs(e, {unlessItIsZero(x, m, k), unlessItIsZero(y, n, k)}), {k}};
+  }
+
+  const ScalarExpr *relativeExponent(const Scaled &x) {
+    return x.exponents.empty() ? terms.constant(x.factor->type, 0) : exponentOf(x);
+  }
+
+  // factor * exp(exponent - base)
+  const ScalarExpr *relative(const Scaled &x, const ScalarExpr *exponent, const ScalarExpr *base) {
+    const ScalarExpr *weight = terms.exp(terms.binary(Kind::Sub, exponent, base));
+    return isConstant(x.factor, 1) ? weight : terms.binary(Kind::Mul, x.factor, weight);
+  }
+
+  // The same where the exponential may be infinite: a factor of 0 stays 0.
+  const ScalarExpr *unlessItIsZero(const Scaled &x, const ScalarExpr *exponent,
+                                   const ScalarExpr *base) {
+    const ScalarExpr *product = relative(x, exponent, base);
+    if (x.factor->kind == Kind::Constant)
+      return product;
+    return terms.select(terms.equal(x.factor, terms.constant(x.factor->type, 0)), x.factor,
+                        product);
   }
 
   static bool haveSameExponents(const Scaled &x, const Scaled &y) {
@@ -103,18 +148,32 @@ private:
            });
   }
 
-  // (c exp(m))^n = c^n exp(n m)
+  // (c exp(m))^n = c^n exp(n m). Where m is -inf that is 0^n, and n m need not be: -inf times 0 is
+  // NaN, and so are two infinities of opposite signs.
   Scaled power(const ScalarExpr *e) {
     Scaled x = scaled(e->args[0]);
     const ScalarExpr *n = terms.powerOf(e);
-    if (x.exponents.empty() || n->state)
+    if (x.exponents.empty() || n->state || isConstant(n, 0))
       return {rebuilt(e), {}};
     changes = true;
+    attn::Sign sign = attnc::signOf(n);
+    bool isDefined = sign == attn::Sign::Positive ||
+                     (sign == attn::Sign::Negative && x.exponents.size() == 1) ||
+                     llvm::none_of(x.exponents, mayBeMinusInfinity);
+    const ScalarExpr *isEmpty = isDefined ? nullptr : terms.isEmpty(total(x.exponents));
     for (const ScalarExpr *&part : x.exponents)
       part = terms.multiple(part, n);
-    Summands args(e->args.begin(), e->args.end());
-    args[0] = x.factor;
-    return {isConstant(x.factor, 1) ? x.factor : terms.withArgs(e, args), x.exponents};
+    auto powerOf = [&](const ScalarExpr *base) {
+      Summands args(e->args.begin(), e->args.end());
+      args[0] = base;
+      return isConstant(base, 1) ? base : terms.withArgs(e, args);
+    };
+    const ScalarExpr *factor = powerOf(x.factor);
+    if (isDefined)
+      return {factor, x.exponents};
+    const ScalarExpr *zero = terms.constant(e->type, 0);
+    return {terms.select(isEmpty, powerOf(zero), factor),
+            {terms.select(isEmpty, zero, total(x.exponents))}};
   }
 
   const ScalarExpr *rebuilt(const ScalarExpr *e) {
@@ -290,16 +349,10 @@ private:
       return {terms.withArgs(e, {x.factor, y.factor}), {}};
     if (haveSameExponents(x, y))
       return {terms.binary(e->kind, x.factor, y.factor), x.exponents};
-    auto relativeTo = [&](const Scaled &s) {
-      return s.exponents.empty() ? terms.constant(e->type, 0) : exponentOf(s);
-    };
-    const ScalarExpr *first = relativeTo(x), *second = relativeTo(y);
+    const ScalarExpr *first = relativeExponent(x), *second = relativeExponent(y);
     const ScalarExpr *largest = terms.binary(Kind::Max, first, second);
-    auto relative = [&](const Scaled &s, const ScalarExpr *exponent) {
-      const ScalarExpr *weight = terms.exp(terms.binary(Kind::Sub, exponent, largest));
-      return isConstant(s.factor, 1) ? weight : terms.binary(Kind::Mul, s.factor, weight);
-    };
-    return {terms.binary(e->kind, relative(x, first), relative(y, second)), {largest}};
+    return {terms.binary(e->kind, relative(x, first, largest), relative(y, second, largest)),
+            {largest}};
   }
 
   Scaled select(const ScalarExpr *e) {
@@ -381,7 +434,7 @@ private:
 const ScalarExpr *combineExponents(Terms &terms, const ScalarExpr *e) {
   Combiner combiner(terms);
   const ScalarExpr *combined = combiner.value(e);
-  return combiner.changes ? combined : e;
+  return combiner.changes && !sameExpression(combined, e) ? combined : e;
 }
 
 const ScalarExpr *openLogarithms(Terms &terms, const ScalarExpr *e) {

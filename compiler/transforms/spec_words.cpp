@@ -185,6 +185,8 @@ public:
       return call("log", x);
     case Kind::Empty:
       return infix("==", Comparison, x[0], {"-inf"});
+    case Kind::Equal:
+      return infix("==", Comparison, x[0], x[1]);
     case Kind::Select:
       return call("where", x);
     default:

@@ -2,6 +2,7 @@
 #include "compiler/transforms/derivation.h"
 #include "compiler/transforms/roles.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -183,8 +184,9 @@ private:
       if (dim != stream)
         dims.push_back(dim);
     auto type = attn::ArrayType::get(b.getContext(), dims, state.getType().getElementType());
-    return FoldOp::create(inner, state.getLoc(), type, state.getKind(), state.getDims(), factors,
-                          exponent, reference, base, centre, lower);
+    return red::withCancellationOf(state, FoldOp::create(inner, state.getLoc(), type,
+                                                         state.getKind(), state.getDims(), factors,
+                                                         exponent, reference, base, centre, lower));
   }
 
   // `array` within the part, the identity of `kind` outside.

@@ -155,7 +155,12 @@ std::optional<SmallVector<Term>> Terms::splitSelect(const ScalarExpr *e) {
                          "that is not 0");
       llvm::copy_if(term.outer, std::back_inserter(term.factors), staysInside);
       llvm::erase_if(term.outer, staysInside);
-      term.vanishes |= term.exponent && llvm::any_of(term.outer, mayBeInfinite);
+      // A minimum of nothing is inf, and a maximum of nothing beside it -inf.
+      auto mayGrow = [&](const ScalarExpr *part) {
+        return part->kind != ScalarExpr::Kind::Neg && reachOf(*this, part) == Reach::Any;
+      };
+      term.vanishes |= term.exponent && (llvm::any_of(term.outer, mayBeInfinite) ||
+                                         llvm::any_of(term.shift, mayGrow));
       for (auto [number, factor] : llvm::enumerate(term.factors))
         if ((number == 0 && !term.exponent) || mayBeInfinite(factor))
           factor = guarded(condition, side == 1, factor, 0);

@@ -40,6 +40,7 @@ StringRef Terms::nameOf(const ScalarExpr *e) {
   case ScalarExpr::Kind::Max:
     return "maximum";
   case ScalarExpr::Kind::Empty:
+  case ScalarExpr::Kind::Equal:
     return "==";
   case ScalarExpr::Kind::Select:
     return "where";
@@ -386,6 +387,8 @@ std::optional<SmallVector<Term>> Terms::split(const ScalarExpr *e) {
       return splitExp(e, base);
     if (const ScalarExpr *n = powerOf(e))
       return splitPower(e, n);
+    if (std::optional<SmallVector<Term>> terms = splitHomogeneous(e))
+      return terms;
     break;
   default:
     break;

@@ -35,6 +35,8 @@ bool Terms::findWeight(const ScalarExpr *e) {
     return !isBoundedAbove(e->args[0]);
   if (const ScalarExpr *n = powerOf(e))
     return n->neutral() && signOf(n) == Sign::Positive && hasWeight(e->args[0]);
+  if (const ScalarExpr *x = homogeneousIn(e))
+    return hasWeight(x);
   switch (e->kind) {
   case ScalarExpr::Kind::Leaf:
     return hasWeight(e->leaf);

@@ -85,9 +85,16 @@ const ScalarExpr *Terms::guarded(const ScalarExpr *condition, bool side, const S
   return side ? select(condition, x, empty) : select(condition, empty, x);
 }
 
+const ScalarExpr *Terms::isEmpty(const ScalarExpr *x) {
+  return make(ScalarExpr::Kind::Empty, IntegerType::get(x->type.getContext(), 1), {x});
+}
+
+const ScalarExpr *Terms::equal(const ScalarExpr *x, const ScalarExpr *y) {
+  return make(ScalarExpr::Kind::Equal, IntegerType::get(x->type.getContext(), 1), {x, y});
+}
+
 const ScalarExpr *Terms::whereWeighted(const ScalarExpr *exponent, const ScalarExpr *x) {
-  Type flag = IntegerType::get(x->type.getContext(), 1);
-  return guarded(make(ScalarExpr::Kind::Empty, flag, {exponent}), false, x, 0);
+  return guarded(isEmpty(exponent), false, x, 0);
 }
 
 const ScalarExpr *Terms::withArgs(const ScalarExpr *e, ArrayRef<const ScalarExpr *> args) {
@@ -257,6 +264,8 @@ public:
     case ScalarExpr::Kind::Empty:
       return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x[0],
                                    constant(x[0].getType(), -INFINITY));
+    case ScalarExpr::Kind::Equal:
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x[0], x[1]);
     case ScalarExpr::Kind::Select:
       return arith::SelectOp::create(b, loc, x[0], x[1], x[2]);
     default:

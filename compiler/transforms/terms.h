@@ -15,7 +15,22 @@ namespace attnc {
 /// A scalar expression over arrays. Maps that depend on a state of the pass are opened up; every
 /// other array is a leaf.
 struct ScalarExpr {
-  enum class Kind { Leaf, Op, Constant, Neg, Add, Sub, Mul, Div, Max, Exp, Log, Empty, Select };
+  enum class Kind {
+    Leaf,
+    Op,
+    Constant,
+    Neg,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Max,
+    Exp,
+    Log,
+    Empty, ///< x == -inf
+    Equal,
+    Select
+  };
   Kind kind;
   mlir::Type type;               ///< scalar type
   mlir::Value leaf;              ///< Leaf: the array
@@ -109,6 +124,16 @@ public:
   /// The n of an expression x^n, of which x is the first argument; null if it is none.
   const ScalarExpr *powerOf(const ScalarExpr *e);
 
+  /// True if `e` is an op that distributes over factors that are not negative: f(c x, c y) = c f(x,
+  /// y).
+  static bool isHomogeneous(const ScalarExpr *e);
+
+  /// True if `e` is an op whose result is always one of its operands.
+  static bool isOneOfOperands(const ScalarExpr *e);
+
+  /// The x of an f(x) or f(x, 0) that distributes so; null if `e` is none.
+  static const ScalarExpr *homogeneousIn(const ScalarExpr *e);
+
   /// x n; -(x n) of -x.
   const ScalarExpr *multiple(const ScalarExpr *x, const ScalarExpr *n);
 
@@ -150,6 +175,9 @@ public:
   /// x, and `otherwise` where `condition` is not `side`.
   const ScalarExpr *guarded(const ScalarExpr *condition, bool side, const ScalarExpr *x,
                             double otherwise);
+  /// x == -inf
+  const ScalarExpr *isEmpty(const ScalarExpr *x);
+  const ScalarExpr *equal(const ScalarExpr *x, const ScalarExpr *y);
   /// x where the weight exp(exponent) is not 0, else 0.
   const ScalarExpr *whereWeighted(const ScalarExpr *exponent, const ScalarExpr *x);
   const ScalarExpr *select(const ScalarExpr *condition, const ScalarExpr *x, const ScalarExpr *y);
@@ -175,6 +203,7 @@ private:
   std::optional<llvm::SmallVector<Term>> splitWhereWeighted(const ScalarExpr *e);
   std::optional<llvm::SmallVector<Term>> splitProduct(const ScalarExpr *x, const ScalarExpr *y);
   std::optional<llvm::SmallVector<Term>> splitPower(const ScalarExpr *e, const ScalarExpr *n);
+  std::optional<llvm::SmallVector<Term>> splitHomogeneous(const ScalarExpr *e);
   /// x + y as one multiple if both are multiples of one expression, else null.
   const ScalarExpr *sumOfMultiples(const ScalarExpr *x, const ScalarExpr *y);
   void appendShift(Term &term, const ScalarExpr *part);

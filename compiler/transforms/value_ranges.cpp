@@ -82,6 +82,8 @@ private:
       return Sign::Unknown; // of nothing it is infinite
     if (fold.getKind() != red::FoldKind::Add || fold.degree() % 2 != 0)
       return Sign::Unknown;
+    // What a condition says of an element, it does not say of all that are folded.
+    SmallVector<std::pair<Value, Sign>> around = std::exchange(assumed, {});
     SmallVector<Value> factors(fold.getFactors());
     Sign result = Sign::NotNegative;
     while (!factors.empty()) {
@@ -92,21 +94,118 @@ private:
       }
       result = signOfProduct(result, of(factor));
     }
+    assumed = std::move(around);
     return isNotNegative(result) ? Sign::NotNegative : Sign::Unknown;
   }
 
   Sign ofScalar(MapOp map, Value scalar) {
     if (steps++ > kMostSteps || !isa<FloatType>(scalar.getType()))
       return Sign::Unknown;
+    if (!assumed.empty()) {
+      Value origin = originOf(map, scalar).second;
+      for (auto [value, sign] : llvm::reverse(assumed))
+        if (value == origin)
+          return sign;
+    }
     if (auto argument = dyn_cast<BlockArgument>(scalar))
       return of(map.getOperand(argument.getArgNumber()));
     Operation *op = scalar.getDefiningOp();
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       return signOfConstant(cast<FloatAttr>(constant.getValue()).getValueAsDouble());
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      return ofSelect(map, select);
     SmallVector<Sign> args;
     for (Value operand : op->getOperands())
       args.push_back(ofScalar(map, operand));
     return ofOp(op, args);
+  }
+
+  Sign ofSelect(MapOp map, arith::SelectOp select) {
+    Sign taken = ofSide(map, select.getTrueValue(), select.getCondition(), /*holds=*/true);
+    Sign other = ofSide(map, select.getFalseValue(), select.getCondition(), /*holds=*/false);
+    return signOfEither(taken, other);
+  }
+
+  // Of a value that counts where the condition holds, or where it does not: in `where(x > 0, x, y)`
+  // the first x is positive.
+  Sign ofSide(MapOp map, Value scalar, Value condition, bool holds) {
+    size_t before = assumed.size();
+    assume(map, condition, holds);
+    Sign result = ofScalar(map, scalar);
+    assumed.truncate(before);
+    return result;
+  }
+
+  // What a comparison with a constant says of the sign of the other side.
+  void assume(MapOp map, Value condition, bool holds) {
+    auto [around, origin] = originOf(map, condition);
+    auto compared = around ? origin.getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+    if (!compared)
+      return;
+    arith::CmpFPredicate predicate = compared.getPredicate();
+    Value x = compared.getLhs(), bound = compared.getRhs();
+    if (x.getDefiningOp<arith::ConstantOp>()) {
+      std::swap(x, bound);
+      predicate = turned(predicate);
+    }
+    auto constant = bound.getDefiningOp<arith::ConstantOp>();
+    Sign sign = constant ? signWhere(predicate, holds,
+                                     cast<FloatAttr>(constant.getValue()).getValueAsDouble())
+                         : Sign::Unknown;
+    if (sign != Sign::Unknown)
+      assumed.push_back({originOf(around, x).second, sign});
+  }
+
+  // The scalar or array that a scalar is, and the map that it is in, if any: values that maps only
+  // hand on are followed.
+  static std::pair<MapOp, Value> originOf(MapOp map, Value scalar) {
+    while (auto argument = dyn_cast<BlockArgument>(scalar)) {
+      scalar = map.getOperand(argument.getArgNumber());
+      map = scalar.getDefiningOp<MapOp>();
+      if (!map)
+        break;
+      scalar = map.getYielded();
+    }
+    return {map, scalar};
+  }
+
+  // Of x where `x predicate bound` holds, or where it does not, NaN aside.
+  static Sign signWhere(arith::CmpFPredicate predicate, bool holds, double bound) {
+    using P = arith::CmpFPredicate;
+    bool isAbove = predicate == (holds ? P::OGT : P::OLE) || predicate == (holds ? P::UGT : P::ULE);
+    bool isFrom = predicate == (holds ? P::OGE : P::OLT) || predicate == (holds ? P::UGE : P::ULT);
+    bool isBelow = predicate == (holds ? P::OLT : P::OGE) || predicate == (holds ? P::ULT : P::UGE);
+    bool isUpTo = predicate == (holds ? P::OLE : P::OGT) || predicate == (holds ? P::ULE : P::UGT);
+    if ((isAbove && bound >= 0) || (isFrom && bound > 0))
+      return Sign::Positive;
+    if (isFrom && bound == 0)
+      return Sign::NotNegative;
+    return (isBelow && bound <= 0) || (isUpTo && bound < 0) ? Sign::Negative : Sign::Unknown;
+  }
+
+  // The predicate with its sides exchanged.
+  static arith::CmpFPredicate turned(arith::CmpFPredicate predicate) {
+    using P = arith::CmpFPredicate;
+    switch (predicate) {
+    case P::OGT:
+      return P::OLT;
+    case P::OGE:
+      return P::OLE;
+    case P::OLT:
+      return P::OGT;
+    case P::OLE:
+      return P::OGE;
+    case P::UGT:
+      return P::ULT;
+    case P::UGE:
+      return P::ULE;
+    case P::ULT:
+      return P::UGT;
+    case P::ULE:
+      return P::UGE;
+    default:
+      return predicate;
+    }
   }
 
   static Sign ofOp(Operation *op, ArrayRef<Sign> args) {
@@ -115,6 +214,7 @@ private:
   }
 
   unsigned steps = 0;
+  SmallVector<std::pair<Value, Sign>> assumed; // of scalars and arrays, by conditions around
 };
 
 // True if `scalar`, in the region of `map`, is the logarithm of a sum of exp(a - max a): such a sum

@@ -8,7 +8,8 @@
 namespace attnc {
 
 /// The sign of every value that `e` takes, NaN aside: from constants, the ranges of params,
-/// exponentials, squares, absolute values, roots, and sums and products of these.
+/// exponentials, squares, absolute values, roots, sums and products of these, and choices, on each
+/// side of which a comparison with a constant may say something of what is compared.
 attn::Sign signOf(const ScalarExpr *e);
 attn::Sign signOf(mlir::Value array);
 

@@ -65,6 +65,7 @@ private:
       return exponentialBase(e) != 0 ? exponential(e->args[0]) : ofOp(e);
     case Kind::Leaf:
     case Kind::Empty:
+    case Kind::Equal:
       break;
     }
     return Reach::Finite;

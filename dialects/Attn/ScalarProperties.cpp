@@ -125,6 +125,8 @@ template <typename Op> struct LogarithmModel : External<LogarithmModel<Op>, Op> 
 };
 
 template <typename Op> struct ExtremumModel : External<ExtremumModel<Op>, Op> {
+  bool isPositivelyHomogeneous(Operation *) const { return true; }
+  bool isOneOfOperands(Operation *) const { return true; }
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Grows; }
   Sign sign(Operation *, Signs x) const {
     return std::is_same_v<Op, arith::MaximumFOp> ? signOfLarger(x[0], x[1])
@@ -171,6 +173,7 @@ template <typename Op> struct GrowingModel : External<GrowingModel<Op>, Op> {
 };
 
 struct MagnitudeModel : External<MagnitudeModel, math::AbsFOp> {
+  bool isPositivelyHomogeneous(Operation *) const { return true; }
   Sign sign(Operation *, Signs) const { return Sign::NotNegative; }
 };
 

@@ -34,6 +34,12 @@ def Attn_ScalarProperties : OpInterface<"ScalarProperties"> {
     InterfaceMethod<"The sign of the result, given those of the operands; NaN aside.",
       "::attnc::attn::Sign", "sign", (ins "::llvm::ArrayRef<::attnc::attn::Sign>":$signs), "",
       "return ::attnc::attn::Sign::Unknown;">,
+    InterfaceMethod<[{
+      True if the op distributes over factors that are not negative: f(c x, c y) = c f(x, y) for every
+      c >= 0, as the absolute value does.
+    }], "bool", "isPositivelyHomogeneous", (ins), "", "return false;">,
+    InterfaceMethod<"True if the result is always one of the operands, as that of a maximum is.",
+      "bool", "isOneOfOperands", (ins), "", "return false;">,
     InterfaceMethod<"True if the result is at most a constant, whatever the operands are.",
       "bool", "isBoundedAbove", (ins), "", "return false;">,
   ];

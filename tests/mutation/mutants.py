@@ -99,8 +99,8 @@ mutant(4, TRANSFORMS + "join_sum.cpp", "a deferred divisor multiplies",
        "                                  value, factor->args[1])",
        "fuse", "programs")
 mutant(5, TRANSFORMS + "join_sum.cpp", "a sum over nothing is not set to 0",
-       "return mayBeUndefinedOverNothing(term) || dividesBySize(terms, term);",
-       "return !MUTANT && (mayBeUndefinedOverNothing(term) || dividesBySize(terms, term));",
+       "if (isUndefinedOverNothing(terms, *split, total))",
+       "if (!MUTANT && isUndefinedOverNothing(terms, *split, total))",
        "fuse", "programs")
 mutant(6, TRANSFORMS + "join_sum.cpp", "any maximum is taken to cancel with an exponent",
        "if (state.getKind() != FoldKind::Max || !growsWith(along, state.getFactors().front()))",

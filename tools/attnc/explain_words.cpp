@@ -67,8 +67,10 @@ std::string maskText(const NestReport &nest) {
     return "";
   if (!nest.work.visited)
     return "what the mask leaves out is not known here: counted in full";
-  return fmt::format("without the {:.0f} % that are outside the bounds of the mask",
-                     100 * (1 - *nest.work.visited));
+  double percent = 100 * (1 - *nest.work.visited);
+  return percent < 0.5
+             ? ""
+             : fmt::format("without the {:.0f} % that are outside the bounds of the mask", percent);
 }
 
 Fact workOf(const KernelFacts &kernel, const std::string &shape) {

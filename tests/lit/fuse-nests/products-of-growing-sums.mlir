@@ -7,12 +7,12 @@
 // CHECK:        %[[MAX:.*]] = red.fold max over [j]
 // CHECK:        %[[SUM:.*]] = red.fold add over [j]({{.*}}) exp(%{{.*}} - %[[MAX]])
 // CHECK:        attn.map (%[[C:[a-z0-9_]+]] = %[[SUM]] : !attn.array<[i], f32>, %[[M:[a-z0-9_]+]] = %[[MAX]] :
-// CHECK-NOT:      add
-// CHECK:          %[[W:.*]] = math.exp %[[M]] : f32
+// CHECK-NEXT:     %[[W:.*]] = math.exp %[[M]] : f32
 // CHECK-NEXT:     %[[X:.*]] = arith.mulf %[[C]], %[[W]] : f32
-// CHECK-NEXT:     %[[V:.*]] = math.exp %[[M]] : f32
-// CHECK-NEXT:     %[[Y:.*]] = arith.mulf %[[C]], %[[V]] : f32
-// CHECK-NEXT:     arith.mulf %[[X]], %[[Y]] : f32
+// CHECK-NEXT:     attn.yield %[[X]]
+// CHECK:        attn.map (%[[R:[a-z0-9_]+]] =
+// CHECK-NEXT:     arith.constant
+// CHECK-NEXT:     arith.mulf %[[R]], %[[R]] : f32
 
 attn.program @products_apart dims [i, j] attributes {attn.reference = {i = 9 : i64, j = 9 : i64}} {
   %s = attn.input "s" : <[i, j], f32>

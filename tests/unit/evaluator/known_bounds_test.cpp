@@ -45,6 +45,28 @@ TEST(KnownBounds, AQuotientOfWeightsThatUnderflowIsUnknown) {
   EXPECT_FALSE(unknown(divide(none, none, kUnitF32)));
 }
 
+TEST(KnownBounds, AProductOfWhatUnderflowsIsNoZero) {
+  for (double unit : {kUnitF32, kUnitF64}) {
+    Real weight = exponential({-2000, 0.01}, unit), part = exponential({-500, 0.01}, unit);
+    Real small = multiply(part, part, unit);
+    for (Real product : {multiply(weight, weight, unit), multiply(small, part, unit),
+                         multiply(weight, {1e-30, 0}, unit), divide(weight, {1e30, 0}, unit),
+                         multiply(multiply(weight, weight, unit), weight, unit),
+                         power(part, {2, 0}, unit), power(weight, {2, 0}, unit)}) {
+      EXPECT_EQ(product.value, 0);
+      EXPECT_TRUE(unknown(divide(product, product, unit)));
+      EXPECT_TRUE(unknown(logarithm(product, unit)));
+      EXPECT_LE(product.error, 1e-290);
+      EXPECT_EQ(compared(product, {0, 0}, true).error, 0);
+    }
+    // With what is exactly 0 it is exactly 0, and what float64 holds is bounded as ever.
+    EXPECT_EQ(multiply(weight, {0, 0}, unit).error, 0);
+    EXPECT_EQ(divide({0, 0}, {1e-20, 0}, unit).error, 0);
+    EXPECT_EQ(power({0, 0}, {2, 0}, unit).error, 0);
+    EXPECT_LT(multiply({1e-20, 0}, {1e-10, 0}, unit).error, 1.0001 * unit * 1e-30);
+  }
+}
+
 /// The sum of q k over d, its maximum over j and 1.0 where the two are equal; and the products of
 /// these ones with what is 0 / 0.
 const char *kOwnMaximum = R"(
@@ -130,6 +152,53 @@ attn.program @quotients dims [i, j, e] {
                 .at("o");
   EXPECT_TRUE(std::isnan(o.at(0)) && std::isinf(o.errorAt(0)));
   EXPECT_TRUE(std::isnan(o.at(1)) && o.errorAt(1) == 0);
+}
+
+/// sum over j of exp(s) exp(t), a contraction, and its quotient by itself.
+TEST(KnownBounds, ASumOfProductsThatUnderflowIsNoZero) {
+  Program program(R"(
+attn.program @products dims [i, j, e] {
+  %s = attn.input "s" : !attn.array<[i, j], f32>
+  %t = attn.input "t" : !attn.array<[j, e], f32>
+  %x = attn.read %s[i, j] : (!attn.array<[i, j], f32>) -> !attn.array<[i, j], f32>
+  %y = attn.read %t[j, e] : (!attn.array<[j, e], f32>) -> !attn.array<[j, e], f32>
+  %p = attn.map (%a = %x : !attn.array<[i, j], f32>) -> !attn.array<[i, j], f32> {
+    %w = math.exp %a : f32
+    attn.yield %w : f32
+  }
+  %q = attn.map (%a = %y : !attn.array<[j, e], f32>) -> !attn.array<[j, e], f32> {
+    %w = math.exp %a : f32
+    attn.yield %w : f32
+  }
+  %pq = attn.map (%a = %p : !attn.array<[i, j], f32>, %b = %q : !attn.array<[j, e], f32>) -> !attn.array<[i, j, e], f32> {
+    %m = arith.mulf %a, %b : f32
+    attn.yield %m : f32
+  }
+  %z = attn.reduce add over [j] %pq : !attn.array<[i, j, e], f32> -> !attn.array<[i, e], f32>
+  %o = attn.map (%a = %z : !attn.array<[i, e], f32>) -> !attn.array<[i, e], f32> {
+    %w = arith.divf %a, %a : f32
+    attn.yield %w : f32
+  }
+  attn.output "z" [i, e] %z as f32 : !attn.array<[i, e], f32>
+  attn.output "o" [i, e] %o as f32 : !attn.array<[i, e], f32>
+})");
+  // Rows: both factors underflow; only one does; no weight at all; weights of 1.
+  Outputs outputs = program.run(
+      given({{"s", reals({4, 2}, {-2000, -1990, -2000, -INFINITY, -INFINITY, -INFINITY, 0, -2000})},
+             {"t", reals({2, 2}, {-3000, 0, -1000, -1000})}}));
+  Array z = outputs.at("z"), o = outputs.at("o");
+  for (int64_t at : {0, 1, 2, 3}) {
+    EXPECT_EQ(z.at(at), 0);
+    EXPECT_TRUE(z.errorAt(at) > 0 && z.errorAt(at) < 1e-290) << at;
+    EXPECT_TRUE(std::isinf(o.errorAt(at))) << at;
+  }
+  for (int64_t at : {4, 5}) {
+    EXPECT_EQ(z.errorAt(at), 0) << at;
+    EXPECT_TRUE(std::isnan(o.at(at)) && o.errorAt(at) == 0) << at;
+  }
+  EXPECT_TRUE(std::isinf(o.errorAt(6))); // 1 exp(-3000) + exp(-2000) exp(-1000)
+  EXPECT_EQ(o.at(7), 1);
+  EXPECT_LT(o.errorAt(7), 1e-4);
 }
 
 } // namespace

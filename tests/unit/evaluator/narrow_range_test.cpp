@@ -3,14 +3,18 @@
 #include "compiler/driver/compile.h"
 #include "compiler/driver/narrow_range.h"
 #include "compiler/transforms/desugar.h"
+#include "compiler/transforms/fold_form.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
 namespace attnc::driver {
 namespace {
 
+enum class Sums { AsWritten, WithoutFactors };
+
 /// Which elements of o[i] come from a number beyond f32, of `body` at x[i] (f32).
-std::vector<bool> beyond(const std::string &body, std::vector<double> x) {
+std::vector<bool> beyond(const std::string &body, std::vector<double> x,
+                         Sums sums = Sums::AsWritten) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   loadDialects(context);
   Diagnostics diagnostics;
@@ -24,6 +28,8 @@ std::vector<bool> beyond(const std::string &body, std::vector<double> x) {
     return {};
   attn::ProgramOp program = programOf(*spec);
   desugar(program);
+  if (sums == Sums::WithoutFactors)
+    toFoldForm(program);
   auto inputs = evaluator::makeInputs(program, {{"i", static_cast<int64_t>(x.size())}, {"j", 40}},
                                       /*seed=*/1);
   EXPECT_TRUE(bool(inputs));
@@ -52,6 +58,16 @@ TEST(NarrowRange, sumsAndProducts) {
   EXPECT_EQ(beyond("o = sqrt(prod(j, x + 0 * y))", x), (Found{false, false, false, true, false}));
   EXPECT_EQ(beyond("o = 1e-3 * sum(j, x + 0 * y)", x), (Found{false, false, false, false, true}));
   EXPECT_EQ(beyond("o = 1e-3 * x", x), (Found{false, false, false, false, false}));
+}
+
+// 40 * 2^122 is none, 40 * 2^126 is.
+TEST(NarrowRange, sumsWithoutTheFactorsThatLeaveThem) {
+  const std::string body = "o = sum(j, x * (8.507059173023462e37 + 0 * y))";
+  std::vector<double> x = {0.0625, 0};
+  EXPECT_EQ(beyond(body, x), (Found{false, false}));
+  EXPECT_EQ(beyond(body, x, Sums::WithoutFactors), (Found{true, true}));
+  EXPECT_EQ(beyond("o = sum(j, x * (1.2676506002282294e30 + 0 * y))", x, Sums::WithoutFactors),
+            (Found{false, false}));
 }
 
 // An infinity of float64 is one of the program as written.

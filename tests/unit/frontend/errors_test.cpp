@@ -228,6 +228,31 @@ TEST_F(Errors, Params) {
   param("f32 @@x", {"expected the end", "with its default"});
 }
 
+TEST_F(Errors, ParamsThatTheirTypeCannotHold) {
+  auto text = [](const std::string &param) {
+    return specOfExpression("x * c", "f32", "\"params\": {\"c\": \"" + param + "\"}");
+  };
+  auto refused = [&](const std::string &marked, std::vector<std::string> pieces) {
+    expectErrors(text(marked), std::move(pieces));
+  };
+  refused("f32 > 0 = @@1e99",
+          {"the default is beyond the numbers of f32", "at most 3.40282347e+38"});
+  refused("f32 = 1e99 @@/ size(b)", {"a number in the default is beyond the numbers of f32"});
+  refused("f32 > 0 = @@1e-50", {"the default, 0 in f32, is outside the param's range"});
+  refused("f32 < @@1e-50 > 0 = 1e-60", {"no number is in this range"});
+  refused("f32 > @@0 < 1e-60", {"no number is in this range"});
+  refused("f32 > @@1e40", {"no number is in this range"});
+  refused("f32 < 1 = @@0.9999999999", {"the default, 1 in f32, is outside the param's range"});
+  refused("i64 = @@1099511627777", {"integers that a param may be", "from -2^40 to 2^40"});
+  refused("i64 > @@0.5 < 0.75", {"no number is in this range"});
+  refused("i64 > @@1099511627776", {"no number is in this range"});
+  // Bounds are those of f32: 0.1 is larger there than in float64, 0.7 smaller.
+  for (const char *right :
+       {"f32 <= 0.1 = 0.1", "f32 >= 0.7 = 0.7", "f32 < 1e-50 = 0", "f32 <= 1e99 = 3.4028235e38",
+        "f32 > 0 = 1e-40", "i64 = -1099511627776", "i64 > 0.5 < 1.5 = 1"})
+    EXPECT_TRUE(parse(text(right))) << right << "\n" << rendered();
+}
+
 TEST_F(Errors, Requires) {
   auto require = [&](const std::string &marked, std::vector<std::string> pieces) {
     expectExpression("x", std::move(pieces),

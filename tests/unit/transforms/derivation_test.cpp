@@ -146,7 +146,7 @@ TEST(DerivationOfACut, SaysWhyASumInATileIsStored) {
   const std::string softmax = "p = softmax(j, s); a[b,h,i,e] = sum(j, p * v[b,h,j,e]); ";
   EXPECT_THAT(cutOf(softmax + "o[b,h,i,j] = sum(e, tanh(a[b,h,i,e]) * v[b,h,j,e])"),
               AllOf(HasSubstr("o: needs another pass over e: `sum` in `sum(e, tanh(a) * v)`"),
-                    HasSubstr("known only when another pass has ended")));
+                    HasSubstr("it takes what another pass leaves")));
   EXPECT_THAT(cutOf("n[b,h,j] = sum(d, relu(k[b,h,j,d])); p = softmax(j, s); o[b,h,i,e] = sum(j, "
                     "p * n * v[b,h,j,e])"),
               AllOf(HasSubstr("n: needs another pass over d: `sum`"),

@@ -81,7 +81,7 @@ const Respelling kRespellings[] = {
      SCORES ";x = exp(s);p = x / sum(j, x);" WEIGHTED},
     {"logarithm_without_maximum", "by_hand", Same::States, "as through_logsumexp",
      SCORES ";p = exp(s - log(sum(j, exp(s))));" WEIGHTED},
-    {"quotient_of_exponentials", "by_hand", Same::States, "exp(m - m) is left",
+    {"quotient_of_exponentials", "by_hand", Same::Everything, "",
      SCORES ";x = exp(s) / exp(max(j, s));p = x / sum(j, x);" WEIGHTED},
     {"negated_minimum", "by_hand", Same::Everything, "",
      SCORES ";m = -min(j, -s);x = exp(s - m);p = x / sum(j, x);" WEIGHTED},
@@ -134,7 +134,7 @@ const Respelling kRespellings[] = {
      SCORES ";l = logsumexp(j, s);o[b,h,i] = sum(j, exp((s - l) * 0.5))"},
     {"cubes_of_values_as_power", "cubes_of_values", Same::Everything, "",
      SCORES ";p = softmax(j, s);o[b,h,i,e] = sum(j, p ** 3 * v[b,h,j,e])"},
-    {"weights_first", "weighted_scores", Same::Everything, "",
+    {"weights_first", "weighted_scores", Same::States, "the finish divides before it combines",
      SCORES ";x = where(j <= i, s * exp((j - i) * 0.1), 0);z = abs(sum(j, x)) + 1;"
             "y[b,h,i,e] = sum(j, x * v[b,h,j,e]);o[b,h,i,e] = y / z"},
     {"smallest_of_outputs", "largest_of_outputs", Same::States, "the finish negates twice",
@@ -148,7 +148,7 @@ const Respelling kRespellings[] = {
             "o[b,h,i,e] = x / sum(e, x)"},
     {"shift_added", "unnormalised", Same::Everything, "",
      SCORES ";m = max(j, s);p = exp(-m + s);" WEIGHTED},
-    {"shift_as_a_factor", "unnormalised", Same::States, "exp(m - m) is left",
+    {"shift_as_a_factor", "unnormalised", Same::Everything, "",
      SCORES ";m = max(j, s);p = exp(s) * exp(-m);" WEIGHTED},
 };
 
