@@ -400,7 +400,7 @@ std::optional<size_t> Evaluation::narrowPartner(red::FoldOp fold, ArrayRef<Tenso
   bool keepsFloat = !fold.getExponent() && llvm::all_of(fold.getFactors(), [](Value factor) {
     return factor.getDefiningOp<attn::ReadOp>() != nullptr;
   }) && llvm::count_if(factors, [](const Tensor &factor) { return factor.narrowUnit == 0; }) > 0;
-  keepsFloat |= llvm::any_of(fold.termOperands(), std::bind_front(red::cancelsAlong, fold));
+  keepsFloat |= llvm::any_of(fold.termOperands(), std::bind_front(red::mayCancelAlong, fold));
   auto isInner = [&](StringAttr dim) { return llvm::is_contained(nest.getInner(), dim); };
   for (auto [i, factor] : llvm::enumerate(factors))
     if (!keepsFloat && factor.isRead && factor.narrowUnit > 0 && llvm::any_of(factor.dims, isInner))

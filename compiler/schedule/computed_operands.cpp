@@ -79,7 +79,7 @@ bool isRoundedSum(attn::ReadOp read) {
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   auto sum = yield.getValues()[result.getResultNumber()].getDefiningOp<red::FoldOp>();
   if (!sum || sum.getKind() != red::FoldKind::Add || sum.getExponent() || sum.getBase() ||
-      sum->hasAttr(red::kCancelsAttr))
+      sum->hasAttr(red::kMayCancelAttr))
     return false;
   // Of parts: as they are.
   if (sum.getFactors().size() == 1)

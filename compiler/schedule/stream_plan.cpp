@@ -316,7 +316,7 @@ private:
     auto read = weight.factors.size() == 1 ? weight.factors.front().getDefiningOp<attn::ReadOp>()
                                            : attn::ReadOp();
     bool isRounded = weight.reference != -1 || !read || !halfType(read);
-    auto cancels = [&](Value array) { return red::cancelsAlong(fold, array); };
+    auto cancels = [&](Value array) { return red::mayCancelAlong(fold, array); };
     return isRounded && (llvm::any_of(weight.factors, cancels) ||
                          (fold.getExponent() && cancels(fold.getExponent())));
   }

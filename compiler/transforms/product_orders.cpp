@@ -76,7 +76,7 @@ private:
   // either sign. Of two factors, one that is read is an operand as it is.
   void markCancelling(OpBuilder &b, FoldOp fold, unsigned set) {
     llvm::SmallSetVector<Attribute, 4> dims;
-    if (auto known = fold->getAttrOfType<ArrayAttr>(red::kCancelsAttr))
+    if (auto known = fold->getAttrOfType<ArrayAttr>(red::kMayCancelAttr))
       dims.insert_range(known);
     for (StringAttr dim : dimsOf(fold)) {
       bool rounds = false, hasOneSign = true;
@@ -90,7 +90,7 @@ private:
         dims.insert(dim);
     }
     if (!dims.empty())
-      fold->setDiscardableAttr(red::kCancelsAttr, b.getArrayAttr(dims.getArrayRef()));
+      fold->setDiscardableAttr(red::kMayCancelAttr, b.getArrayAttr(dims.getArrayRef()));
   }
 
   // The operands of the last step of `set`: what is only multiplied is multiplied there.

@@ -10,18 +10,18 @@ namespace attnc::red {
 /// it makes is summed in turn, of products of either sign. A factor along one of them is not
 /// rounded to 16 bits: that would be relative to products which may cancel, and in the spec's order
 /// it is rounded, if at all, after they have (docs/notes/error-analysis.md).
-inline constexpr llvm::StringLiteral kCancelsAttr = "red.cancels";
+inline constexpr llvm::StringLiteral kMayCancelAttr = "red.cancels";
 
 /// `to` takes the place of `from`, or of a part of it.
 inline FoldOp withCancellationOf(FoldOp from, FoldOp to) {
-  if (mlir::Attribute dims = from->getDiscardableAttr(kCancelsAttr))
-    to->setDiscardableAttr(kCancelsAttr, dims);
+  if (mlir::Attribute dims = from->getDiscardableAttr(kMayCancelAttr))
+    to->setDiscardableAttr(kMayCancelAttr, dims);
   return to;
 }
 
 /// True if products along the dims of `array` may cancel after `fold`.
-inline bool cancelsAlong(FoldOp fold, mlir::Value array) {
-  auto dims = fold->getAttrOfType<mlir::ArrayAttr>(kCancelsAttr);
+inline bool mayCancelAlong(FoldOp fold, mlir::Value array) {
+  auto dims = fold->getAttrOfType<mlir::ArrayAttr>(kMayCancelAttr);
   auto type = mlir::cast<attn::ArrayType>(array.getType());
   return dims && llvm::any_of(dims.getAsRange<mlir::StringAttr>(),
                               [&](mlir::StringAttr dim) { return type.hasDim(dim); });
