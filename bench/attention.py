@@ -29,7 +29,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-for folder in (HERE, HERE.parent / "runtime/api/python", HERE.parent / "python"):
+for folder in (HERE, HERE.parent / "api/python", HERE.parent / "python"):
     sys.path.insert(0, str(folder))
 
 import attention_cells as cells  # noqa: E402

@@ -8,7 +8,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-for folder in (HERE.parent / "runtime/api/python", HERE.parent / "python"):
+for folder in (HERE.parent / "api/python", HERE.parent / "python"):
     sys.path.insert(0, str(folder))
 
 import attnc  # noqa: E402

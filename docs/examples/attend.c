@@ -1,5 +1,5 @@
 /* Causal attention on the processor through the C interface of attnc. Build with any C99 compiler:
- *   cc -std=c99 -I runtime/api docs/examples/attend.c -L build/lib -lattnc -o attend
+ *   cc -std=c99 -I api/include docs/examples/attend.c -L build/lib -lattnc -o attend
  *   ./attend kernels_spec/causal.json
  * On a GPU only the target, the device pointers and the stream differ. */
 #include "attnc_c.h"

@@ -4,7 +4,7 @@
 #ifndef ATTNC_TESTS_E2E_NEST_TABLE_H
 #define ATTNC_TESTS_E2E_NEST_TABLE_H
 
-#include "runtime/api/attnc/result.h"
+#include "attnc/result.h"
 #include <cstdint>
 #include <filesystem>
 #include <map>

@@ -1,4 +1,4 @@
-#include "runtime/api/c/handles.h"
+#include "api/c/handles.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // Running a program of the target "cpu" on the caller's memory.
-#ifndef ATTNC_RUNTIME_API_C_HOST_LAUNCH_H
-#define ATTNC_RUNTIME_API_C_HOST_LAUNCH_H
+#ifndef ATTNC_API_C_HOST_LAUNCH_H
+#define ATTNC_API_C_HOST_LAUNCH_H
 
-#include "runtime/api/c/handles.h"
+#include "api/c/handles.h"
 
 namespace attnc::api {
 

@@ -2,7 +2,7 @@
 #include "compiler/frontend/suggest.h"
 #include "compiler/schedule/machine.h"
 #include "compiler/schedule/tuning_database.h"
-#include "runtime/api/c/handles.h"
+#include "api/c/handles.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include <algorithm>

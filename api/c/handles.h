@@ -1,6 +1,6 @@
 // What stands behind the opaque handles of attnc_c.h, and the border between their errors and ours.
-#ifndef ATTNC_RUNTIME_API_C_HANDLES_H
-#define ATTNC_RUNTIME_API_C_HANDLES_H
+#ifndef ATTNC_API_C_HANDLES_H
+#define ATTNC_API_C_HANDLES_H
 
 #include "attnc/result.h"
 #include "attnc_c.h"

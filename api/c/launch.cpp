@@ -1,7 +1,7 @@
 #include "compiler/driver/cuda_executor.h"
-#include "runtime/api/c/arguments.h"
-#include "runtime/api/c/handles.h"
-#include "runtime/api/c/host_launch.h"
+#include "api/c/arguments.h"
+#include "api/c/handles.h"
+#include "api/c/host_launch.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include "runtime/api/c/arguments.h"
-#include "runtime/api/c/handles.h"
+#include "api/c/arguments.h"
+#include "api/c/handles.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 // The arguments of a call as C passes them, turned into a request to bind.
-#ifndef ATTNC_RUNTIME_API_C_ARGUMENTS_H
-#define ATTNC_RUNTIME_API_C_ARGUMENTS_H
+#ifndef ATTNC_API_C_ARGUMENTS_H
+#define ATTNC_API_C_ARGUMENTS_H
 
 #include "attnc_c.h"
 #include "runtime/program/bind.h"

@@ -1,4 +1,4 @@
-#include "runtime/api/c/host_launch.h"
+#include "api/c/host_launch.h"
 #include "runtime/program/available_memory.h"
 #include "runtime/program/byte_count.h"
 #include "runtime/program/memory_budget.h"
