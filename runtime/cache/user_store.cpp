@@ -1,0 +1,62 @@
+// The store that the environment names.
+#include "runtime/cache/directory.h"
+#include "runtime/cache/store.h"
+#include "runtime/cache/warning.h"
+#include "runtime/program/byte_count.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <mutex>
+
+namespace attnc::cache {
+
+namespace {
+
+std::string variable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::uint64_t userMaxBytes() {
+  std::string text = variable("ATTNC_CACHE_SIZE");
+  if (text.empty())
+    return defaultMaxBytes;
+  Result<std::int64_t> bytes = parseBytes(text);
+  if (bytes)
+    return static_cast<std::uint64_t>(*bytes);
+  warnOnce(invalidArgument(fmt::format("ATTNC_CACHE_SIZE: {}; the cache may have {}",
+                                       bytes.error().message, bytesText(defaultMaxBytes)),
+                           bytes.error().remedy));
+  return defaultMaxBytes;
+}
+
+} // namespace
+
+std::string userStoreFolder() {
+  std::string wanted = variable("ATTNC_CACHE"), folder = variable("ATTNC_CACHE_DIR");
+  if (wanted == "off" || wanted == "0")
+    return "";
+  return folder.empty() ? userCacheFolder() : std::filesystem::absolute(folder).string();
+}
+
+std::shared_ptr<Store> Store::ofUser() {
+  // One for the process, so that its threads wait for each other.
+  static std::mutex mutex;
+  static std::pair<std::string, std::uint64_t> wanted;
+  static std::shared_ptr<Store> store;
+
+  StoreOptions options;
+  options.directory = userStoreFolder();
+  if (options.directory.empty())
+    return nullptr;
+  options.maxBytes = userMaxBytes();
+  std::lock_guard guard(mutex);
+  if (std::pair now(options.directory.string(), options.maxBytes); !store || wanted != now) {
+    wanted = std::move(now);
+    Result<std::shared_ptr<Store>> opened = open(options);
+    store = opened ? *opened : withoutDisk(opened.error());
+  }
+  return store;
+}
+
+} // namespace attnc::cache
