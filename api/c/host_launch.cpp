@@ -74,6 +74,9 @@ Status launchOnHost(const CompiledProgram &compiled, const HostPlan &plan, void 
   if (!calls)
     return calls.error();
   for (const KernelCall &call : *calls) {
+    if (!guardHolds(call))
+      continue;
+    clearCounters(call);
     std::vector<std::uint64_t> words;
     for (const ArgValue &value : call.args)
       words.push_back(wordOf(value));

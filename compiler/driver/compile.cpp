@@ -141,6 +141,8 @@ private:
     }
     if (Status status = makeManifest(kernels); !status)
       return status;
+    for (const NestReport &report : result.nests)
+      describe(*findKernel(report.kernel), report);
     if (!reaches(Stage::Llvm) && options.upTo != Stage::Cubin)
       return {};
     cpu::CpuOptions cpuOptions;
@@ -312,10 +314,18 @@ private:
     return makeManifest(kernels->allShapes());
   }
 
+  // So that a program says without the compiler what its kernels are.
+  static void describe(KernelDecl &decl, const NestReport &report) {
+    decl.form = report.form;
+    decl.schedule = report.schedule;
+    decl.notes = llvm::join(report.ptxasNotes, "\n");
+  }
+
   // Where the kernel of a nest is, and what it needs.
   void setImage(KernelDecl &decl, const NestKernels &of, size_t number) const {
     const NestReport &report = of.report(number);
     decl.resources = report.resources;
+    describe(decl, report);
     if (build) {
       KernelOf first = build->firstOf(of, number);
       decl.image = first.image();

@@ -1,4 +1,5 @@
 #include "compiler/driver/manifest_builder.h"
+#include "compiler/driver/program_place.h"
 #include "compiler/driver/stored_values.h"
 #include "compiler/evaluator/host_expression.h"
 #include "compiler/evaluator/positive_dims.h"
@@ -46,11 +47,11 @@ static void limitInteger(ParamDecl &decl) {
     decl.max = Limit{kIntegerRange, false};
 }
 
-static Result<ParamDecl> declare(attn::ParamOp param) {
+static Result<ParamDecl> declare(attn::ProgramOp program, attn::ParamOp param) {
   ParamDecl decl;
   decl.name = param.getName().str();
   decl.dtype = dtypeOf(param.getType().getElementType());
-  decl.place = attn::specPlace(param.getLoc());
+  decl.place = placeIn(program, param.getLoc());
   if (param.getDefaultValue()) {
     Result<Expr> fallback = hostExpression(param.getDefaultValue());
     if (!fallback)
@@ -94,7 +95,7 @@ static Status addExtents(attn::ProgramOp program, Manifest &manifest) {
 
 static Status addFacts(attn::ProgramOp program, Manifest &manifest) {
   for (auto param : program.getBodyBlock()->getOps<attn::ParamOp>()) {
-    Result<ParamDecl> decl = declare(param);
+    Result<ParamDecl> decl = declare(program, param);
     if (!decl)
       return decl.error();
     manifest.params.push_back(*decl);
@@ -104,7 +105,7 @@ static Status addFacts(attn::ProgramOp program, Manifest &manifest) {
     if (!condition)
       return condition.error();
     manifest.requires_.push_back(
-        {*condition, require.getText().str(), attn::specPlace(require.getLoc())});
+        {*condition, require.getText().str(), placeIn(program, require.getLoc())});
   }
   return {};
 }
@@ -150,9 +151,9 @@ static void limitRowTiles(const KernelShape &kernel, Manifest &manifest) {
 }
 
 static void addTensors(attn::ProgramOp program, Manifest &manifest) {
-  auto declareAt = [](Value value, Location place) {
+  auto declareAt = [&](Value value, Location place) {
     TensorDecl decl = declare(schedule::tensorOf(value));
-    decl.place = attn::specPlace(place);
+    decl.place = placeIn(program, place);
     return decl;
   };
   for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())

@@ -135,6 +135,8 @@ private:
       if (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::Stride ||
           arg.kind == ArgKind::TensorMap)
         arg.name = addTensor(arg.name);
+    if (!launch.guard.empty())
+      launch.guard = addTensor(launch.guard);
   }
 
   // The tensor's name here.

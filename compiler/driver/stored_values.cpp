@@ -1,4 +1,5 @@
 #include "compiler/driver/stored_values.h"
+#include "compiler/driver/program_place.h"
 #include "compiler/schedule/signature.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "llvm/ADT/SetVector.h"
@@ -117,7 +118,7 @@ std::string readersOf(Value result) {
   if (readers.empty())
     return "";
   if (elsewhere) {
-    std::string place = attn::specPlace(elsewhere.getLoc());
+    std::string place = placeIn(attn::programOf(elsewhere), elsewhere.getLoc());
     return resultsOf(elsewhere->getParentOfType<red::NestOp>()) +
            " reads it at subscripts of its own" + (place.empty() ? "" : ", " + place);
   }

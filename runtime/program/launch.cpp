@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <functional>
 
 namespace attnc {
 
@@ -34,6 +35,46 @@ Result<ArgValue> convert(const Scalar &value, DType type) {
   return ArgValue(narrow);
 }
 
+/// How often a launch runs, with the error's context.
+Result<std::int64_t> passesOf(const LoopDecl &loop, const Scope &scope) {
+  std::string where = "loop over " + loop.index;
+  Result<std::int64_t> count = evaluateInteger(loop.count, scope);
+  if (!count)
+    return inContext(where, count.error());
+  if (*count < 0)
+    return internalError(fmt::format("{}: it has {} passes", where, *count));
+  if (*count > maxLoopPasses)
+    return invalidArgument(
+        fmt::format("{}: it has {} passes, at most {} are possible", where, *count, maxLoopPasses),
+        "split the batch into several calls");
+  return count;
+}
+
+/// Calls `visit` with each launch of a variant in the order of the calls, in a scope that has the
+/// indices of loops.
+Status forEachCall(const VariantDecl &variant, const Scope &sizes,
+                   const std::function<Status(const LaunchDecl &, const Scope &)> &visit) {
+  Scope scope = sizes;
+  for (std::size_t number = 0; number < variant.launches.size();) {
+    const LoopDecl *loop = variant.loopAround(number);
+    Result<std::int64_t> passes = loop ? passesOf(*loop, sizes) : Result<std::int64_t>(1);
+    if (!passes)
+      return passes.error();
+    std::size_t end = number + (loop ? loop->launches : 1);
+    for (std::int64_t pass = 0; pass < *passes; ++pass) {
+      if (loop)
+        scope.lets[loop->index] = Scalar(pass);
+      for (std::size_t each = number; each < end; ++each)
+        if (Status status = visit(variant.launches[each], scope); !status)
+          return status;
+    }
+    if (loop)
+      scope.lets.erase(loop->index);
+    number = end;
+  }
+  return {};
+}
+
 /// Evaluates the arguments of one variant's launches.
 class Evaluator {
 public:
@@ -41,10 +82,11 @@ public:
             void *base)
       : manifest(manifest), binding(binding), workspace(workspace), base(base) {}
 
-  Result<KernelCall> call(const LaunchDecl &launch) {
+  /// `scope` is the binding's, with the indices of loops.
+  Result<KernelCall> call(const LaunchDecl &launch, const Scope &scope) {
     KernelCall result{launch.kernel, {1, 1, 1}, 0, {}};
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      Result<std::int64_t> extent = evaluateInteger(launch.grid[axis], binding.scope);
+      Result<std::int64_t> extent = evaluateInteger(launch.grid[axis], scope);
       if (!extent)
         return inContext("grid of kernel " + launch.kernel, extent.error());
       if (*extent < 0)
@@ -57,7 +99,7 @@ public:
       return internalError(
           fmt::format("kernel {}: {} blocks in x are no multiple of its cluster of {}",
                       launch.kernel, result.grid[0], kernel->cluster));
-    Result<std::int64_t> shared = evaluateInteger(kernel->sharedBytes, binding.scope);
+    Result<std::int64_t> shared = evaluateInteger(kernel->sharedBytes, scope);
     if (!shared)
       return inContext("shared memory of kernel " + launch.kernel, shared.error());
     if (*shared < 0 || *shared > INT32_MAX)
@@ -65,7 +107,7 @@ public:
           fmt::format("kernel {}: {} bytes of shared memory", launch.kernel, *shared));
     result.sharedBytes = *shared;
     for (std::size_t index = 0; index < launch.args.size(); ++index) {
-      Result<ArgValue> value = argument(launch.args[index]);
+      Result<ArgValue> value = argument(launch.args[index], scope);
       if (!value)
         return inContext(fmt::format("argument {} of kernel {}", index, launch.kernel),
                          value.error());
@@ -73,16 +115,20 @@ public:
         result.counters.push_back(index);
       result.args.push_back(*value);
     }
+    if (!launch.guard.empty()) {
+      Result<TensorRef> flag = tensor(launch.guard);
+      if (!flag)
+        return inContext("guard of kernel " + launch.kernel, flag.error());
+      result.guard = flag->data;
+    }
     return result;
   }
 
 private:
-  Result<ArgValue> argument(const ArgDecl &arg) {
+  Result<ArgValue> argument(const ArgDecl &arg, const Scope &scope) {
     switch (arg.kind) {
-    case ArgKind::Pointer: {
-      Result<TensorRef> tensor = this->tensor(arg.name);
-      return tensor ? Result<ArgValue>(tensor->data) : tensor.error();
-    }
+    case ArgKind::Pointer:
+      return pointer(arg, scope);
     case ArgKind::Stride: {
       Result<TensorRef> tensor = this->tensor(arg.name);
       return tensor ? Result<ArgValue>(tensor->strides[static_cast<std::size_t>(arg.axis)])
@@ -93,7 +139,7 @@ private:
     case ArgKind::Param:
       return convert(binding.scope.params.at(arg.name), manifest.findParam(arg.name)->dtype);
     case ArgKind::Expr: {
-      Result<Scalar> value = attnc::evaluate(arg.expr, binding.scope);
+      Result<Scalar> value = attnc::evaluate(arg.expr, scope);
       return value ? convert(*value, arg.type) : value.error();
     }
     case ArgKind::TensorMap:
@@ -113,6 +159,25 @@ private:
       return internalError(name + " has no place in the workspace");
     return intermediateAt(static_cast<char *>(base) + planned->second, *manifest.findTensor(name),
                           binding.scope);
+  }
+
+  Result<ArgValue> pointer(const ArgDecl &arg, const Scope &scope) {
+    Result<TensorRef> tensor = this->tensor(arg.name);
+    if (!tensor)
+      return tensor.error();
+    if (!arg.offset)
+      return ArgValue(tensor->data);
+    Result<std::int64_t> offset = evaluateInteger(*arg.offset, scope);
+    if (!offset)
+      return inContext("offset", offset.error());
+    std::int64_t elements =
+        *spanBytes(*tensor) / static_cast<std::int64_t>(dtypeSize(tensor->dtype));
+    if (*offset < 0 || (*offset != 0 && *offset >= elements))
+      return internalError(fmt::format("offset {} lies outside {}, which spans {} elements",
+                                       *offset, arg.name, elements));
+    return ArgValue(
+        static_cast<void *>(static_cast<char *>(tensor->data) +
+                            *offset * static_cast<std::int64_t>(dtypeSize(tensor->dtype))));
   }
 
   Result<ArgValue> tensorMap(const ArgDecl &arg) {
@@ -178,6 +243,8 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
       for (const ArgDecl &arg : launch.args)
         used |= (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::TensorMap) &&
                 arg.name == tensor.name;
+    for (const LaunchDecl &launch : variant.launches)
+      used |= launch.guard == tensor.name;
     if (!used)
       continue;
     Result<TensorRef> placed = intermediateAt(nullptr, tensor, binding.scope);
@@ -189,15 +256,20 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
       return tooMany;
     workspace.offsets[tensor.name] = *offset;
   }
-  for (const LaunchDecl &launch : variant.launches)
-    for (const ArgDecl &arg : launch.args) {
-      if (arg.kind != ArgKind::Counter)
-        continue;
-      std::optional<std::int64_t> offset = reserve(workspace, sizeof(std::int32_t));
-      if (!offset)
-        return tooMany;
-      workspace.counters.push_back(*offset);
-    }
+  Status counted =
+      forEachCall(variant, binding.scope, [&](const LaunchDecl &launch, const Scope &) -> Status {
+        for (const ArgDecl &arg : launch.args)
+          if (arg.kind == ArgKind::Counter)
+            workspace.counters.push_back(
+                workspace.bytes +
+                static_cast<std::int64_t>(workspace.counters.size() * sizeof(std::int32_t)));
+        return {};
+      });
+  if (!counted)
+    return counted.error();
+  if (!reserve(workspace,
+               static_cast<std::int64_t>(workspace.counters.size() * sizeof(std::int32_t))))
+    return tooMany;
   if (Status status = checkMemoryBudget(manifest, workspace, binding); !status)
     return status.error();
   return workspace;
@@ -246,19 +318,30 @@ Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const Variant
                                          void *base) {
   Evaluator evaluator(manifest, binding, workspace, base);
   std::vector<KernelCall> calls;
-  for (const LaunchDecl &launch : variant.launches) {
-    Result<KernelCall> call = evaluator.call(launch);
-    if (!call)
-      return call.error();
-    if (call->grid[0] != 0 && call->grid[1] != 0 && call->grid[2] != 0)
-      calls.push_back(*std::move(call));
-  }
+  Status evaluated = forEachCall(
+      variant, binding.scope, [&](const LaunchDecl &launch, const Scope &scope) -> Status {
+        Result<KernelCall> call = evaluator.call(launch, scope);
+        if (!call)
+          return call.error();
+        if (call->grid[0] != 0 && call->grid[1] != 0 && call->grid[2] != 0)
+          calls.push_back(*std::move(call));
+        return {};
+      });
+  if (!evaluated)
+    return evaluated.error();
   return calls;
 }
 
 void clearCounters(const KernelCall &call) {
   for (std::size_t index : call.counters)
     std::memset(std::get<void *>(call.args[index]), 0, sizeof(std::int32_t));
+}
+
+bool guardHolds(const KernelCall &call) {
+  std::int32_t flag = 1;
+  if (call.guard)
+    std::memcpy(&flag, call.guard, sizeof flag);
+  return flag != 0;
 }
 
 Status checkCudaGrid(const KernelCall &call) {

@@ -27,14 +27,17 @@ struct KernelCall {
   std::vector<ArgValue> args;
   /// Of the args, the addresses of counters: whoever launches sets each to 0 right before.
   std::vector<std::size_t> counters = {};
+  /// The address of the i32 without which the call does nothing (LaunchDecl::guard); null if there
+  /// is none. Whoever launches for the target cpu reads it right before.
+  const void *guard = nullptr;
 };
 
-/// Where the intermediates and counters of a variant lie in one allocation, each at a multiple of
-/// 256 bytes.
+/// Where the intermediates and counters of a variant lie in one allocation: intermediates at
+/// multiples of 256 bytes, the counters of all launches side by side behind them.
 struct Workspace {
   std::int64_t bytes = 0;
   std::map<std::string, std::int64_t> offsets; ///< of intermediates
-  std::vector<std::int64_t> counters = {};     ///< in the order of launches and arguments
+  std::vector<std::int64_t> counters = {};     ///< in the order of calls and arguments
 };
 
 /// The first variant whose `when` and `aligned` hold and whose intermediates are within the memory
@@ -44,19 +47,24 @@ struct Workspace {
 Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Binding &binding);
 
 /// The workspace for the intermediates and counters that `variant` uses. Error (InvalidArgument):
-/// the intermediates take more than the binding's memory budget; nothing has been allocated then.
+/// the intermediates take more than the binding's memory budget, nothing has been allocated then; a
+/// loop of too many passes.
 Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &variant,
                                 const Binding &binding);
 
-/// The kernel calls of `variant`, in order. `workspace` is planned by planWorkspace and `base` its
-/// memory, aligned to 256 bytes. It may be null if no intermediate lies there: counters are then
-/// given as their offsets. Launches with an empty grid are left out.
+/// The kernel calls of `variant`, in order, those of loops once for each pass. `workspace` is
+/// planned by planWorkspace and `base` its memory, aligned to 256 bytes. It may be null if no
+/// intermediate lies there: counters are then given as their offsets. Launches with an empty grid
+/// are left out.
 Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const VariantDecl &variant,
                                          const Binding &binding, const Workspace &workspace,
                                          void *base);
 
 /// Sets the counters of a call to 0, where they lie in host memory.
 void clearCounters(const KernelCall &call);
+
+/// Whether the call does something, where its guard lies in host memory.
+bool guardHolds(const KernelCall &call);
 
 /// Whether CUDA can launch the call: x up to 2^31 - 1 blocks, y and z up to 65535.
 Status checkCudaGrid(const KernelCall &call);

@@ -183,9 +183,36 @@ private:
           return status;
       if (Status status = checkAligned(variant, where); !status)
         return status;
-      for (const LaunchDecl &launch : variant.launches)
-        if (Status status = checkLaunch(launch, where); !status)
-          return status;
+      if (Status status = checkLaunches(variant, where); !status)
+        return status;
+    }
+    return {};
+  }
+
+  Status checkLaunches(const VariantDecl &variant, const std::string &where) {
+    std::size_t end = 0; // of the loop before
+    for (const LoopDecl &loop : variant.loops) {
+      if (loop.launches == 0 || loop.first < end || loop.first > variant.launches.size() ||
+          loop.launches > variant.launches.size() - loop.first)
+        return fail(where, fmt::format("the loop over {} is empty, or not where its launches are",
+                                       loop.index));
+      end = loop.first + loop.launches;
+      if (loop.index.empty() || scope.lets.count(loop.index) || scope.params.count(loop.index))
+        return fail(where, fmt::format("the index '{}' of a loop is empty or has the name of a "
+                                       "let or param",
+                                       loop.index));
+      if (Status status = checkExprAt(loop.count, "count of the loop over " + loop.index); !status)
+        return status;
+    }
+    for (std::size_t number = 0; number < variant.launches.size(); ++number) {
+      const LoopDecl *loop = variant.loopAround(number);
+      if (loop)
+        scope.lets[loop->index] = Scalar(std::int64_t(0));
+      Status status = checkLaunch(variant.launches[number], where);
+      if (loop)
+        scope.lets.erase(loop->index);
+      if (!status)
+        return status;
     }
     return {};
   }
@@ -213,10 +240,34 @@ private:
               checkArg(launch.args[index], fmt::format("argument {} of {}", index, where));
           !status)
         return status;
+    return launch.guard.empty() ? Status() : checkGuard(launch, where);
+  }
+
+  Status checkGuard(const LaunchDecl &launch, const std::string &where) {
+    const TensorDecl *flag = findNamed(manifest.inputs, launch.guard);
+    if (!flag)
+      flag = findNamed(manifest.intermediates, launch.guard);
+    if (!flag)
+      return fail(where, fmt::format("the guard '{}' is no input or intermediate", launch.guard));
+    bool single = std::all_of(flag->dims.begin(), flag->dims.end(), [&](const std::string &name) {
+      const DimDecl *dim = manifest.findDim(name);
+      return dim->extent && *dim->extent == Expr::constant(1);
+    });
+    if (flag->dtype != DType::I32 || !single)
+      return fail(where, fmt::format("the guard '{}' is not one i32", launch.guard));
+    bool passed = std::any_of(launch.args.begin(), launch.args.end(), [&](const ArgDecl &arg) {
+      return arg.kind == ArgKind::Pointer && arg.name == launch.guard && !arg.offset;
+    });
+    if (!passed && !onCpu())
+      return fail(where, fmt::format("the guard '{}' is not among the arguments, and only the "
+                                     "kernel can read it on a GPU",
+                                     launch.guard));
     return {};
   }
 
   Status checkArg(const ArgDecl &arg, const std::string &where) {
+    if (arg.offset && arg.kind != ArgKind::Pointer)
+      return fail(where, "only a pointer has an offset");
     switch (arg.kind) {
     case ArgKind::Pointer:
     case ArgKind::TensorMap:
@@ -228,6 +279,8 @@ private:
           (arg.axis < 0 || static_cast<std::size_t>(arg.axis) >= tensor->dims.size()))
         return fail(where, fmt::format("{} has {} axes, so none is {}", arg.name,
                                        tensor->dims.size(), arg.axis));
+      if (arg.offset)
+        return checkExprAt(*arg.offset, "offset of " + where);
       return arg.kind == ArgKind::TensorMap ? checkMap(arg, *tensor, where) : Status();
     }
     case ArgKind::Size:
@@ -309,6 +362,30 @@ const ParamDecl *Manifest::findParam(std::string_view param) const {
 
 const KernelDecl *Manifest::findKernel(std::string_view kernel) const {
   return findNamed(kernels, kernel);
+}
+
+const LoopDecl *VariantDecl::loopAround(std::size_t launch) const {
+  for (const LoopDecl &loop : loops)
+    if (launch >= loop.first && launch - loop.first < loop.launches)
+      return &loop;
+  return nullptr;
+}
+
+std::vector<std::string> needsOf(const Manifest &manifest) {
+  bool loops = false, offsets = false, guards = false;
+  for (const VariantDecl &variant : manifest.variants) {
+    loops |= !variant.loops.empty();
+    for (const LaunchDecl &launch : variant.launches) {
+      guards |= !launch.guard.empty();
+      for (const ArgDecl &arg : launch.args)
+        offsets |= arg.offset.has_value();
+    }
+  }
+  std::vector<std::string> needs;
+  for (auto [used, name] : {std::pair(loops, "loops"), {offsets, "offsets"}, {guards, "guards"}})
+    if (used)
+      needs.emplace_back(name);
+  return needs;
 }
 
 Status checkManifest(const Manifest &manifest) { return Checker(manifest).run(); }

@@ -1,14 +1,16 @@
 #pragma once
 
 /// The manifest of a Program: what it takes and gives, which sizes it has, which kernels it
-/// launches with what arguments. Written as JSON (`"attnc_manifest": 1`), read back strictly: an
-/// unknown key, a missing key or a name that is not declared is an error that names the place.
+/// launches with what arguments. Written as JSON (`"attnc_manifest": [2, 0]`), read back strictly:
+/// an unknown key, a missing key or a name that is not declared is an error that names the place.
+/// Which manifests of other versions are read is promised in docs/program-files.md.
 
 #include "attnc/result.h"
 #include "runtime/program/dtype.h"
 #include "runtime/program/expr.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,7 +20,12 @@
 
 namespace attnc {
 
-inline constexpr int manifestVersion = 1;
+/// The format that is written and read. A newer minor may have keys that a reader passes over; what
+/// may not be passed over is named in the manifest's "needs" (needsOf).
+inline constexpr int manifestMajor = 2, manifestMinor = 0;
+
+/// The most passes of a loop: each is a launch or more.
+inline constexpr std::int64_t maxLoopPasses = 1 << 16;
 
 /// The largest extent of a dim, checked when shapes are bound: kernels count tiles in 32 bits.
 inline constexpr std::int64_t maxExtent = std::int64_t(1) << 30;
@@ -43,7 +50,9 @@ struct TensorDecl {
   /// laid out so (intermediateAt in bind.h): what its rows lack to a multiple of `align` follows
   /// them, unused.
   std::int64_t align = 0;
-  std::string place = {};  ///< where the spec declares or computes it, "file:line:column"; or empty
+  /// Where the spec declares or computes it, "name:line:column" with the spec's own name, so that
+  /// a program does not depend on where its spec lay; or empty.
+  std::string place = {};
   std::string reason = {}; ///< of an intermediate: why it is stored between kernels; or empty
 };
 
@@ -97,18 +106,23 @@ struct KernelDecl {
   /// Blocks, consecutive in x, that run together and reach each other's shared memory: 1 to 16;
   /// above 8 not every GPU that has clusters can. The grid's x is a multiple of it.
   int cluster = 1;
+  /// What the compiler reports of it, for people; empty where there is nothing to say.
+  std::string form = {};     ///< "warpgroups", "stream", "generic", "cpu"
+  std::string schedule = {}; ///< as printed in the IR
+  std::string notes = {};    ///< numbered remarks of ptxas, one a line
 };
 
 enum class ArgKind { Pointer, Stride, Size, Param, Expr, TensorMap, Counter };
 
-/// One argument of a kernel. Pointer: base address of tensor `name`. Stride: of its axis `axis`, in
-/// elements, i64. Size: extent of dim `name`, i64. Param: param `name`, in the param's own dtype.
-/// Expr: `expr`, converted to `type` (i32, i64 or f32; an integer that does not fit is an error).
-/// TensorMap: a CUtensorMap (128 bytes by value) of tensor `name`, from which the kernel copies
-/// boxes of `box` elements, innermost axis first, laid out in shared memory with `swizzle`; see
-/// tensor_map.h. JSON: `{"tensor_map": "k", "box": [64, 80, 1, 1], "swizzle": 128}`, where 128 may
-/// be left out. Counter: address of an i32 that is 0 when the kernel starts and that no other
-/// launch uses meanwhile: it lies in the workspace. JSON: `{"counter": true}`.
+/// One argument of a kernel. Pointer: base address of tensor `name`, or the address `offset`
+/// elements behind it, inside the tensor (JSON: `{"ptr": "t", "offset": EXPR}`). Stride: of its
+/// axis `axis`, in elements, i64. Size: extent of dim `name`, i64. Param: param `name`, in the
+/// param's own dtype. Expr: `expr`, converted to `type` (i32, i64 or f32; an integer that does not
+/// fit is an error). TensorMap: a CUtensorMap (128 bytes by value) of tensor `name`, from which the
+/// kernel copies boxes of `box` elements, innermost axis first, laid out in shared memory with
+/// `swizzle`; see tensor_map.h. JSON: `{"tensor_map": "k", "box": [64, 80, 1, 1], "swizzle": 128}`,
+/// where 128 may be left out. Counter: address of an i32 that is 0 when the kernel starts and that
+/// no other launch uses meanwhile: it lies in the workspace. JSON: `{"counter": true}`.
 struct ArgDecl {
   ArgKind kind = ArgKind::Pointer;
   std::string name;
@@ -117,6 +131,7 @@ struct ArgDecl {
   DType type = DType::I64;
   std::vector<std::int64_t> box = {};
   int swizzle = 128; ///< bytes; 0 for none
+  std::optional<Expr> offset = {};
 
   static ArgDecl pointer(std::string tensor);
   static ArgDecl stride(std::string tensor, int axis);
@@ -131,6 +146,20 @@ struct LaunchDecl {
   std::string kernel;
   std::array<Expr, 3> grid = {Expr::constant(1), Expr::constant(1), Expr::constant(1)};
   std::vector<ArgDecl> args;
+  /// An input or intermediate, i32 and of one element: the launch does nothing where it is 0. On
+  /// the target cpu whoever launches reads it before; a GPU's host cannot without waiting, so there
+  /// it is among the launch's pointers and the kernel returns at once. Empty: always.
+  std::string guard = {};
+};
+
+/// Launches that are repeated: `launches` of a variant from number `first` on, in order, `count`
+/// times. In their expressions `index` is a let: 0, 1, ..., count - 1. `count` is at most
+/// maxLoopPasses. Loops do not nest.
+struct LoopDecl {
+  std::string index;
+  Expr count;
+  std::size_t first = 0;
+  std::size_t launches = 1;
 };
 
 /// Kernels launched in order where `when` holds (always, if absent) and tensors are `aligned`. The
@@ -144,6 +173,12 @@ struct VariantDecl {
   /// copy k to an intermediate `k_aligned`, the same kernels on the intermediates, and `unalign_o`
   /// to copy `o_aligned` to o.
   std::map<std::string, std::int64_t> aligned = {};
+  /// In the order of `launches`. JSON: in the list of launches,
+  /// `{"loop": {"index": "p", "count": EXPR}, "launches": [...]}`.
+  std::vector<LoopDecl> loops = {};
+
+  /// The loop around launch number `launch`, or null.
+  const LoopDecl *loopAround(std::size_t launch) const;
 };
 
 struct Manifest {
@@ -172,7 +207,11 @@ struct Manifest {
 /// Whether names are unique, whatever refers to a name finds it, and numbers are in range.
 Status checkManifest(const Manifest &manifest);
 
-/// Reads and checks a manifest. Any text is safe to pass.
+/// What a reader must know to run the manifest, of "loops", "offsets" and "guards": JSON's "needs".
+std::vector<std::string> needsOf(const Manifest &manifest);
+
+/// Reads and checks a manifest. Any text is safe to pass. Errors (InvalidArgument) also: another
+/// major version, a need that this reader does not know; the remedy says what to upgrade.
 Result<Manifest> parseManifest(std::string_view text);
 
 /// The manifest as JSON text; the same bytes for the same manifest.

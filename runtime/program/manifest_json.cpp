@@ -1,164 +1,12 @@
 #include "runtime/program/manifest.h"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include "runtime/program/manifest_fields.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace attnc {
 
 namespace {
-
-/// One JSON object that is read strictly. The first error of the whole document is kept in `error`;
-/// after it every read gives an empty value, so that readers need no checks of their own.
-class Fields {
-public:
-  Fields(const Json &json, std::string where, std::optional<Error> &error)
-      : json(json), where(std::move(where)), error(error) {
-    if (!json.is_object())
-      fail("expected an object");
-  }
-
-  void fail(const std::string &message) {
-    if (!error)
-      error = invalidArgument(fmt::format("manifest: {}: {}", where, message));
-  }
-
-  /// The value of `key`, or null where there is none (an error if it is required).
-  const Json *find(std::string_view key, bool required) {
-    known.emplace_back(key);
-    if (error)
-      return nullptr;
-    auto found = json.find(std::string(key));
-    if (found != json.end())
-      return &*found;
-    if (required)
-      fail(fmt::format("'{}' is missing", key));
-    return nullptr;
-  }
-
-  std::string text(std::string_view key) {
-    const Json *value = find(key, true);
-    if (value && !value->is_string())
-      fail(fmt::format("'{}' is not a string", key));
-    return value && value->is_string() ? value->get<std::string>() : std::string();
-  }
-
-  std::string optionalText(std::string_view key) {
-    return find(key, false) ? text(key) : std::string();
-  }
-
-  std::int64_t integer(std::string_view key, std::optional<std::int64_t> otherwise = {}) {
-    const Json *value = find(key, !otherwise);
-    if (!value)
-      return otherwise.value_or(0);
-    if (!value->is_number_integer() ||
-        (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t(INT64_MAX))) {
-      fail(fmt::format("'{}' is not an integer of 64 bits", key));
-      return 0;
-    }
-    return value->get<std::int64_t>();
-  }
-
-  int smallInteger(std::string_view key, std::optional<std::int64_t> otherwise = {}) {
-    std::int64_t value = integer(key, otherwise);
-    if (value < 0 || value > INT32_MAX)
-      fail(fmt::format("'{}' is {}, which is out of range", key, value));
-    return static_cast<int>(std::clamp<std::int64_t>(value, 0, INT32_MAX));
-  }
-
-  DType dtype(std::string_view key) {
-    std::string name = text(key);
-    std::optional<DType> type = dtypeFromName(name);
-    if (!type)
-      fail(fmt::format("'{}' is no dtype", name));
-    return type.value_or(DType::F32);
-  }
-
-  std::optional<Expr> optionalExpr(std::string_view key) {
-    const Json *value = find(key, false);
-    return value ? parse(*value, key) : std::nullopt;
-  }
-
-  Expr expr(std::string_view key) {
-    const Json *value = find(key, true);
-    return value ? parse(*value, key).value_or(Expr()) : Expr();
-  }
-
-  const Json::array_t &list(std::string_view key) {
-    static const Json::array_t none;
-    const Json *value = find(key, true);
-    if (value && !value->is_array())
-      fail(fmt::format("'{}' is not a list", key));
-    return value && value->is_array() ? value->get_ref<const Json::array_t &>() : none;
-  }
-
-  std::vector<std::string> names(std::string_view key) {
-    std::vector<std::string> result;
-    for (const Json &item : list(key)) {
-      if (!item.is_string())
-        fail(fmt::format("'{}' holds something that is not a name", key));
-      else
-        result.push_back(item.get<std::string>());
-    }
-    return result;
-  }
-
-  std::vector<std::int64_t> integers(std::string_view key) {
-    std::vector<std::int64_t> result;
-    for (const Json &item : list(key)) {
-      if (!item.is_number_integer() ||
-          (item.is_number_unsigned() && item.get<std::uint64_t>() > std::uint64_t(INT64_MAX)))
-        fail(fmt::format("'{}' holds something that is not an integer of 64 bits", key));
-      else
-        result.push_back(item.get<std::int64_t>());
-    }
-    return result;
-  }
-
-  /// Reads each object of a list with `read(Fields&)`.
-  template <typename Read> auto objects(std::string_view key, Read read) {
-    std::vector<decltype(read(*this))> result;
-    for (const Json &item : list(key)) {
-      std::string label = fmt::format("{}[{}]", key, result.size());
-      if (item.is_object() && item.contains("name") && item["name"].is_string())
-        label += " (" + item["name"].get<std::string>() + ")";
-      result.push_back(nested(item, label, read));
-      if (error)
-        break;
-    }
-    return result;
-  }
-
-  template <typename Read> auto nested(const Json &item, const std::string &label, Read read) {
-    Fields fields(item, where + "." + label, error);
-    auto result = read(fields);
-    fields.refuseUnknown();
-    return result;
-  }
-
-  void refuseUnknown() {
-    if (error)
-      return;
-    for (const auto &[key, value] : json.items())
-      if (std::find(known.begin(), known.end(), key) == known.end())
-        fail(fmt::format("unknown key '{}'", key));
-  }
-
-  std::optional<Expr> parse(const Json &value, std::string_view key) {
-    Result<Expr> expr = parseExpr(value);
-    if (expr)
-      return *std::move(expr);
-    fail(fmt::format("'{}': {}", key, expr.error().message));
-    return std::nullopt;
-  }
-
-private:
-  const Json &json;
-  std::string where;
-  std::optional<Error> &error;
-  std::vector<std::string> known;
-};
 
 DimDecl readDim(Fields &fields) {
   return {fields.text("name"), fields.optionalExpr("extent"), fields.integer("min", 1)};
@@ -202,7 +50,10 @@ KernelDecl readKernel(Fields &fields) {
                     fields.smallInteger("threads"),
                     fields.expr("shared_bytes"),
                     std::nullopt,
-                    fields.smallInteger("cluster", 1)};
+                    fields.smallInteger("cluster", 1),
+                    fields.optionalText("form"),
+                    fields.optionalText("schedule"),
+                    fields.optionalText("notes")};
   if (const Json *json = fields.find("resources", false))
     kernel.resources = fields.nested(*json, "resources", [](Fields &inner) {
       return KernelResources{inner.smallInteger("registers"), inner.smallInteger("spill_stores"),
@@ -233,8 +84,10 @@ ArgDecl readArg(Fields &fields) {
     kinds += found;
     return found;
   };
-  if (present("ptr"))
+  if (present("ptr")) {
     arg = ArgDecl::pointer(fields.text("ptr"));
+    arg.offset = fields.optionalExpr("offset");
+  }
   if (present("size"))
     arg = ArgDecl::size(fields.text("size"));
   if (present("param"))
@@ -272,19 +125,85 @@ LaunchDecl readLaunch(Fields &fields) {
   for (std::size_t axis = 0; axis < std::min<std::size_t>(grid.size(), 3); ++axis)
     launch.grid[axis] = fields.parse(grid[axis], "grid").value_or(Expr());
   launch.args = fields.objects("args", readArg);
+  launch.guard = fields.optionalText("guard");
   return launch;
 }
 
+/// What one item of a variant's list holds: a launch, or a loop with its launches.
+struct Step {
+  std::vector<LaunchDecl> launches;
+  std::optional<LoopDecl> loop;
+};
+
+Step readStep(Fields &fields) {
+  if (!fields.has("loop"))
+    return {{readLaunch(fields)}, std::nullopt};
+  Step step;
+  step.loop = fields.nested(*fields.find("loop", true), "loop", [](Fields &loop) {
+    return LoopDecl{loop.text("index"), loop.expr("count")};
+  });
+  step.launches = fields.objects("launches", readLaunch);
+  return step;
+}
+
 VariantDecl readVariant(Fields &fields) {
-  return {fields.optionalExpr("when"), fields.objects("launches", readLaunch), readAligned(fields)};
+  VariantDecl variant{fields.optionalExpr("when"), {}, readAligned(fields)};
+  for (Step &step : fields.objects("launches", readStep)) {
+    if (step.loop) {
+      step.loop->first = variant.launches.size();
+      step.loop->launches = step.launches.size();
+      variant.loops.push_back(*std::move(step.loop));
+    }
+    std::move(step.launches.begin(), step.launches.end(), std::back_inserter(variant.launches));
+  }
+  return variant;
+}
+
+/// Whether a manifest of its version can be read.
+void readVersion(Fields &fields) {
+  constexpr const char *older = "compile the spec again with this attnc";
+  constexpr const char *newer = "read it with a newer attnc, or compile the spec with this one";
+  const Json *version = fields.find("attnc_manifest", true);
+  if (!version)
+    return;
+  if (*version == 1)
+    return fields.fail(
+        fmt::format("version 1 is older than {}, the oldest that this attnc reads", manifestMajor),
+        older);
+  if (!version->is_array() || version->size() != 2 || !(*version)[0].is_number_unsigned() ||
+      !(*version)[1].is_number_unsigned())
+    return fields.fail("'attnc_manifest' is not [major, minor]");
+  auto major = (*version)[0].get<std::uint64_t>(), minor = (*version)[1].get<std::uint64_t>();
+  if (major != manifestMajor)
+    return fields.fail(fmt::format("version {}.{} is {} than {}.{}, the one that this attnc reads",
+                                   major, minor, major < manifestMajor ? "older" : "newer",
+                                   manifestMajor, manifestMinor),
+                       major < manifestMajor ? older : newer);
+  if (minor > manifestMinor)
+    fields.passOverUnknown();
+  constexpr std::string_view knownNeeds[] = {"loops", "offsets", "guards"};
+  if (fields.find("needs", false))
+    for (const std::string &need : fields.names("needs"))
+      if (std::find(std::begin(knownNeeds), std::end(knownNeeds), need) == std::end(knownNeeds))
+        fields.fail(fmt::format("the program needs '{}', which this attnc does not have (version "
+                                "{}.{} of the format, it has {}.{})",
+                                need, major, minor, manifestMajor, manifestMinor),
+                    newer);
+}
+
+/// A reader that lacks one of the needs must hear of it, so none is left out.
+void checkNeeds(Fields &fields, const Manifest &manifest) {
+  std::vector<std::string> said;
+  if (fields.has("needs"))
+    said = fields.names("needs");
+  for (const std::string &need : needsOf(manifest))
+    if (std::find(said.begin(), said.end(), need) == said.end())
+      fields.fail(fmt::format("'needs' lacks '{}', which a variant uses", need));
 }
 
 Manifest readManifest(Fields &fields) {
   Manifest manifest;
-  std::int64_t version = fields.integer("attnc_manifest");
-  if (version != manifestVersion)
-    fields.fail(fmt::format("version {} is not {}, the one that this attnc reads", version,
-                            manifestVersion));
+  readVersion(fields);
   manifest.name = fields.text("name");
   manifest.target = fields.text("target");
   manifest.dims = fields.objects("dims", readDim);
@@ -298,6 +217,7 @@ Manifest readManifest(Fields &fields) {
   manifest.variants = fields.objects("variants", readVariant);
   if (fields.find("memory_budget", false))
     manifest.memoryBudget = fields.integer("memory_budget");
+  checkNeeds(fields, manifest);
   return manifest;
 }
 
@@ -369,6 +289,9 @@ Json write(const KernelDecl &kernel) {
                          {"static_shared_bytes", use->staticSharedBytes}};
   if (kernel.cluster != 1)
     json["cluster"] = kernel.cluster;
+  addText(json, "form", kernel.form);
+  addText(json, "schedule", kernel.schedule);
+  addText(json, "notes", kernel.notes);
   return json;
 }
 
@@ -377,6 +300,8 @@ Json write(const ArgDecl &arg) {
   switch (arg.kind) {
   case ArgKind::Pointer:
     json["ptr"] = arg.name;
+    if (arg.offset)
+      json["offset"] = exprToJson(*arg.offset);
     break;
   case ArgKind::Stride:
     json["stride"] = Json::array({arg.name, arg.axis});
@@ -420,7 +345,28 @@ Json write(const LaunchDecl &launch) {
   for (const Expr &extent : launch.grid)
     json["grid"].push_back(exprToJson(extent));
   json["args"] = writeAll(launch.args);
+  addText(json, "guard", launch.guard);
   return json;
+}
+
+/// Launches one by one, and loops each with theirs.
+Json writeSteps(const VariantDecl &variant) {
+  Json steps = Json::array();
+  for (std::size_t number = 0; number < variant.launches.size(); ++number) {
+    Json launch = write(variant.launches[number]);
+    const LoopDecl *loop = variant.loopAround(number);
+    if (!loop) {
+      steps.push_back(std::move(launch));
+      continue;
+    }
+    if (number == loop->first) {
+      Json head = {{"index", loop->index}};
+      head["count"] = exprToJson(loop->count);
+      steps.push_back({{"loop", std::move(head)}, {"launches", Json::array()}});
+    }
+    steps.back()["launches"].push_back(std::move(launch));
+  }
+  return steps;
 }
 
 Json write(const VariantDecl &variant) {
@@ -429,7 +375,7 @@ Json write(const VariantDecl &variant) {
     json["when"] = exprToJson(*variant.when);
   if (!variant.aligned.empty())
     json["aligned"] = variant.aligned;
-  json["launches"] = writeAll(variant.launches);
+  json["launches"] = writeSteps(variant);
   return json;
 }
 
@@ -439,12 +385,12 @@ Result<Manifest> parseManifest(std::string_view text) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return invalidArgument("manifest: not valid JSON");
-  std::optional<Error> error;
-  Fields fields(json, "document", error);
+  Document document;
+  Fields fields(json, "document", document);
   Manifest manifest = readManifest(fields);
   fields.refuseUnknown();
-  if (error)
-    return *error;
+  if (document.error)
+    return *document.error;
   if (Status status = checkManifest(manifest); !status)
     return status.error();
   return manifest;
@@ -452,7 +398,9 @@ Result<Manifest> parseManifest(std::string_view text) {
 
 std::string printManifest(const Manifest &manifest) {
   Json json = Json::object();
-  json["attnc_manifest"] = manifestVersion;
+  json["attnc_manifest"] = {manifestMajor, manifestMinor};
+  if (std::vector<std::string> needs = needsOf(manifest); !needs.empty())
+    json["needs"] = needs;
   json["name"] = manifest.name;
   json["target"] = manifest.target;
   json["dims"] = writeAll(manifest.dims);

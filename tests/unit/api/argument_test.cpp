@@ -142,10 +142,10 @@ TEST_F(Budget, RefusesMoreWhenShapesAreBound) {
   EXPECT_EQ(plan, nullptr);
   EXPECT_EQ(
       text.find("1: 40 bytes go through memory between kernels at i=2, j=3; the memory budget "
-                "is 39 bytes\n    p: f32[i, j], 24 bytes, spec:"),
+                "is 39 bytes\n    p: f32[i, j], 24 bytes, table:"),
       0U)
       << text;
-  EXPECT_NE(text.find("y reads it at subscripts of its own, spec:"), std::string::npos) << text;
+  EXPECT_NE(text.find("y reads it at subscripts of its own, table:"), std::string::npos) << text;
   const int64_t negative = -1;
   given = arguments(&negative);
   EXPECT_EQ(said(attnc_bind(loaded.get(), &given, &plan)), "1: the memory budget is -1 bytes");
@@ -176,7 +176,7 @@ TEST_F(Budget, WithoutOneMemoryThatIsNotThereIsAnError) {
                       "i=4194304, j=4194304: "),
             0U)
       << text;
-  EXPECT_NE(text.find("\n    p: f32[i, j], 64.0 TiB, spec:"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n    p: f32[i, j], 64.0 TiB, table:"), std::string::npos) << text;
 }
 
 TEST_F(Arguments, InputsGiveTheShapesOfOutputs) {

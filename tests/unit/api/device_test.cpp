@@ -112,7 +112,7 @@ TEST_F(GpuScratch, ThatIsNotThereIsAnErrorAndNoMore) {
                       "j=4194304: "),
             0U)
       << text;
-  EXPECT_NE(text.find("p: f32[i, j], 64.0 TiB, spec:"), std::string::npos) << text;
+  EXPECT_NE(text.find("p: f32[i, j], 64.0 TiB, table:"), std::string::npos) << text;
   ASSERT_EQ(launch(1000, nullptr), "");
   ASSERT_TRUE(device->synchronize());
   std::vector<float> weights(1000);

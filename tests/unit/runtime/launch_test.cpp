@@ -78,19 +78,19 @@ TEST(Launch, CountersLieInTheWorkspace) {
                                   {ArgDecl::counter(), ArgDecl::counter()});
   Binding bound = binding(3, 200);
   Workspace workspace = *planWorkspace(manifest, variant, bound);
-  EXPECT_EQ(workspace.counters, (std::vector<std::int64_t>{512, 768, 1024}));
-  EXPECT_EQ(workspace.bytes, 1280);
-  std::vector<char> memory(1280, 0x7f);
+  EXPECT_EQ(workspace.counters, (std::vector<std::int64_t>{512, 516, 520}));
+  EXPECT_EQ(workspace.bytes, 768);
+  std::vector<char> memory(768, 0x7f);
   auto calls = evaluate(manifest, variant, bound, workspace, memory.data());
   ASSERT_TRUE(calls) << calls.error().message;
   ASSERT_EQ(calls->size(), 2u);
   EXPECT_EQ((*calls)[0].counters, (std::vector<std::size_t>{(*calls)[0].args.size() - 1}));
   EXPECT_EQ((*calls)[0].args.back(), ArgValue(static_cast<void *>(memory.data() + 512)));
   EXPECT_EQ((*calls)[1].counters, (std::vector<std::size_t>{0, 1}));
-  EXPECT_EQ((*calls)[1].args[1], ArgValue(static_cast<void *>(memory.data() + 1024)));
+  EXPECT_EQ((*calls)[1].args[1], ArgValue(static_cast<void *>(memory.data() + 520)));
   clearCounters((*calls)[1]);
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    bool cleared = (i >= 768 && i < 772) || (i >= 1024 && i < 1028);
+    bool cleared = i >= 516 && i < 524;
     ASSERT_EQ(memory[i], cleared ? 0 : 0x7f) << i;
   }
 }
@@ -103,13 +103,67 @@ TEST(Launch, CountersWithoutAWorkspaceAreOffsets) {
   Binding bound = binding(3, 100);
   Workspace workspace = *planWorkspace(manifest, variant, bound);
   EXPECT_TRUE(workspace.offsets.empty());
-  EXPECT_EQ(workspace.bytes, 512);
+  EXPECT_EQ(workspace.bytes, 256);
   auto calls = evaluate(manifest, variant, bound, workspace, nullptr);
   ASSERT_TRUE(calls) << calls.error().message;
   auto at = [](std::uintptr_t address) { return ArgValue(reinterpret_cast<void *>(address)); };
-  EXPECT_EQ((*calls)[0].args, (std::vector<ArgValue>{at(0), at(0x1000), at(256)}));
+  EXPECT_EQ((*calls)[0].args, (std::vector<ArgValue>{at(0), at(0x1000), at(4)}));
   EXPECT_EQ(evaluate(manifest, variant, bound, {}, nullptr).error().message,
             "argument 0 of kernel fold: a counter has no place in the workspace");
+}
+
+TEST(Launch, ALoopLaunchesOncePerPass) {
+  Manifest manifest = exampleManifest();
+  VariantDecl &variant = manifest.variants[0];
+  Expr pass = Expr::let("p");
+  variant.loops = {{"p", Expr::size("b"), 0, 1}}; // around fold, not merge
+  variant.launches[0].grid[0] = Expr::apply(ExprOp::Add, {pass, Expr::constant(1)});
+  variant.launches[0].args = {ArgDecl::pointer("q"), ArgDecl::value(pass, DType::I32),
+                              ArgDecl::counter()};
+  variant.launches[0].args[0].offset = Expr::apply(
+      ExprOp::Mul, {pass, Expr::apply(ExprOp::Mul, {Expr::size("h"), Expr::constant(12)})});
+  ASSERT_TRUE(checkManifest(manifest));
+  Binding bound = binding(3, 200); // b = 2, h = 4, 48 elements for each
+  Workspace workspace = *planWorkspace(manifest, variant, bound);
+  EXPECT_EQ(workspace.counters, (std::vector<std::int64_t>{512, 516})); // one for each pass
+  auto calls = evaluate(manifest, variant, bound, workspace, nullptr);
+  ASSERT_TRUE(calls) << calls.error().message;
+  ASSERT_EQ(calls->size(), 3u);
+  auto at = [](std::uintptr_t address) { return ArgValue(reinterpret_cast<void *>(address)); };
+  EXPECT_EQ((*calls)[0].args, (std::vector<ArgValue>{at(0x1000), std::int32_t(0), at(512)}));
+  EXPECT_EQ((*calls)[1].args, (std::vector<ArgValue>{at(0x10c0), std::int32_t(1), at(516)}));
+  EXPECT_EQ((*calls)[1].grid[0], 2);
+  EXPECT_EQ((*calls)[2].kernel, "merge");
+  bound.scope.sizes["b"] = 0;
+  EXPECT_EQ(evaluate(manifest, variant, bound, workspace, nullptr)->size(), 1u);
+  bound.scope.sizes["b"] = 3; // the tensor has two
+  EXPECT_EQ(evaluate(manifest, variant, bound, *planWorkspace(manifest, variant, bound), nullptr)
+                .error()
+                .message,
+            "argument 0 of kernel fold: offset 96 lies outside q, which spans 96 elements");
+  bound.scope.sizes["b"] = 65537;
+  EXPECT_EQ(planWorkspace(manifest, variant, bound).error().message,
+            "loop over p: it has 65537 passes, at most 65536 are possible");
+}
+
+TEST(Launch, AGuardIsReadBeforeTheCall) {
+  Manifest manifest = exampleManifest();
+  manifest.target = "cpu";
+  manifest.intermediates.push_back({"flag", DType::I32, {}});
+  VariantDecl &variant = manifest.variants[1];
+  variant.launches[0].guard = "flag";
+  ASSERT_TRUE(checkManifest(manifest));
+  Binding bound = binding(3, 5);
+  Workspace workspace = *planWorkspace(manifest, variant, bound);
+  EXPECT_EQ(workspace.offsets, (std::map<std::string, std::int64_t>{{"flag", 0}}));
+  alignas(256) std::int32_t memory[64] = {0};
+  auto calls = evaluate(manifest, variant, bound, workspace, memory);
+  ASSERT_TRUE(calls) << calls.error().message;
+  EXPECT_EQ((*calls)[0].guard, memory);
+  EXPECT_FALSE(guardHolds((*calls)[0]));
+  memory[0] = -1;
+  EXPECT_TRUE(guardHolds((*calls)[0]));
+  EXPECT_TRUE(guardHolds({"fold", {1, 1, 1}, 0, {}}));
 }
 
 TEST(Launch, AnEmptyGridIsNotLaunched) {
