@@ -1,5 +1,7 @@
 #include "runtime/cuda/driver.h"
 
+#include "runtime/cuda/launch_numbers.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,18 +49,14 @@ public:
 namespace {
 
 // Values of CUdevice_attribute, CUfunction_attribute, CUpointer_attribute, CUjit_option,
-// CUlaunchAttributeID, CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
+// CUlaunchAttributeID; launch_numbers.h has the others.
 constexpr int attributeMultiprocessors = 16, attributeMajor = 75, attributeMinor = 76,
               attributeSharedOptIn = 97;
-constexpr int functionSharedBytes = 1, functionRegisters = 4, functionMaxDynamicShared = 8,
-              functionLargeClusters = 14;
+constexpr int functionSharedBytes = 1, functionRegisters = 4;
 constexpr int pointerMemoryType = 2, pointerDeviceOrdinal = 9;
 constexpr unsigned memoryTypeDevice = 2;
 constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
 constexpr unsigned launchClusterDimension = 4;
-constexpr int mapF16 = 6, mapF32 = 7, mapBF16 = 9;
-constexpr int mapSwizzle32 = 1, mapSwizzle64 = 2, mapSwizzle128 = 3;
-constexpr int mapPromotion128 = 2;
 
 CuDevicePointer toAddress(const void *pointer) {
   return reinterpret_cast<CuDevicePointer>(pointer);
@@ -93,14 +91,6 @@ Result<DeviceProperties> queryProperties(const DriverApi &api, CuDeviceHandle de
 Error missingFunction(std::string_view function, std::string_view version) {
   return environmentError(fmt::format("the CUDA driver has no function {}", function),
                           fmt::format("update the NVIDIA driver to one for CUDA {}", version));
-}
-
-int mapType(DType type) {
-  return type == DType::F16 ? mapF16 : type == DType::BF16 ? mapBF16 : mapF32;
-}
-
-int mapSwizzle(int bytes) {
-  return bytes == 32 ? mapSwizzle32 : bytes == 64 ? mapSwizzle64 : bytes == 128 ? mapSwizzle128 : 0;
 }
 
 /// Loads `image`, which must end in a zero byte if it is PTX. `log` takes the JIT's errors.
@@ -395,13 +385,13 @@ Result<EncodedTensorMap> CudaDevice::encodeTensorMap(const TensorMapArg &map) co
   std::copy(map.extents.begin(), map.extents.end(), extents.begin());
   std::copy(map.strides.begin(), map.strides.end(), strides.begin());
   std::copy(map.box.begin(), map.box.end(), box.begin());
-  constexpr int notInterleaved = 0, zerosOutside = 0;
   EncodedTensorMap encoded;
   if (Status status = context->call(
           "cuTensorMapEncodeTiled", context->api->encodeTiled, static_cast<void *>(&encoded),
-          mapType(map.dtype), static_cast<unsigned>(map.extents.size()), map.base, extents.data(),
-          static_cast<const std::uint64_t *>(strides.data()), box.data(), everyElement.data(),
-          notInterleaved, mapSwizzle(map.swizzle), mapPromotion128, zerosOutside);
+          tensorMapDataType(map.dtype), static_cast<unsigned>(map.extents.size()), map.base,
+          extents.data(), static_cast<const std::uint64_t *>(strides.data()), box.data(),
+          everyElement.data(), tensorMapInterleave, tensorMapSwizzle(map.swizzle),
+          tensorMapL2Promotion, tensorMapFill);
       !status)
     return status.error();
   return encoded;
