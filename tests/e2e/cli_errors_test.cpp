@@ -131,10 +131,14 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"tune_none", {"tune", "full", "--top", "0"}, 2, {"--top is at least 1, not 0"}},
         Wrong{"tune_negative", {"tune", "full", "--top", "-1"}, 2, {"--top is at least 1, not -1"}},
         Wrong{"set_unknown", {"compile", "full", "--set", "dd=64", "--emit", "attn"}, 3, {"dd"}},
-        Wrong{"grad",
-              {"compile", "full", "--grad", "--emit", "red", "--target", "cpu"},
-              3,
-              {"gradients are not available yet"}},
+        Wrong{"launch_json_of_text",
+              {"compile", "full", "--emit", "cuda", "--target", "sm_80", "--launch-json"},
+              2,
+              {"--launch-json describes PTX or cubins, not 'cuda'"}},
+        Wrong{"launch_json_without_files",
+              {"compile", "full", "--emit", "ptx", "--target", "sm_80", "--launch-json"},
+              2,
+              {"nothing is written to a file", "-o FILE"}},
         Wrong{"huge_shape",
               {"run", "full", "--shape", "b=1000000,i=1000000", "--target", "cpu"},
               4,
@@ -321,7 +325,8 @@ TEST_F(ScheduleFiles, ofTheProcessorHaveTheirKeysChecked) {
   EXPECT_THAT(ended.err, HasSubstr("unknown key 'foldd'"));
   ended = attnc({"run", "-", "--target", "cpu"}, spec + R"({"threads": 64}})");
   EXPECT_EQ(ended.exit, 0) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("the target cpu does not use threads of the `schedule` of twice"));
+  EXPECT_THAT(ended.err,
+              HasSubstr("the target cpu does not use threads of the `schedule` of twice"));
 }
 
 TEST_F(ScheduleFiles, areCheckedByCheck) {

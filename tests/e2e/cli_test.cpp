@@ -38,6 +38,15 @@ TEST(List, namesEverySpecWithASentence) {
     EXPECT_FALSE(spec.at("doc").get<std::string>().empty()) << spec.at("name");
 }
 
+TEST(Compile, emitsTheManifestOfAProgram) {
+  Ended ended = attnc({"compile", "causal", "--target", "cpu", "--emit", "manifest"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  auto manifest = ended.json();
+  EXPECT_EQ(manifest.at("name"), "causal");
+  EXPECT_EQ(manifest.at("inputs").at(1).at("name"), "k");
+  EXPECT_EQ(manifest.at("variants").at(0).at("launches").size(), 1u);
+}
+
 TEST(Doctor, saysWhatWorks) {
   Ended ended = attnc({"doctor"});
   EXPECT_EQ(ended.exit, 0);

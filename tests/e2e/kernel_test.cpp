@@ -2,6 +2,7 @@
 // ptxas that mean a slow kernel, and are those of the golden table. Needs NVRTC, not a GPU.
 #include "compiler/driver/compile.h"
 #include "tests/e2e/golden_table.h"
+#include "tests/e2e/launch_faults.h"
 #include "tests/e2e/ptx_counts.h"
 #include "tests/e2e/variant.h"
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ struct CompiledKernel {
   std::string whyGeneric, nvrtc;
   std::optional<KernelResources> resources;
   int repeats = 0;
-  std::vector<std::string> ptxasNotes;
+  std::vector<std::string> ptxasNotes, launchFaults;
   e2e::GoldenRow row;
 };
 
@@ -88,6 +89,7 @@ void describe(const driver::Compilation &compilation, CompiledKernel &kernel) {
     kernel.row.ptx = e2e::countInstructions(image->bytes);
     kernel.nvrtc = e2e::ptxCompiler(image->bytes);
   }
+  kernel.launchFaults = e2e::launchFaults(compilation.program);
 }
 
 CompiledKernel compileKernel(const KernelCase &c) {
@@ -154,6 +156,11 @@ TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {
 TEST_P(LibraryKernel, IsCompiledOnce) {
   if (GetParam().type == "bf16" && GetParam().width == 64)
     EXPECT_EQ(kernel->repeats, 0);
+}
+
+// Who launches the PTX by its .launch.json passes what the kernels take.
+TEST_P(LibraryKernel, IsDescribedAsItsPtxDeclaresIt) {
+  EXPECT_EQ(kernel->launchFaults, std::vector<std::string>{});
 }
 
 void writeRow(const KernelCase &c, const CompiledKernel &kernel) {

@@ -18,6 +18,8 @@ sanitize() {
 
 test_all() {
   local test
+  export ATTNC_BINARY=$PWD/bin/attnc ATTNC_LAUNCH_PTX=$PWD/bin/launch_ptx
+  export ATTNC_FAKE_DRIVER=$PWD/lib/fake_driver
   bin/attnc doctor
   for test in bin/*_test; do
     echo "== $test"

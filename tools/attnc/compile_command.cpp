@@ -1,7 +1,8 @@
-// attnc compile: a spec to IR, CUDA C++, PTX, a cubin or a program file.
+// attnc compile: a spec to IR, CUDA C++, PTX, a cubin, a manifest or a program file.
 #include "compiler/driver/compile.h"
-#include "compiler/frontend/suggest.h"
 #include "tools/attnc/command.h"
+#include "tools/attnc/emit.h"
+#include "tools/attnc/launch_json.h"
 #include "tools/attnc/memory_budget.h"
 #include "tools/attnc/output_file.h"
 #include "tools/attnc/schedule_file.h"
@@ -21,52 +22,26 @@ namespace {
 
 using driver::Compilation;
 using driver::Stage;
+namespace fs = std::filesystem;
 
 struct CompileArguments {
   std::string spec, output, emit = "program", target, schedule, memoryBudget;
   std::vector<std::string> set;
-  bool grad = false, verifyPasses = false, timing = false, json = false;
+  bool launchJson = false, verifyPasses = false, timing = false, json = false;
 };
 
-/// One of the things that can be written.
-struct Emit {
-  const char *name;
-  Stage stage;
-  enum Where { Anywhere, Gpu, Cpu } where;
-  bool binary;
-};
-
-constexpr Emit emits[] = {
-    {"attn", Stage::Attn, Emit::Anywhere, false}, {"red", Stage::Red, Emit::Anywhere, false},
-    {"tile", Stage::Tile, Emit::Gpu, false},      {"cuda", Stage::Cuda, Emit::Gpu, false},
-    {"ptx", Stage::Cubin, Emit::Gpu, false},      {"cubin", Stage::Cubin, Emit::Gpu, true},
-    {"program", Stage::Cubin, Emit::Gpu, true},   {"llvm", Stage::Llvm, Emit::Cpu, false},
-};
-
-std::vector<std::string> emitNames() {
-  std::vector<std::string> names;
-  for (const Emit &emit : emits)
-    names.push_back(emit.name);
-  return names;
-}
-
-const Emit &findEmit(const std::string &name) {
-  for (const Emit &emit : emits)
-    if (emit.name == name)
-      return emit;
-  throw Failure(
-      Usage, fmt::format("--emit: there is no '{}'", name),
-      didYouMean(name, emitNames(), fmt::format("one of {}", fmt::join(emitNames(), ", "))));
-}
-
-void checkEmit(const Emit &emit, const Target &target, const CompileArguments &arguments) {
+void checkTarget(const Emit &emit, const Target &target) {
   if (emit.where == Emit::Gpu && target.isCpu())
-    throw Failure(Usage, fmt::format("the target cpu has no '{}'", emit.name),
-                  "add --target sm_80 or --target sm_90a, or use --emit attn, red or llvm");
+    throw Failure(
+        Usage, fmt::format("the target cpu has no '{}'", emit.name),
+        "add --target sm_80 or --target sm_90a, or use --emit attn, red, manifest or llvm");
   if (emit.where == Emit::Cpu && !target.isCpu())
     throw Failure(Usage, fmt::format("the target {} has no '{}'", target.name, emit.name),
                   "add --target cpu");
-  if (!arguments.memoryBudget.empty() && std::string(emit.name) != "program")
+}
+
+void checkEmit(const Emit &emit, const CompileArguments &arguments) {
+  if (!arguments.memoryBudget.empty() && !emit.is("program") && !emit.is("manifest"))
     throw Failure(Usage,
                   fmt::format("--memory-budget is kept in a program, not in '{}'", emit.name),
                   "leave it out, or use --emit program; attnc explain compares it with a shape");
@@ -74,39 +49,54 @@ void checkEmit(const Emit &emit, const Target &target, const CompileArguments &a
     throw Failure(Usage,
                   fmt::format("'{}' is binary and would go to {}", emit.name,
                               arguments.json ? "the JSON" : "the terminal"),
-                  fmt::format("add -o FILE{}", emit.binary && std::string(emit.name) == "program"
+                  fmt::format("add -o FILE{}", emit.binary && emit.is("program")
                                                    ? ", or choose --emit cuda, ptx, red ..."
                                                    : ""));
+  if (arguments.launchJson && !emit.isImage())
+    throw Failure(Usage, fmt::format("--launch-json describes PTX or cubins, not '{}'", emit.name),
+                  "use --emit ptx or --emit cubin, or leave it out");
+  if (arguments.launchJson && arguments.output.empty())
+    throw Failure(Usage, "--launch-json names files, and nothing is written to a file",
+                  "add -o FILE: the description is then FILE with the ending .launch.json");
 }
 
-/// A named part of the result: there is one for each nest's kernel. The kernels that copy tensors
-/// which are not aligned are part of the program alone.
+/// A named part of the result: there is one for each nest's kernel.
 struct Part {
   std::string name;
   std::string text;
 };
 
-std::vector<Part> imagesOf(const Compilation &compilation, ImageKind kind) {
+/// The images of nests; with `all` also those of the other variants, and of the kernels that copy
+/// tensors which are not aligned: what a program holds.
+std::vector<Part> imagesOf(const Compilation &compilation, ImageKind kind, bool all) {
   std::vector<Part> parts;
+  if (all) {
+    for (const Image &image : compilation.program.images)
+      if (image.kind == kind)
+        parts.push_back({image.name, image.bytes});
+    return parts;
+  }
   for (const driver::NestReport &nest : compilation.nests)
     if (const Image *image = compilation.program.findImage(nest.kernel, kind))
       parts.push_back({image->name, image->bytes});
   return parts;
 }
 
-std::vector<Part> partsOf(const Compilation &compilation, const std::string &emit) {
-  if (emit == "attn")
+std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool all) {
+  if (emit.is("attn"))
     return {{"", compilation.attn}};
-  if (emit == "red")
+  if (emit.is("red"))
     return {{"", compilation.red}};
-  if (emit == "tile")
+  if (emit.is("tile"))
     return {{"", compilation.tile}};
-  if (emit == "llvm")
+  if (emit.is("llvm"))
     return {{"", compilation.llvm}};
-  if (emit == "program")
+  if (emit.is("program"))
     return {{"", orFail(serializeProgram(compilation.program), Internal)}};
-  if (emit == "ptx" || emit == "cubin")
-    return imagesOf(compilation, emit == "ptx" ? ImageKind::Ptx : ImageKind::Cubin);
+  if (emit.is("manifest"))
+    return {{"", readableJson(Json::parse(printManifest(compilation.program.manifest)))}};
+  if (emit.isImage())
+    return imagesOf(compilation, emit.is("ptx") ? ImageKind::Ptx : ImageKind::Cubin, all);
   std::vector<Part> parts;
   for (const driver::NestReport &nest : compilation.nests)
     parts.push_back({nest.kernel, nest.source});
@@ -115,8 +105,8 @@ std::vector<Part> partsOf(const Compilation &compilation, const std::string &emi
 
 /// The file of one part: FILE itself for a single one, else FILE with the part's name before the
 /// extension.
-std::filesystem::path fileOf(const std::string &output, const Part &part, size_t count) {
-  std::filesystem::path path = output;
+fs::path fileOf(const std::string &output, const Part &part, size_t count) {
+  fs::path path = output;
   if (count == 1)
     return path;
   return path.replace_filename(path.stem().string() + "." + part.name + path.extension().string());
@@ -146,6 +136,17 @@ std::vector<std::string> write(const std::vector<Part> &parts, const Emit &emit,
   return files;
 }
 
+/// Writes how the images in `files` are launched; returns the file. They lie beside it.
+std::string writeLaunchJson(const Compilation &compilation, const std::vector<Part> &images,
+                            const std::vector<std::string> &files, const std::string &output) {
+  std::map<std::string, std::string> names;
+  for (size_t i = 0; i < images.size(); ++i)
+    names[images[i].name] = fs::path(files[i]).filename().string();
+  std::string path = fs::path(output).replace_extension(".launch.json").string();
+  writeFile(path, readableJson(launchJson(compilation.program.manifest, names)));
+  return path;
+}
+
 nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
   auto kernels = nlohmann::ordered_json::array();
   for (const driver::NestReport &nest : compilation.nests) {
@@ -170,14 +171,16 @@ void noteSpills(const Compilation &compilation) {
 }
 
 void printSummary(const Compilation &compilation, const Emit &emit, const std::vector<Part> &parts,
-                  const std::vector<std::string> &files, const std::vector<StageTime> &times,
-                  bool json) {
+                  const std::vector<std::string> &files, const std::string &launchFile,
+                  const std::vector<StageTime> &times, bool json) {
   if (!json) {
     if (!times.empty())
       note(timesText(times));
     for (size_t i = 0; i < files.size(); ++i)
       note(fmt::format("wrote {} ({} bytes, {} for {}, {:.2f} s)", files[i], parts[i].text.size(),
                        emit.name, compilation.target, compilation.seconds));
+    if (!launchFile.empty())
+      note(fmt::format("wrote {} (how they are launched)", launchFile));
     noteSpills(compilation);
     return;
   }
@@ -196,44 +199,53 @@ void printSummary(const Compilation &compilation, const Emit &emit, const std::v
   else
     for (const Part &part : parts)
       result["texts"].push_back({{"name", part.name}, {"text", part.text}});
+  if (!launchFile.empty())
+    result["launch_json"] = launchFile;
   printJson(result);
+}
+
+driver::CompileOptions optionsFor(const CompileArguments &arguments, const Emit &emit,
+                                  const Target &target) {
+  driver::CompileOptions options;
+  options.target = target.name;
+  // Of the processor's kernels the manifest says nothing that LLVM finds out.
+  options.upTo = emit.is("manifest") && target.isCpu() ? Stage::Red : emit.stage;
+  options.keepTexts = false; // those of the stage are kept
+  if (arguments.launchJson || emit.is("program") || emit.is("manifest")) // for others to launch
+    options.parts = driver::PartsVariant::Built;
+  options.memoryBudget = readMemoryBudget(arguments.memoryBudget);
+  options.verifyPasses = arguments.verifyPasses;
+  return options;
 }
 
 ExitCode compileSpec(const CompileArguments &arguments) {
   const Emit &emit = findEmit(arguments.emit);
   Target target = chooseTarget(arguments.target);
-  std::optional<int64_t> budget = readMemoryBudget(arguments.memoryBudget);
-  checkEmit(emit, target, arguments);
+  driver::CompileOptions options = optionsFor(arguments, emit, target);
+  checkTarget(emit, target);
+  checkEmit(emit, arguments);
   ScheduleFile schedule = readSchedule(arguments.schedule);
   noteUnused(schedule, target);
   auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
   std::chrono::duration<double> frontend = std::chrono::steady_clock::now() - start;
-  if (arguments.grad)
-    throw Failure(SpecErrors, "gradients are not available yet", "compile without --grad");
-  std::unique_ptr<Nvrtc> nvrtc = emit.stage == Stage::Cubin ? openNvrtc(target) : nullptr;
-
+  std::unique_ptr<Nvrtc> nvrtc = options.upTo == Stage::Cubin ? openNvrtc(target) : nullptr;
   schedule::TuningDatabase tuned = tunedSchedules(target);
-  driver::CompileOptions options;
-  options.tuned = &tuned;
-  options.target = target.name;
-  options.upTo = emit.stage;
-  options.keepTexts = false; // those of the stage are kept
-  if (std::string(emit.name) == "program") // which others load, without a compiler
-    options.parts = driver::PartsVariant::Built;
-  options.memoryBudget = budget;
-  options.verifyPasses = arguments.verifyPasses;
   options.nvrtc = nvrtc.get();
+  options.tuned = &tuned;
   Compilation compilation = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
     return compileScheduled(*loaded.spec, options, schedule);
   }();
-  std::vector<Part> parts = partsOf(compilation, emit.name);
+  std::vector<Part> parts = partsOf(compilation, emit, arguments.launchJson);
   std::vector<std::string> files = write(parts, emit, arguments);
+  std::string launchFile;
+  if (arguments.launchJson)
+    launchFile = writeLaunchJson(compilation, parts, files, arguments.output);
   std::vector<StageTime> times;
   if (arguments.timing)
     times = stageTimes(compilation, frontend.count());
-  printSummary(compilation, emit, parts, files, times, arguments.json);
+  printSummary(compilation, emit, parts, files, launchFile, times, arguments.json);
   return Done;
 }
 
@@ -243,22 +255,26 @@ Command addCompileCommand(CLI::App &tool) {
   auto arguments = std::make_shared<CompileArguments>();
   CLI::App *app = tool.add_subcommand("compile", "Compile a spec and write one stage of it");
   app->add_option("SPEC", arguments->spec, specHelp)->required();
-  app->add_option("-o,--out", arguments->output, "File to write; stdout without it");
+  app->add_option("-o,--out", arguments->output, "File to write; stdout without it")
+      ->type_name("FILE");
   app->add_option(
-      "--emit", arguments->emit,
-      fmt::format("What to write: {}; program without it", fmt::join(emitNames(), ", ")));
-  app->add_option("--target", arguments->target, targetHelp);
+         "--emit", arguments->emit,
+         fmt::format("What to write: {}; program without it", fmt::join(emitNames(), ", ")))
+      ->type_name("EMIT");
+  app->add_flag("--launch-json", arguments->launchJson,
+                "Beside the PTX or cubins of -o NAME.EXT, NAME.launch.json: how to launch them "
+                "through the CUDA driver, without attnc");
+  app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
   addRepeatable(*app, "--set", arguments->set, setHelp);
-  app->add_option("--schedule", arguments->schedule, scheduleHelp);
+  app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");
   addMemoryBudget(*app, arguments->memoryBudget);
-  app->add_flag("--grad", arguments->grad, "Also compile gradients (not available yet)");
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Evaluate the program before and after each pass; stop at the first difference");
   app->add_flag("--timing,--mlir-timing", arguments->timing, "Also how long each pass took");
   app->add_flag("--json", arguments->json, "A report as JSON on stdout");
   app->footer(
-      "A program holds the kernels of all its variants, so that it runs without a compiler; "
-      "the others hold the first.\n"
+      "A program holds the kernels of all its variants, so that it runs without a compiler, and so "
+      "do the files that --launch-json describes; the others hold the first.\n"
       "Example: attnc compile causal --target sm_90a --emit ptx -o causal.ptx");
   return {app, [arguments] { return compileSpec(*arguments); }};
 }
