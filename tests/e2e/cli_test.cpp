@@ -19,6 +19,11 @@ TEST(Tool, helpOfEveryCommandHasAnExample) {
     EXPECT_THAT(ended.out, HasSubstr(std::string("Example: attnc ") + command));
     EXPECT_THAT(ended.out, HasSubstr("--json"));
   }
+  for (const char *command : {"show", "new", "completion"}) {
+    Ended ended = attnc({command, "--help"});
+    EXPECT_EQ(ended.exit, 0);
+    EXPECT_THAT(ended.out, HasSubstr(std::string("attnc ") + command));
+  }
 }
 
 TEST(Tool, writesNoColoursToAFile) {

@@ -190,7 +190,7 @@ Command addCheckCommand(CLI::App &tool) {
                 "May be given several times; without it the CPU and the GPU if there is one");
   addRepeatable(*app, "--set", arguments->set, setHelp);
   app->add_option("--seed", arguments->seed, "Seed of the inputs; 1 without it");
-  app->add_option("--schedule", arguments->schedule, scheduleHelp);
+  app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");
   addMemoryBudget(*app, arguments->memoryBudget);
   app->add_flag("--verify-passes", arguments->verifyPasses,
                 "Also evaluate the program before and after each pass");

@@ -21,7 +21,10 @@ Command addCheckCommand(CLI::App &tool);
 Command addExplainCommand(CLI::App &tool);
 Command addTuneCommand(CLI::App &tool);
 Command addListCommand(CLI::App &tool);
+Command addShowCommand(CLI::App &tool);
+Command addNewCommand(CLI::App &tool);
 Command addDoctorCommand(CLI::App &tool);
+Command addCompletionCommand(CLI::App &tool);
 
 } // namespace attnc::cli
 

@@ -121,16 +121,17 @@ Command addExplainCommand(CLI::App &tool) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App *app = tool.add_subcommand("explain", "Say what was fused and how, and what was not");
   app->add_option("SPEC", arguments->spec, specHelp)->required();
-  app->add_option("--target", arguments->target, targetHelp);
+  app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents to count bytes and operations at; else the spec's reference shape");
-  app->add_option("--schedule", arguments->schedule, scheduleHelp);
+  app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");
   addMemoryBudget(*app, arguments->memoryBudget);
   app->add_flag("--ir", arguments->ir, "Also the IR after each pass");
   app->add_flag("--cuda", arguments->cuda, "Also the generated CUDA C++");
   app->add_option("--html", arguments->html,
-                  "Write it all, with the IR and the CUDA, as one HTML page to this file instead");
+                  "Write it all, with the IR and the CUDA, as one HTML page to this file instead")
+      ->type_name("FILE");
   app->add_flag("--json", arguments->json, "As JSON on stdout");
   app->footer("Example: attnc explain causal --target sm_90a --cuda");
   return {app, [arguments] { return explainSpec(*arguments); }};

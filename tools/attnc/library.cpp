@@ -23,6 +23,13 @@ const std::vector<LibrarySpec> &library() {
   return list;
 }
 
+std::vector<std::string> libraryNames() {
+  std::vector<std::string> names;
+  for (const LibrarySpec &spec : library())
+    names.push_back(spec.name);
+  return names;
+}
+
 const LibrarySpec *findInLibrary(std::string_view name) {
   if (name.ends_with(".json"))
     name.remove_suffix(5);

@@ -17,6 +17,9 @@ struct LibrarySpec {
 /// All specs, by name.
 const std::vector<LibrarySpec> &library();
 
+/// Their names, in this order.
+std::vector<std::string> libraryNames();
+
 /// The spec of this name, with or without ".json".
 const LibrarySpec *findInLibrary(std::string_view name);
 

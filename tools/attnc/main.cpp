@@ -110,7 +110,8 @@ int main(int argc, char **argv) {
     std::vector<Command> commands = {addCompileCommand(tool), addRunCommand(tool),
                                      addCheckCommand(tool),   addExplainCommand(tool),
                                      addTuneCommand(tool),    addListCommand(tool),
-                                     addDoctorCommand(tool)};
+                                     addShowCommand(tool),    addNewCommand(tool),
+                                     addDoctorCommand(tool),  addCompletionCommand(tool)};
     return dispatch(tool, commands, argc, argv);
   } catch (const Failure &failure) {
     return report(failure, json);

@@ -257,7 +257,7 @@ Command addRunCommand(CLI::App &tool) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App *app = tool.add_subcommand("run", "Compile a spec and run it");
   app->add_option("SPEC", arguments->spec, specHelp)->required();
-  app->add_option("--target", arguments->target, runTargetHelp);
+  app->add_option("--target", arguments->target, runTargetHelp)->type_name("TARGET|reference");
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents of dynamic dims, e.g. --shape b=2,i=300; else the spec's reference shape");
@@ -267,7 +267,7 @@ Command addRunCommand(CLI::App &tool) {
   addRepeatable(*app, "--output", arguments->output,
                 "Outputs to .npy files, e.g. --output o=o.npy");
   app->add_option("--seed", arguments->seed, "Seed of random inputs; 1 without it");
-  app->add_option("--schedule", arguments->schedule, scheduleHelp);
+  app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");
   addMemoryBudget(*app, arguments->memoryBudget);
   app->add_flag("--check", arguments->check, "Compare every output with the float64 evaluator");
   app->add_flag("--check-bounds", arguments->checkBounds, checkBoundsHelp);

@@ -47,14 +47,11 @@ SourceText readFile(const std::string &path) {
 }
 
 Failure noSuchSpec(const std::string &argument) {
-  std::vector<std::string> names;
-  for (const LibrarySpec &spec : library())
-    names.push_back(spec.name);
   std::string stem = fs::path(argument).stem().string();
   return Failure(
       Usage,
       fmt::format("there is no file '{}', and no spec of that name in the library", argument),
-      didYouMean(stem, names, "`attnc list` shows the library"));
+      didYouMean(stem, libraryNames(), "`attnc list` shows the library"));
 }
 
 SourceText find(const std::string &argument) {

@@ -6,7 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <vector>
 
 namespace attnc::cli {
 
@@ -19,15 +18,14 @@ const char *const interpretHelp =
     "asynchronous ops: slow, for small shapes, finds races; without --target those for the GPU of "
     "this machine, or for sm_90a if there is none";
 
-namespace {
-
-/// What --target takes.
-std::vector<std::string> targets() {
+std::vector<std::string> targetNames() {
   std::vector<std::string> names = {"cpu", "native"};
   for (const schedule::Machine &machine : schedule::machines())
     names.push_back(machine.name.str());
   return names;
 }
+
+namespace {
 
 int capabilityOf(const DeviceProperties &device) { return 10 * device.major + device.minor; }
 
@@ -77,7 +75,7 @@ std::string targetOf(const DeviceProperties &device) {
 Target chooseTarget(const std::string &asked) {
   if (asked == "cpu")
     return {"cpu", nullptr};
-  std::vector<std::string> known = targets();
+  std::vector<std::string> known = targetNames();
   if (!asked.empty() && std::find(known.begin(), known.end(), asked) == known.end())
     throw Failure(
         Usage, fmt::format("there is no target '{}'", asked),

@@ -6,6 +6,7 @@
 #include "runtime/cuda/nvrtc.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace attnc::cli {
 
@@ -18,6 +19,9 @@ struct Target {
 
   bool isCpu() const { return name == "cpu"; }
 };
+
+/// What --target takes.
+std::vector<std::string> targetNames();
 
 /// The target that `asked` names: "cpu", an architecture, or "native" and "" for the GPU of this
 /// machine if there is one and the processor if not. Failure (Usage): unknown, with the nearest.

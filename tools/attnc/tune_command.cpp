@@ -265,14 +265,15 @@ Command addTuneCommand(CLI::App &tool) {
   CLI::App *app = tool.add_subcommand(
       "tune", "Measure the best schedules by prediction and remember the fastest");
   app->add_option("SPEC", arguments->spec, specHelp)->required();
-  app->add_option("--target", arguments->target, targetHelp);
+  app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents of dynamic dims to measure at; else the spec's reference shape");
   addRepeatable(*app, "--param", arguments->param, "Params, e.g. --param scale=0.1");
   app->add_option("--top", arguments->top, "How many schedules to measure; 8 without it");
   app->add_option("--database", arguments->database,
-                  "JSON file to store the winners in; else the user's for this GPU");
+                  "JSON file to store the winners in; else the user's for this GPU")
+      ->type_name("FILE");
   app->add_flag("--json", arguments->json, "The table as JSON on stdout");
   app->footer("Example: attnc tune causal --set d=128,e=128 --shape b=4,h=16,i=4096,j=4096\n"
               "Each schedule is first checked against the float64 evaluator at the reference "

@@ -1,0 +1,101 @@
+// attnc completion: scripts for shells, made from the commands and options that there are.
+#include "compiler/frontend/suggest.h"
+#include "tools/attnc/command.h"
+#include "tools/attnc/completion_scripts.h"
+#include "tools/attnc/emit.h"
+#include "tools/attnc/library.h"
+#include "tools/attnc/target.h"
+#include "tools/attnc/terminal.h"
+
+#include <fmt/format.h>
+#include <map>
+
+namespace attnc::cli {
+
+namespace {
+
+const std::map<std::string,
+               std::string (*)(const std::vector<CommandWords> &, const std::vector<OptionWords> &)>
+    scripts = {{"bash", bashCompletion}, {"fish", fishCompletion}, {"zsh", zshCompletion}};
+
+std::vector<std::string> shells() {
+  std::vector<std::string> names;
+  for (const auto &[shell, script] : scripts)
+    names.push_back(shell);
+  return names;
+}
+
+/// What may stand for a word of the help: "SPEC", "TARGET|reference". A word in capitals is one of
+/// these or anything; another is itself.
+Choices choicesFor(const std::string &placeholder) {
+  static const std::map<std::string, std::vector<std::string> (*)()> known = {
+      {"SPEC", libraryNames},
+      {"VARIANT", libraryNames},
+      {"TARGET", targetNames},
+      {"EMIT", emitNames},
+      {"SHELL", shells}};
+  Choices choices{placeholder, {}, placeholder == "SPEC" || placeholder == "FILE"};
+  for (const std::string &word : CLI::detail::split(placeholder, '|')) {
+    if (auto found = known.find(word); found != known.end())
+      for (const std::string &value : found->second())
+        choices.words.push_back(value);
+    else if (word == CLI::detail::to_lower(word))
+      choices.words.push_back(word);
+  }
+  return choices;
+}
+
+/// Up to the first point or semicolon.
+std::string shortHelp(const std::string &help) {
+  return help.substr(0, std::min(help.find("; "), help.find(". ")));
+}
+
+OptionWords wordsOf(const CLI::Option &option) {
+  OptionWords words;
+  for (const std::string &name : option.get_snames())
+    words.names.push_back("-" + name);
+  for (const std::string &name : option.get_lnames())
+    words.names.push_back("--" + name);
+  words.help = shortHelp(option.get_description());
+  words.takesValue = option.get_items_expected_max() > 0;
+  if (words.takesValue)
+    words.value = choicesFor(option.get_type_name());
+  return words;
+}
+
+CommandWords wordsOf(const CLI::App &command) {
+  CommandWords words{command.get_name(), shortHelp(command.get_description()), {}, {}};
+  for (const CLI::Option *option : command.get_options())
+    if (option->get_positional())
+      words.arguments = choicesFor(option->get_name());
+    else
+      words.options.push_back(wordsOf(*option));
+  return words;
+}
+
+ExitCode printScript(const CLI::App &tool, const std::string &shell) {
+  auto script = scripts.find(shell);
+  if (script == scripts.end())
+    throw Failure(
+        Usage, fmt::format("there is no completion for '{}'", shell),
+        didYouMean(shell, shells(), fmt::format("the shells are {}", fmt::join(shells(), ", "))));
+  std::vector<CommandWords> commands;
+  for (const CLI::App *command : tool.get_subcommands([](const CLI::App *) { return true; }))
+    commands.push_back(wordsOf(*command));
+  print(script->second(commands, wordsOf(tool).options));
+  return Done;
+}
+
+} // namespace
+
+Command addCompletionCommand(CLI::App &tool) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App *app =
+      tool.add_subcommand("completion", "Print a script that completes words in a shell");
+  app->add_option("SHELL", *shell, "bash, fish or zsh")->required();
+  app->footer("Example: source <(attnc completion bash)\n"
+              "That line in ~/.bashrc completes commands, options, specs and targets.");
+  return {app, [shell, &tool] { return printScript(tool, *shell); }};
+}
+
+} // namespace attnc::cli
