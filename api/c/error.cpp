@@ -6,6 +6,8 @@ static int32_t kindOf(ErrorKind kind) {
   switch (kind) {
   case ErrorKind::InvalidArgument:
     return ATTNC_ERROR_INVALID_ARGUMENT;
+  case ErrorKind::Spec:
+    return ATTNC_ERROR_SPEC;
   case ErrorKind::Environment:
     return ATTNC_ERROR_ENVIRONMENT;
   case ErrorKind::Compilation:

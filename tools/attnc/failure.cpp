@@ -45,6 +45,8 @@ ExitCode exitCodeOf(const Error &error, ExitCode argument) {
   switch (error.kind) {
   case ErrorKind::InvalidArgument:
     return argument;
+  case ErrorKind::Spec:
+    return SpecErrors;
   case ErrorKind::Environment:
     return Environment;
   case ErrorKind::Compilation: // of code that we have generated
