@@ -1,5 +1,15 @@
-# Warnings, linker, compiler cache, sanitizers: one place for every target of the project.
-add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -fno-semantic-interposition)
+# Warnings, linker, compiler cache, sanitizers: one place for every target of the project. Nothing of
+# it reaches a project that attnc is a part of.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "attnc is built with clang, not with ${CMAKE_CXX_COMPILER_ID}: set "
+    "CMAKE_CXX_COMPILER to clang++-22, or install attnc and use find_package(attnc), which any "
+    "compiler can")
+endif()
+set(ATTNC_WARNINGS -Wall -Wextra)
+if(PROJECT_IS_TOP_LEVEL)
+  list(APPEND ATTNC_WARNINGS -Werror)
+endif()
+add_compile_options(${ATTNC_WARNINGS} -Wno-unused-parameter -fno-semantic-interposition)
 add_link_options(-fuse-ld=lld)
 # The same objects make the binaries and libattnc.so. A flag and not CMake's property, which gives
 # programs -fPIE, and then they could not share the libraries' precompiled header.
@@ -10,7 +20,7 @@ if(CCACHE)
   # The shared precompiled header needs both: no time stamp inside it, and ccache told not to mind it.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${CCACHE})
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE})
   add_compile_options(-Xclang -fno-pch-timestamp)
 endif()
 

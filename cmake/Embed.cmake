@@ -6,8 +6,8 @@ function(attnc_embed)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${E_TARGET}.cpp)
   add_custom_command(
     OUTPUT ${out}
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/embed.py ${out} ${E_NAMESPACE} ${E_FILES}
-    DEPENDS ${E_FILES} ${CMAKE_SOURCE_DIR}/cmake/embed.py
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/embed.py ${out} ${E_NAMESPACE} ${E_FILES}
+    DEPENDS ${E_FILES} ${PROJECT_SOURCE_DIR}/cmake/embed.py
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
     VERBATIM)
   add_library(${E_TARGET} STATIC ${out})

@@ -11,7 +11,7 @@ target "cpu" take NumPy arrays and whatever has `__array_interface__`. bf16, whi
 uint16 there. Launches are asynchronous, on PyTorch's current stream unless `stream` is given.
 
 This file needs the standard library and libattnc.so, which it looks for in ATTNC_LIBRARY (a file),
-beside itself, and where the bundle and the build folder have it. Programs and plans may be used
+beside itself, and where the bundle, an installation and the build folder have it. Programs and plans may be used
 from several threads.
 """
 import collections
@@ -131,8 +131,9 @@ def _candidates():
     if chosen := os.environ.get("ATTNC_LIBRARY"):
         return [pathlib.Path(chosen)]
     here = pathlib.Path(__file__).resolve().parent
-    build = (here / "../../../build/lib").resolve()
-    return [folder / "libattnc.so" for folder in (here, here.parent / "lib", build)]
+    installed, build = here.parent.parent, (here / "../../../build/lib").resolve()
+    return [folder / name for folder in (here, here.parent / "lib", installed, build)
+            for name in ("libattnc.so", f"libattnc.so.{ABI_VERSION}")]
 
 
 @functools.lru_cache(maxsize=None)
