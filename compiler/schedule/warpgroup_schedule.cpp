@@ -224,9 +224,33 @@ int64_t groupRegisters(red::NestOp nest, const StreamPlan &whole,
 }
 
 // A block starts with equal shares, in multiples of 8, which its warps then redistribute.
-static int64_t registerPool(const WarpgroupSchedule &s, const Machine &machine) {
+static int64_t registerShare(const WarpgroupSchedule &s, const Machine &machine) {
   int64_t share = machine.registersPerMultiprocessor / s.threads() / 8 * 8;
-  return std::min(share, kMostRegisters) * (s.groups + 1);
+  return std::min(share, kMostRegisters);
+}
+
+static int64_t registerPool(const WarpgroupSchedule &s, const Machine &machine) {
+  return registerShare(s, machine) * (s.groups + 1);
+}
+
+// What ptxas asks for one product beside its accumulators: rows in registers, descriptors, and what
+// it keeps for itself. Measured with CUDA 13.0, whatever is multiplied: 30, and 26 where the rows
+// are in shared memory.
+static constexpr int64_t kProductRegisters = 30;
+// wgmma: columns of one instruction.
+static constexpr int64_t kMostProductColumns = 256;
+
+// Registers of a thread for the widest product of a step. Each has to fit in the share that a block
+// starts with: ptxas holds single instructions to that one (C7602), whatever the groups have by
+// then.
+static int64_t productRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
+  CutPlan cut(whole, schedule.columns, schedule.depth);
+  const StreamPlan &plan = *cut;
+  int64_t columns = schedule.streamTile;
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1)
+      columns = std::max(columns, plan.streamed[state.streamed].cols);
+  return std::min(columns, kMostProductColumns) / 2 + kProductRegisters;
 }
 
 static std::string checkShape(const WarpgroupSchedule &s, const Machine &machine) {
@@ -314,6 +338,11 @@ static std::string lack(red::NestOp nest, const StreamPlan &plan, const Warpgrou
   if (registers > schedule.groupRegisters)
     return llvm::formatv("needs about {0} registers a thread, group_registers is {1}", registers,
                          schedule.groupRegisters);
+  int64_t share = registerShare(schedule, machine), product = productRegisters(plan, schedule);
+  if (product > share)
+    return llvm::formatv("needs {0} registers a thread for one product, a block of {1} threads "
+                         "starts with {2}",
+                         product, schedule.threads(), share);
   return "";
 }
 
@@ -329,6 +358,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
          checkPacking(nest, plan, schedule).empty() &&
          schedule.depthStages >= partsInTurns(plan, schedule) &&
          sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
+         productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
          groupRegisters(nest, plan, schedule) <= schedule.groupRegisters;
 }
 

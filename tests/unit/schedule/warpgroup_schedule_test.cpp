@@ -117,6 +117,38 @@ TEST(WarpgroupSchedule, aRefusalHasFiguresAndWhatFits) {
                                  "160");
 }
 
+// A pass that keeps only a maximum has registers for tiles so wide that ptxas refuses their
+// product: it holds each instruction to the equal share of the block's threads.
+TEST(WarpgroupSchedule, aProductFitsInTheShareThatABlockStartsWith) {
+  nlohmann::json spec = librarySpec("full", 64);
+  spec["body"] = {"s = sum(d, q[b,h,i,d] * k[b,h,j,d]) * scale", "m[b,h,i] = max(j, s)"};
+  spec["inputs"].erase("v");
+  spec["dims"].erase("e");
+  spec["outputs"] = {{"m", "f32"}};
+  LibraryNest of(spec);
+  EXPECT_EQ(check(of, 4, 128, 2), "");
+  EXPECT_EQ(
+      check(of, 4, 144, 2),
+      "bf16 operands of width 64 with 4 groups, stream_tile 144, 2 stages needs 102 registers "
+      "a thread for one product, a block of 640 threads starts with 96: stream_tile 128 fits");
+  EXPECT_EQ(check(of, 3, 192, 2), "");
+  EXPECT_THAT(check(of, 3, 208, 2), HasSubstr("starts with 128: stream_tile 192 fits"));
+  EXPECT_EQ(check(of, 2, 256, 2), "");
+  for (const RankedSchedule &ranked : rankSchedules(of.nest, of.plan, hopper()))
+    EXPECT_LE(ranked.schedule.streamTile, 256 - 64 * (ranked.schedule.groups - 2));
+}
+
+// The same of the columns of what is accumulated.
+TEST(WarpgroupSchedule, aWideAccumulatorFitsInThatShareToo) {
+  nlohmann::json spec = librarySpec("full", 16);
+  spec["dims"]["e"] = 136;
+  LibraryNest of(spec);
+  EXPECT_THAT(check(of, 4, 16, 2), HasSubstr("needs 98 registers a thread for one product"));
+  spec["dims"]["e"] = 128;
+  LibraryNest narrower(spec);
+  EXPECT_EQ(check(narrower, 4, 16, 2), "");
+}
+
 TEST(WarpgroupSchedule, shapesAreChecked) {
   LibraryNest of("full", 64);
   auto with = [&](auto change) {
