@@ -1,6 +1,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/program_builder.h"
 #include "compiler/frontend/source_limits.h"
+#include "compiler/frontend/statement_lines.h"
 
 namespace attnc {
 
@@ -15,6 +16,7 @@ std::optional<Spec> parseSpec(mlir::MLIRContext &context, llvm::StringRef fileNa
   std::optional<JsonValue> root = parseJson(file, diagnostics);
   if (!root)
     return std::nullopt;
+  joinStatementLines(*root);
   auto spec = ProgramBuilder(context, file, *root, overrides, diagnostics).build();
   return diagnostics.errorCount() == before ? std::move(spec) : std::nullopt;
 }

@@ -66,7 +66,7 @@ std::optional<JsonMistake> brokenString(StringRef text, size_t place, StringRef 
   if (reason.contains("U+000A") || reason.contains("U+000D") ||
       reason.contains("missing closing quote"))
     return JsonMistake{place, "the string does not end in its line",
-                       "close it with `\"`; a long text is divided into several strings"};
+                       "close it with `\"`; a statement over several lines is a list of strings"};
   uint32_t code = 0;
   if (!reason.contains("invalid string: control character") || !decodeCharacter(text, place, code))
     return std::nullopt;

@@ -19,8 +19,11 @@ Diagnostic SourceText::at(size_t offset, std::string message, std::string remedy
     return d;
   // Very long statements are cut around the caret, since a finding is kept and printed.
   constexpr size_t reach = 200;
-  size_t begin = offset > reach ? offset - reach : 0;
-  d.expression = content.substr(begin, 2 * reach).str();
+  StringRef breaks = "\r\n";
+  size_t begin = content.take_front(offset).find_last_of(breaks) + 1; // 0 in the first line
+  begin = std::max(begin, offset > reach ? offset - reach : 0);
+  d.expression =
+      content.substr(begin, 2 * reach).take_until([&](char c) { return breaks.contains(c); }).str();
   d.caretOffset = static_cast<unsigned>(offset - begin);
   return d;
 }

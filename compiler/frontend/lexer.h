@@ -17,7 +17,7 @@ public:
   SourceText(std::string origin, llvm::StringRef text) : origin(std::move(origin)), content(text) {}
 
   llvm::StringRef text() const { return content; }
-  /// A finding at a byte offset of the text, whose caret points into the text.
+  /// A finding at a byte offset of the text, whose caret points into that line of the text.
   Diagnostic at(size_t offset, std::string message, std::string remedy = "") const;
   /// Line and column in the file, or {0, 0} on the command line.
   SourceFile::Position position(size_t offset) const;

@@ -119,7 +119,7 @@ void ProgramBuilder::readRequire(const JsonValue &value) {
   }
   intervals.assume(condition);
   Location loc = locate(scope, expr->place);
-  attn::RequireOp::create(builder, loc, materialise(loc, condition), value.text);
+  attn::RequireOp::create(builder, loc, materialise(loc, condition), inOneLine(value.text));
 }
 
 //===----------------------------------------------------------------------===//

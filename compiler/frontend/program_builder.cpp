@@ -237,10 +237,9 @@ void ProgramBuilder::markWordsWrong(StringRef text) {
 Location ProgramBuilder::locate(const NameScope &scope, size_t place, StringRef name) {
   // The statement goes with the location; a very long one only in part.
   constexpr size_t longest = 400;
-  StringRef statement = scope.text.text();
-  std::string part;
-  if (statement.size() > longest)
-    statement = part = statement.take_front(longest).str() + "...";
+  StringRef text = scope.text.text();
+  std::string statement =
+      inOneLine(text.take_front(longest)) + (text.size() > longest ? "..." : "");
   auto [line, column] = scope.text.position(place);
   return attn::specLocation(&context, file.name(), line, column, statement, name);
 }

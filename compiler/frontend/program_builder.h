@@ -7,6 +7,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/index_form.h"
 #include "compiler/frontend/repeat.h"
+#include "compiler/frontend/statement_lines.h"
 #include "compiler/frontend/subscript_arithmetic.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -54,8 +55,9 @@ struct NameScope {
   const SourceText &text;
   enum Names { Sizes, Body } names;
 
-  llvm::StringRef quote(const SyntaxExpr &expr) const {
-    return llvm::StringRef(text.text()).slice(expr.begin, expr.end);
+  /// The text of the expression, in one line.
+  std::string quote(const SyntaxExpr &expr) const {
+    return inOneLine(text.text().slice(expr.begin, expr.end));
   }
 };
 
@@ -134,6 +136,7 @@ private:
   // statements.cpp: the body; names, operators.
   void buildBody();
   void buildStatement(const JsonValue &text);
+  void refuseLines(const JsonValue &list);
   void assign(const SourceText &text, const Statement &statement, const Scalar *value,
               mlir::Operation *before);
   mlir::Operation *lastOperation();

@@ -24,11 +24,23 @@ void ProgramBuilder::buildBody() {
     buildStatement(statement);
 }
 
+/// Reports what is wrong with a list that stands for a statement.
+void ProgramBuilder::refuseLines(const JsonValue &list) {
+  constexpr StringLiteral example = "[\"p = softmax(j,\", \"            s)\"]";
+  if (list.elements.empty())
+    report(file.at(list.offset, "the list holds no line of a statement",
+                   "a statement over several lines is a list of strings: " + example.str()));
+  for (const JsonValue &line : list.elements)
+    expectKind(line, JsonValue::String, "a line of a statement", example);
+}
+
 void ProgramBuilder::buildStatement(const JsonValue &value) {
   if (value.kind == JsonValue::Object)
     return buildRepeat(value);
   if (value.kind != JsonValue::String)
     bodyIncomplete = true;
+  if (value.kind == JsonValue::Array) // of something else than lines, which have been joined
+    return refuseLines(value);
   if (!expectKind(value, JsonValue::String, "a statement", "\"p = softmax(j, s)\""))
     return;
   SourceText text(file, value);

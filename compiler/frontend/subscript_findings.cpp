@@ -153,7 +153,7 @@ bool ProgramBuilder::refuseSubscript(const NameScope &scope, const SyntaxExpr &r
   Interval interval = intervals.interval(value);
   Polynomial size = sizePolynomial(axis);
   std::string extent = "size(" + axis.str() + ")";
-  std::string message = "cannot show that the subscript `" + scope.quote(subscript).str() +
+  std::string message = "cannot show that the subscript `" + scope.quote(subscript) +
                         "` stays inside '" + axis.str() + "' of " + read.name + ":";
   if (!above) {
     message += " it may be below 0";
@@ -169,8 +169,8 @@ bool ProgramBuilder::refuseSubscript(const NameScope &scope, const SyntaxExpr &r
   }
   std::string otherwise = "add `else 0` after the subscripts";
   constexpr size_t longest = 60; // of a read that is worth repeating
-  if (StringRef whole = scope.quote(read); whole.size() <= longest)
-    otherwise += ": `" + whole.str() + " else 0`";
+  if (std::string whole = scope.quote(read); whole.size() <= longest)
+    otherwise += ": `" + whole + " else 0`";
   std::string remedy = otherwise;
   if (auto fact = factThatHelps(scope, subscript, value, size, above, below))
     remedy = "if it always stays inside, add to `require`: \"" + *fact + "\"; where it may not, " +

@@ -11,6 +11,7 @@ A fenced block marked `attnc-rules` declares what it needs, a line each, and giv
     pass NAME = 3                   a param that the caller passes
     x: f32[i] = [1, 2, 3, 4]        an input and what it holds
     y[i] = 2 * x                    a statement; also {"repeat": ...}
+    ["y =", "2 * x"]                a statement over lines; also "y =\\n2 * x"
     sum(i, y) -> 20.0               a case: an expression (or a statement) and its value
     sum(k, y) -> error: text        a case that is refused with this text
     sum(d, y) -> 8.0 (warning: text)
@@ -189,7 +190,7 @@ def cases_of(lines, first):
             spec["params"][name.strip()] = declaration.strip()
         elif STATEMENT.match(line):
             spec["body"].append(line)
-        elif line.startswith("{"):
+        elif line.startswith(("{", "[", '"')):
             spec["body"].append(json.loads(line))
         else:
             raise RuleError(f"line {number} is neither a declaration nor a case: {line}")
