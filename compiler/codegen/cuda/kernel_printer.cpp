@@ -1,4 +1,5 @@
 #include "compiler/codegen/cuda/kernel_printer.h"
+#include "compiler/codegen/cuda/comment.h"
 #include "compiler/codegen/cuda/includes.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,7 +20,7 @@ void KernelPrinter::line(const Twine &text) {
 }
 
 void KernelPrinter::open(const Twine &text, StringRef note) {
-  line(text + " {" + (note.empty() ? "" : " // ") + note);
+  line(text + " {" + (note.empty() ? "" : " " + cuda::comment(note)));
   ++depth;
   names.openScope();
 }
@@ -41,7 +42,7 @@ void KernelPrinter::comment(Location loc) {
   if (!commenting || statement.empty() || statement == lastStatement)
     return;
   lastStatement = statement.str();
-  line("// " + statement);
+  line(cuda::comment(statement));
 }
 
 FailureOr<std::string> KernelPrinter::print() {
@@ -80,11 +81,11 @@ void KernelPrinter::printHead() {
   if (auto schedule = kernel->getAttrOfType<DictionaryAttr>("schedule")) {
     std::string text;
     llvm::raw_string_ostream(text) << schedule;
-    line("// schedule " + text);
+    line(cuda::comment("schedule " + text));
   }
   for (const Include &include : includes(kernel))
-    line("#include \"attnc/" + include.header + ".cuh\"" + (include.note.empty() ? "" : " // ") +
-         include.note);
+    line("#include \"attnc/" + include.header + ".cuh\"" +
+         (include.note.empty() ? "" : " " + cuda::comment(include.note)));
   line("");
   line("namespace attnc {");
   line("");
