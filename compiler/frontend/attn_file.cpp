@@ -2,38 +2,45 @@
 #include "compiler/frontend/check_reads.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/json_source.h"
+#include "compiler/frontend/nesting.h"
 #include "compiler/frontend/source_limits.h"
 #include "dialects/Attn/Attn.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBufferRef.h"
 
 using namespace mlir;
 
 namespace attnc {
 
-static void locate(attnc::Diagnostic &d, Location location, const SourceFile &file) {
+/// A finding at a location of MLIR, which may say that the text was made from another file.
+static attnc::Diagnostic findingAt(Location location, const SourceFile &file, std::string message,
+                                   std::string remedy = "") {
   auto place = location->findInstanceOf<FileLineColLoc>();
   if (!place)
-    return;
+    return file.at(0, std::move(message), std::move(remedy));
+  if (place.getFilename() == file.name())
+    return file.at(file.offset(place.getLine(), place.getColumn()), std::move(message),
+                   std::move(remedy));
+  attnc::Diagnostic d;
+  d.file = place.getFilename().str();
   d.line = place.getLine();
   d.column = place.getColumn();
-  StringRef rest = file.text();
-  for (unsigned i = 1; i < d.line; ++i)
-    rest = rest.split('\n').second;
-  d.expression = rest.split('\n').first.str();
-  d.caretOffset = d.column ? d.column - 1 : 0;
+  d.message = std::move(message);
+  d.remedy = std::move(remedy);
+  return d;
 }
 
 static attnc::Diagnostic convert(mlir::Diagnostic &from, const SourceFile &file) {
-  attnc::Diagnostic d = file.at(0, from.str());
+  attnc::Diagnostic d = findingAt(from.getLocation(), file, from.str());
   d.severity = from.getSeverity() == DiagnosticSeverity::Error     ? attnc::Diagnostic::Error
                : from.getSeverity() == DiagnosticSeverity::Warning ? attnc::Diagnostic::Warning
                                                                    : attnc::Diagnostic::Note;
-  locate(d, from.getLocation(), file);
   return d;
 }
 
@@ -88,9 +95,7 @@ static void checkInterface(attn::ProgramOp program, Report report) {
 static bool checkProgram(attn::ProgramOp program, const SourceFile &file,
                          Diagnostics &diagnostics) {
   auto report = [&](Operation *op, std::string message, std::string remedy) {
-    attnc::Diagnostic d = file.at(0, std::move(message), std::move(remedy));
-    locate(d, op->getLoc(), file);
-    diagnostics.add(std::move(d));
+    diagnostics.add(findingAt(op->getLoc(), file, std::move(message), std::move(remedy)));
   };
   unsigned before = diagnostics.errorCount();
   checkOps(program, report);
@@ -108,6 +113,13 @@ std::optional<Spec> parseAttnFile(MLIRContext &context, StringRef fileName, Stri
   if (!checkSourceSize(fileName, text, diagnostics))
     return std::nullopt;
   SourceFile file(fileName, text);
+  if (isBytecode(llvm::MemoryBufferRef(text, fileName))) { // which is trusted by its reader
+    diagnostics.add(file.at(0, "the file is MLIR's bytecode, not text",
+                            "`attnc compile SPEC --emit attn` writes text"));
+    return std::nullopt;
+  }
+  if (!checkNesting(file, diagnostics))
+    return std::nullopt;
   unsigned before = diagnostics.errorCount();
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
     diagnostics.add(convert(d, file));

@@ -38,6 +38,11 @@ SourceFile::Position SourceFile::position(size_t offset) const {
   return {static_cast<unsigned>(line + 1), column};
 }
 
+size_t SourceFile::offset(unsigned line, unsigned column) const {
+  size_t begin = lineStarts[std::min<size_t>(std::max(line, 1u), lineStarts.size()) - 1];
+  return std::min<size_t>(begin + std::max(column, 1u) - 1, content.size());
+}
+
 Diagnostic SourceFile::at(size_t offset, std::string message, std::string remedy) const {
   offset = std::min(offset, content.size());
   // Very long lines are cut around the caret, since a finding is kept and printed.

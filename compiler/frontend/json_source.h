@@ -25,6 +25,9 @@ public:
   /// Line and column (code points), both from 1. Offsets past the end mean the end.
   Position position(size_t offset) const;
 
+  /// The byte offset of a line and a column of bytes, both from 1; within the text for any numbers.
+  size_t offset(unsigned line, unsigned column) const;
+
   /// A finding at a byte offset, whose caret points into the source line.
   Diagnostic at(size_t offset, std::string message, std::string remedy = "") const;
 

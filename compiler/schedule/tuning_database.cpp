@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 
 // Of the file's form. A file of another version is refused.
 static constexpr int kVersion = 1;
+// Of JSON. What copies and prints it calls itself for each level, until the stack ends.
+static constexpr int kMaxDepth = 64;
 
 void TuningFile::put(TunedSchedule entry) {
   std::erase_if(entries, [&](const TunedSchedule &old) {
@@ -57,7 +59,14 @@ static TunedSchedule entryOf(const nlohmann::json &json) {
 
 Result<TuningFile> parseTuningFile(std::string_view text) {
   try {
-    nlohmann::json json = nlohmann::json::parse(text);
+    bool tooDeep = false;
+    nlohmann::json json = nlohmann::json::parse(text, [&](int depth, auto, const auto &) {
+      tooDeep |= depth > kMaxDepth;
+      return !tooDeep;
+    });
+    if (tooDeep)
+      return invalidArgument(
+          fmt::format("not a tuning file: nested deeper than {} levels", kMaxDepth));
     if (int version = json.at("attnc_tuning").get<int>(); version != kVersion)
       return invalidArgument(fmt::format("a tuning file of version {}; this attnc reads version {}",
                                          version, kVersion));

@@ -82,6 +82,106 @@ TEST_F(AttnFile, WhatACallerCouldNotNameIsRefused) {
       HasSubstr("p.mlir:3:8: error: a limit of the param 'w' is not finite"));
 }
 
+TEST_F(AttnFile, PlacesInAnotherFileAreNamedAsSuch) {
+  EXPECT_FALSE(parseAttnFile(context, "p.mlir",
+                             "attn.program @p dims [i] {\n"
+                             "  %x = attn.input \"x\" : <[i], f32>\n"
+                             "  %y = attn.input \"x\" : <[i], f32> loc(\"made.json\":7:5)\n}\n",
+                             diagnostics));
+  EXPECT_NE(rendered().find("made.json:7:5: error: the name 'x' is declared twice"),
+            std::string::npos)
+      << rendered();
+}
+
+// The reader of bytecode trusts what it reads.
+TEST_F(AttnFile, BytecodeIsRefused) {
+  EXPECT_FALSE(parseAttnFile(context, "p.mlir", "ML\xEFR\x0D", diagnostics));
+  EXPECT_NE(rendered().find("p.mlir:1:1: error: the file is MLIR's bytecode"), std::string::npos)
+      << rendered();
+}
+
+std::string repeated(const std::string &text, size_t count) {
+  std::string all;
+  for (size_t i = 0; i < count; ++i)
+    all += text;
+  return all;
+}
+
+/// A way to nest without bound: what opens a level, what stands inside, and what closes it.
+struct Nest {
+  const char *name, *before, *open, *inside, *close, *after;
+};
+
+class Nested : public AttnFile, public testing::WithParamInterface<Nest> {
+protected:
+  std::optional<Spec> parseLevels(size_t levels) {
+    const Nest &nest = GetParam();
+    diagnostics = Diagnostics();
+    std::string text = nest.before + repeated(nest.open, levels) + nest.inside +
+                       repeated(nest.close, levels) + nest.after + textOf(readX);
+    return parseAttnFile(context, "p.mlir", text, diagnostics);
+  }
+};
+
+TEST_P(Nested, WithinTheLimitOneIsAccepted) { EXPECT_TRUE(parseLevels(200)) << rendered(); }
+
+TEST_P(Nested, ADeepOneIsRefusedWithItsPlace) {
+  EXPECT_FALSE(parseLevels(100000));
+  EXPECT_EQ(rendered().find("p.mlir:1:"), 0u) << rendered();
+  EXPECT_NE(rendered().find("nested deeper than 256 levels"), std::string::npos) << rendered();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Nested,
+    testing::Values(Nest{"Attributes", "#a = ", "[", "1", "]", "\n"},
+                    Nest{"Dictionaries", "#a = ", "{b=", "1", "}", "\n"},
+                    Nest{"Types", "!a = ", "tuple<", "i1", ">", "\n"},
+                    Nest{"Functions", "!a = ", "(", "i1", ")->()", "\n"},
+                    Nest{"Locations", "#a = loc(", "\"b\"(", "unknown", ")", ")\n"},
+                    Nest{"Parentheses", "#a = affine_map<(b) -> (", "(", "b", ")", ")>\n"},
+                    Nest{"Sums", "#a = affine_map<(b) -> (b", " + b", "", "", ")>\n"},
+                    Nest{"Signs", "#a = affine_map<(b) -> (", "-", "b", "", ")>\n"}),
+    [](const testing::TestParamInfo<Nest> &info) { return std::string(info.param.name); });
+
+TEST_F(AttnFile, ADeepRegionIsRefusedWithItsPlace) {
+  std::string text = repeated("module {", 50000) + repeated("}", 50000);
+  EXPECT_FALSE(parseAttnFile(context, "p.mlir", text, diagnostics));
+  EXPECT_NE(rendered().find("p.mlir:1:2056: error: nested deeper than 256 levels"),
+            std::string::npos)
+      << rendered();
+}
+
+// Each alias is one bracket around the one before; only together are they deep.
+TEST_F(AttnFile, AChainOfAliasesCountsAsItsDepth) {
+  std::string text = "#a0 = [1]\n";
+  for (int i = 1; i < 300; ++i)
+    text += "#a" + std::to_string(i) + " = [#a" + std::to_string(i - 1) + "]\n";
+  EXPECT_FALSE(parseAttnFile(context, "p.mlir", text + textOf(readX), diagnostics));
+  EXPECT_NE(rendered().find("p.mlir:257:10: error: nested deeper than 256 levels"),
+            std::string::npos)
+      << rendered();
+}
+
+// 2^60 elements in 60 lines.
+TEST_F(AttnFile, AliasesThatDoubleAreRefused) {
+  std::string text = "#a0 = [1]\n";
+  for (int i = 1; i < 60; ++i) {
+    std::string before = "#a" + std::to_string(i - 1);
+    text += "#a" + std::to_string(i) + " = [" + before + ", " + before + "]\n";
+  }
+  EXPECT_FALSE(parseAttnFile(context, "p.mlir", text + textOf(readX), diagnostics));
+  EXPECT_NE(rendered().find("words and signs where every alias is written out"), std::string::npos)
+      << rendered();
+}
+
+TEST_F(AttnFile, ManyAliasesAndComparisonsAreNoNesting) {
+  std::string text;
+  for (int i = 0; i < 400; ++i)
+    text += "#m" + std::to_string(i) + " = affine_set<(d0) : (d0 - " + std::to_string(i) +
+            " >= 0, -d0 + 9 >= 0)>\n#t" + std::to_string(i) + " = -1 : i32\n";
+  EXPECT_TRUE(parseAttnFile(context, "p.mlir", text + textOf(readX), diagnostics)) << rendered();
+}
+
 TEST_F(AttnFile, AnOutputIsNeeded) {
   EXPECT_FALSE(parseAttnFile(
       context, "p.mlir", "attn.program @p dims [i] {\n  %x = attn.input \"x\" : <[i], f32>\n}\n",

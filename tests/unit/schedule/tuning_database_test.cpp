@@ -58,6 +58,7 @@ TEST(TuningFile, damageIsSaid) {
   std::string text = fileWith(entry("k", 0.5)).text();
   for (const std::string &damaged :
        {text.substr(0, text.size() / 2), std::string(), std::string("[]"), std::string("\xff"),
+        std::string(200000, '[') + std::string(200000, ']'),
         std::string(R"({"attnc_tuning": 1, "device": 5, "multiprocessors": 1, "entries": []})"),
         std::string(
             R"({"attnc_tuning": 1, "device": "d", "multiprocessors": 1, "entries": [5]})")}) {
