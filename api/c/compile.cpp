@@ -1,8 +1,9 @@
+#include "api/c/handles.h"
 #include "compiler/frontend/frontend.h"
+#include "compiler/frontend/json_source.h"
 #include "compiler/frontend/suggest.h"
 #include "compiler/schedule/machine.h"
 #include "compiler/schedule/tuning_database.h"
-#include "api/c/handles.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include <algorithm>
@@ -21,7 +22,7 @@ struct Options {
   std::string target;
   Overrides overrides;
   nlohmann::json schedule;
-  bool keepTexts = false;
+  bool keepTexts = false, noCache = false, allowMlir = false;
 };
 
 Status checkTarget(const std::string &target) {
@@ -46,18 +47,27 @@ Status addOverride(const char *text, Overrides &overrides) {
   return {};
 }
 
+/// What the frontend found, as the command line prints it.
+std::string textOf(const Diagnostics &diagnostics) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  diagnostics.render(stream, /*colour=*/false);
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return text;
+}
+
 Result<nlohmann::json> parseSchedule(const char *text) {
   if (!text)
     return nlohmann::json();
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(text, nullptr, true, /*ignore_comments=*/true);
-  } catch (const nlohmann::json::exception &wrong) {
-    return invalidArgument(fmt::format("the schedule is not JSON: {}", wrong.what()));
-  }
-  if (!json.is_object())
+  SourceFile file("<schedule>", text);
+  Diagnostics diagnostics;
+  std::optional<JsonValue> json = parseJson(file, diagnostics);
+  if (!json)
+    return invalidArgument(fmt::format("the schedule is not JSON: {}", textOf(diagnostics)));
+  if (json->kind != JsonValue::Object)
     return invalidArgument("the schedule is not a JSON object");
-  return json;
+  return json->toJson();
 }
 
 Result<Options> readOptions(const attnc_compile_options *given) {
@@ -78,6 +88,8 @@ Result<Options> readOptions(const attnc_compile_options *given) {
     return schedule.error();
   options.schedule = *std::move(schedule);
   options.keepTexts = c->keep_texts != 0;
+  options.noCache = c->no_cache != 0;
+  options.allowMlir = c->allow_mlir != 0;
   return options;
 }
 
@@ -118,16 +130,6 @@ void fillArrays(CompiledProgram &compiled) {
   }
 }
 
-/// What the frontend found, as the command line prints it.
-std::string textOf(const Diagnostics &diagnostics) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  diagnostics.render(stream, /*colour=*/false);
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  return text;
-}
-
 Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options) {
   std::unique_ptr<Nvrtc> nvrtc;
   driver::CompileOptions compile;
@@ -161,7 +163,11 @@ ErrorPtr compileText(const std::string &name, llvm::StringRef text,
   driver::loadDialects(context);
   Diagnostics diagnostics;
   std::optional<Spec> spec;
-  if (!llvm::StringRef(name).ends_with(".mlir"))
+  bool isMlir = llvm::StringRef(name).ends_with(".mlir");
+  if (isMlir && !options->allowMlir)
+    return toC(invalidArgument(fmt::format("{} is a program in the attn dialect, not a spec", name),
+                               "if you trust where it is from, set allow_mlir"));
+  if (!isMlir)
     spec = parseSpec(context, name, text, options->overrides, diagnostics);
   else if (options->overrides.values.empty())
     spec = parseAttnFile(context, name, text, diagnostics);

@@ -2,6 +2,7 @@
 #ifndef ATTNC_API_C_HANDLES_H
 #define ATTNC_API_C_HANDLES_H
 
+#include "api/c/fatal_error.h"
 #include "attnc/result.h"
 #include "attnc_c.h"
 #include "compiler/driver/compile.h"
@@ -84,11 +85,14 @@ inline ErrorPtr toC(const Status &status) { return status ? nullptr : toC(status
 /// An error that needs no memory; attnc_error_destroy leaves it alone.
 attnc_error *outOfMemory() noexcept;
 
-/// What a function of C returns: the error that `body` returns or that it throws.
+/// What a function of C returns: the error that `body` returns or that it throws. A fatal error of
+/// LLVM is an internal one; then `body` has been left without its destructors (runContained).
 template <typename Body> attnc_error *atBorder(Body &&body) noexcept {
   try {
     try {
-      return ErrorPtr(body()).release();
+      attnc_error *error = nullptr;
+      Status contained = runContained([&] { error = ErrorPtr(body()).release(); });
+      return contained ? error : toC(contained).release();
     } catch (const std::bad_alloc &) {
       return toC(environmentError("out of memory")).release();
     } catch (const std::exception &exception) {

@@ -79,6 +79,9 @@ typedef struct attnc_compile_options {
   const char *schedule; /* JSON object with overrides of the schedule; NULL for none */
   int32_t keep_texts;   /* not 0: keep the IR and the generated code for attnc_program_text, and
                            compile at once what launches may need later */
+  int32_t no_cache;     /* not 0: neither read nor write the cache on disk */
+  int32_t allow_mlir; /* not 0: a name or path that ends in .mlir is a program in the attn dialect.
+                         Such text can say more than a spec, so it is refused unless asked for */
 } attnc_compile_options;
 
 /* Compiles the text of a spec (JSON with comments), `length` bytes without a final zero. `name` is
@@ -154,9 +157,9 @@ typedef struct attnc_kernel_info {
   const char *form; /* how its nest is computed: "warpgroups", "stream", "generic", "cpu"; empty for
                        copies */
   const char *schedule; /* as printed in the IR; empty for the target cpu */
-  const char *notes;    /* numbered remarks of ptxas, one a line; empty if there are none. Of a kernel
-                           compiled on first use, from then on, also what it spills */
-  int32_t threads;      /* of a block */
+  const char *notes; /* numbered remarks of ptxas, one a line; empty if there are none. Of a kernel
+                        compiled on first use, from then on, also what it spills */
+  int32_t threads;   /* of a block */
   int32_t shared_bytes; /* dynamic, of a block; -1 if it depends on sizes */
   int32_t registers;    /* of a thread; this and the next are -1 where ptxas did not run: on the
                            target cpu, and without keep_texts for kernels compiled on first use */
@@ -181,7 +184,7 @@ enum {
   ATTNC_TEXT_MANIFEST = 4, /* JSON: inputs, outputs, sizes, kernels and their launches */
   ATTNC_TEXT_WARNINGS = 5, /* of the frontend; often empty */
   ATTNC_TEXT_CUDA = 6,     /* * of one kernel, as the next two: CUDA C++ */
-  ATTNC_TEXT_PTX = 7,      /* this and the next without keep_texts only of what is compiled at once */
+  ATTNC_TEXT_PTX = 7,  /* this and the next without keep_texts only of what is compiled at once */
   ATTNC_TEXT_CUBIN = 8 /* bytes of an ELF file, not a text */
 };
 

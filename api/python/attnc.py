@@ -81,7 +81,8 @@ _extents = ctypes.POINTER(_i64)
 
 _CompileOptions = _struct(
     "_CompileOptions", ("struct_size", _size), ("target", _text), ("set", ctypes.POINTER(_text)),
-    ("set_count", _size), ("schedule", _text), ("keep_texts", _i32))
+    ("set_count", _size), ("schedule", _text), ("keep_texts", _i32),
+    ("no_cache", _i32), ("allow_mlir", _i32))
 _TensorInfo = _struct(
     "_TensorInfo", ("struct_size", _size), ("name", _text), ("dtype", _i32), ("is_output", _i32),
     ("dims", ctypes.POINTER(_text)), ("rank", _size), ("align", _i64))
@@ -463,18 +464,19 @@ class Program:
                               f"pass out={{'{output.name}': ...}} with shape {shape}")
 
 
-def compile(spec, target, set=None, schedule=None, keep_texts=False):
+def compile(spec, target, set=None, schedule=None, keep_texts=False, allow_mlir=False):
     """Compiles a spec: a path, the text of a spec, or a dict as json.load gives it.
 
     `target` is "sm_90a", "sm_80", ... or "cpu"; `set` overrides static extents, named types and
     integer lets, as in {"d": 128, "T": "bf16"}; `schedule` is a dict, JSON text or the path of a
-    schedule file. Raises SpecError, InvalidArgument, or Unavailable without NVRTC.
+    schedule file; `allow_mlir` takes a path that ends in .mlir, a program in the attn dialect,
+    which can say more than a spec. Raises SpecError, InvalidArgument, or Unavailable without NVRTC.
     """
     library = _library()
     values = [f"{name}={value}".encode() for name, value in (set or {}).items()]
     options = _CompileOptions(target=target.encode(), set=(_text * max(len(values), 1))(*values),
                               set_count=len(values), schedule=_schedule_text(schedule),
-                              keep_texts=int(keep_texts))
+                              keep_texts=int(keep_texts), allow_mlir=int(allow_mlir))
     handle = _Handle(library.program_destroy)
     tail = (ctypes.byref(options), ctypes.byref(handle.value))
     if isinstance(spec, dict):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python module, with the standard library; with NumPy and PyTorch where they are.
+"""The Python module, with the standard library and NumPy; with PyTorch where there is a GPU for it.
 
 usage: attnc_test.py SPEC_DIRECTORY [unittest's arguments]
 """
@@ -11,6 +11,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import attnc
@@ -102,6 +103,16 @@ class OnCpu(unittest.TestCase):
             program = attnc.compile(spec, target="cpu", set=F32)
             self.assertEqual([t.name for t in program.inputs], ["q", "k", "v"])
 
+    def test_a_program_in_the_dialect_is_taken_only_when_asked_for(self):
+        text = attnc.compile(SPECS / "causal.json", target="cpu", keep_texts=True).text("attn")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "causal.mlir")
+            path.write_text(text, encoding="utf-8")
+            with self.assertRaises(attnc.InvalidArgument) as raised:
+                attnc.compile(path, target="cpu")
+            self.assertIn("allow_mlir", raised.exception.remedy)
+            self.assertEqual(attnc.compile(path, target="cpu", allow_mlir=True).name, "causal")
+
     def test_a_program_says_what_is_in_it(self):
         program = self.program
         self.assertEqual((program.name, program.target), ("causal", "cpu"))
@@ -152,7 +163,6 @@ class OnCpu(unittest.TestCase):
                 self.program(out=out, **{**arrays, **changed})
             self.assertIn(reason, str(raised.exception))
 
-    @unittest.skipUnless(has("numpy"), "NumPy is not there")
     def test_numpy_arrays_are_taken_and_made(self):
         import numpy
         q, k, v = (numpy.frombuffer(x.values, "f4").reshape(x.shape)
@@ -260,7 +270,6 @@ class Process(unittest.TestCase):
                         "_ctypes.dlclose(attnc._library()._handle)\n"
                         "assert 'libattnc' not in open('/proc/self/maps').read()\n")
 
-    @unittest.skipUnless(LLVM.exists(), "there is no libLLVM.so")
     def test_lives_beside_another_llvm(self):
         # Its symbols are for all to see, as those of a careless library would be.
         self.run_python("import ctypes, sys\n"

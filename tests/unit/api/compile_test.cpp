@@ -137,6 +137,16 @@ struct Refusal {
   const char *name, *spec, *target, *set, *schedule, *says;
 };
 
+const std::string &deepSchedule() {
+  static const std::string text = [] {
+    std::string all;
+    for (int level = 0; level < 200000; ++level)
+      all += "{\"a\":";
+    return all + "1" + std::string(200000, '}');
+  }();
+  return text;
+}
+
 class Refused : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Refused, SaysWhy) {
@@ -161,9 +171,49 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Set", scaleSpec, "cpu", "d", nullptr, "1: set: 'd' is not of the form name=value"},
         Refusal{"SetName", scaleSpec, "cpu", "dd=3", nullptr, "2: "},
         Refusal{"ScheduleText", scaleSpec, "cpu", nullptr, "{", "1: the schedule is not JSON"},
+        Refusal{"DeepSchedule", scaleSpec, "cpu", nullptr, deepSchedule().c_str(),
+                "1: the schedule is not JSON: <schedule>:1:321: error: JSON nested deeper than 64"},
         Refusal{"ScheduleKind", scaleSpec, "cpu", nullptr, "[]",
                 "1: the schedule is not a JSON object"}),
     [](const testing::TestParamInfo<Refusal> &info) { return std::string(info.param.name); });
+
+// Such text can say more than a spec.
+TEST(Compile, AProgramInTheDialectIsTakenOnlyWhenAskedFor) {
+  attnc_compile_options options = optionsFor("cpu");
+  options.keep_texts = 1;
+  Own<attnc_program> spec = compile(scaleSpec, options);
+  size_t length = 0;
+  std::string text = attnc_program_text(spec.get(), ATTNC_TEXT_ATTN, 0, &length);
+  auto compiled = [&](const char *name) {
+    attnc_program *program = nullptr;
+    Own<attnc_error> error(attnc_compile_text(name, text.data(), text.size(), &options, &program));
+    EXPECT_EQ(program == nullptr, error != nullptr);
+    attnc_program_destroy(program);
+    return error;
+  };
+  Own<attnc_error> refused = compiled("x.mlir");
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(attnc_error_kind(refused.get()), ATTNC_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(attnc_error_message(refused.get()),
+               "x.mlir is a program in the attn dialect, not a spec");
+  EXPECT_STREQ(attnc_error_remedy(refused.get()), "if you trust where it is from, set allow_mlir");
+  options.allow_mlir = 1;
+  EXPECT_FALSE(compiled("x.mlir"));
+  EXPECT_TRUE(compiled("x.json")); // the name decides
+  options.struct_size = offsetof(attnc_compile_options, allow_mlir);
+  EXPECT_TRUE(compiled("x.mlir")); // a caller who does not know the field has not asked
+}
+
+TEST(Compile, ADeepProgramInTheDialectIsRefused) {
+  attnc_compile_options options = optionsFor("cpu");
+  options.allow_mlir = 1;
+  std::string text = "#a = " + std::string(100000, '[') + std::string(100000, ']');
+  attnc_program *program = nullptr;
+  std::string refusal =
+      said(attnc_compile_text("x.mlir", text.data(), text.size(), &options, &program));
+  EXPECT_EQ(refusal.rfind("2: x.mlir:1:262: error: nested deeper than 256 levels", 0), 0U)
+      << refusal;
+}
 
 TEST(Compile, FilesThatCannotBeReadAreTheEnvironmentsFault) {
   attnc_compile_options options = optionsFor("cpu");
