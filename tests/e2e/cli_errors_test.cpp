@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace attnc::e2e {
 namespace {
@@ -195,14 +194,10 @@ TEST(SpecErrors, aVeryLongFileIsRefused) {
 }
 
 TEST(Environment, anUnreadableFileIsNamed) {
-  if (geteuid() == 0)
-    GTEST_SKIP() << "root may read everything";
-  TemporaryFolder folder;
-  std::string file = folder.write("secret.json", "{}");
-  std::filesystem::permissions(file, std::filesystem::perms::none);
-  Ended ended = attnc({"compile", file});
+  // Nobody can read the first bytes of an address space, root included.
+  Ended ended = attnc({"compile", "/proc/self/mem", "--emit", "attn"});
   EXPECT_EQ(ended.exit, 4);
-  EXPECT_THAT(ended.err, HasSubstr("secret.json"));
+  EXPECT_THAT(ended.err, HasSubstr("/proc/self/mem cannot be read"));
 }
 
 TEST(Environment, aGpuTargetWithoutAGpuSaysWhatToDo) {
@@ -213,9 +208,27 @@ TEST(Environment, aGpuTargetWithoutAGpuSaysWhatToDo) {
   EXPECT_THAT(ended.err, HasSubstr("--target cpu"));
 }
 
+TEST(Environment, theNativeTargetIsAGpu) {
+  if (std::filesystem::exists("/dev/nvidia0"))
+    GTEST_SKIP() << "there is a GPU";
+  for (const char *command : {"compile", "run", "check", "explain"}) {
+    Ended ended = attnc({command, "full", "--target", "native"});
+    EXPECT_EQ(ended.exit, 4) << command;
+    EXPECT_THAT(ended.err, HasSubstr("the target native is the GPU of this machine: ")) << command;
+    EXPECT_THAT(ended.err, HasSubstr("--target sm_90a")) << command;
+  }
+}
+
+TEST(Environment, aTargetThatNobodyNamedIsExplained) {
+  if (std::filesystem::exists("/dev/nvidia0"))
+    GTEST_SKIP() << "there is a GPU";
+  Ended ended = attnc({"compile", "full", "--emit", "ptx"});
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_THAT(ended.err, HasSubstr("no GPU was found, hence cpu, and the target cpu has no 'ptx'"));
+  EXPECT_THAT(ended.err, HasSubstr("add --target sm_80 or --target sm_90a"));
+}
+
 TEST(Environment, aFullDiskIsNamed) {
-  if (!std::filesystem::exists("/dev/full"))
-    GTEST_SKIP() << "no /dev/full";
   Ended ended = attnc({"compile", "full", "--emit", "attn", "-o", "/dev/full"});
   EXPECT_EQ(ended.exit, 4);
   EXPECT_THAT(ended.err, HasSubstr("'/dev/full' cannot be written"));

@@ -46,7 +46,7 @@ std::vector<Target> targetsOf(const CheckArguments &arguments) {
     targets.push_back(chooseInterpretedTarget(""));
   if (targets.empty()) {
     targets.push_back({"cpu", nullptr});
-    if (Target native = chooseTarget("native"); !native.isCpu())
+    if (Target native = chooseTarget(""); !native.isCpu())
       targets.push_back(std::move(native));
   }
   return targets;

@@ -30,11 +30,14 @@ struct CompileArguments {
   bool launchJson = false, verifyPasses = false, timing = false, json = false;
 };
 
-void checkTarget(const Emit &emit, const Target &target) {
+/// `isNamed`: somebody has asked for this target.
+void checkTarget(const Emit &emit, const Target &target, bool isNamed) {
   if (emit.where == Emit::Gpu && target.isCpu())
-    throw Failure(
-        Usage, fmt::format("the target cpu has no '{}'", emit.name),
-        "add --target sm_80 or --target sm_90a, or use --emit attn, red, manifest or llvm");
+    throw Failure(Usage,
+                  fmt::format("{}the target cpu has no '{}'",
+                              isNamed ? "" : "no GPU was found, hence cpu, and ", emit.name),
+                  "add --target sm_80 or --target sm_90a, for which compiling needs no GPU, or use "
+                  "--emit program, attn, red, manifest or llvm");
   if (emit.where == Emit::Cpu && !target.isCpu())
     throw Failure(Usage, fmt::format("the target {} has no '{}'", target.name, emit.name),
                   "add --target cpu");
@@ -222,7 +225,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   const Emit &emit = findEmit(arguments.emit);
   Target target = chooseTarget(arguments.target);
   driver::CompileOptions options = optionsFor(arguments, emit, target);
-  checkTarget(emit, target);
+  checkTarget(emit, target, !arguments.target.empty());
   checkEmit(emit, arguments);
   ScheduleFile schedule = readSchedule(arguments.schedule);
   noteUnused(schedule, target);

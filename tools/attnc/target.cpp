@@ -10,8 +10,8 @@
 namespace attnc::cli {
 
 const char *const targetHelp =
-    "cpu, native, or an architecture such as sm_80 or sm_90a; without it the GPU of this machine "
-    "if there is one, else the CPU";
+    "cpu, native for the GPU of this machine, or an architecture such as sm_80 or sm_90a; without "
+    "it the GPU of this machine if there is one, else the CPU";
 
 const char *const interpretHelp =
     "Run the kernels of a GPU target on the processor, in adversarial orders of warps and "
@@ -52,11 +52,15 @@ std::shared_ptr<const CudaDevice> openDevice() {
 }
 
 /// Why no GPU can be used.
-Failure noDevice(const std::string &target) {
+std::string whyNoDevice() {
   Result<int> count = cudaDeviceCount();
-  std::string why = !count ? count.error().message : "there is none";
-  return Failure(Environment, fmt::format("the target {} needs a GPU to run: {}", target, why),
-                 "use --target cpu, or see `attnc doctor`; `attnc compile` needs no GPU");
+  if (!count)
+    return count.error().message;
+  if (*count == 0)
+    return "there is none";
+  Result<std::unique_ptr<CudaDevice>> device = CudaDevice::open(0);
+  return device ? fmt::format("the {} is older than all targets", (*device)->properties().name)
+                : device.error().message;
 }
 
 } // namespace
@@ -81,6 +85,11 @@ Target chooseTarget(const std::string &asked) {
         Usage, fmt::format("there is no target '{}'", asked),
         didYouMean(asked, known, fmt::format("the targets are {}", fmt::join(known, ", "))));
   std::shared_ptr<const CudaDevice> device = openDevice();
+  if (asked == "native" && !device)
+    throw Failure(Environment,
+                  fmt::format("the target native is the GPU of this machine: {}", whyNoDevice()),
+                  "use --target cpu, or see `attnc doctor`; `attnc compile` needs no GPU for an "
+                  "architecture that is named, as in --target sm_90a");
   if (asked.empty() || asked == "native")
     return device ? Target{targetOf(device->properties()), device} : Target{"cpu", nullptr};
   if (device && !runs(asked, device->properties()))
@@ -97,7 +106,9 @@ Target chooseRunnableTarget(const std::string &asked) {
                   fmt::format("code for {} does not run on the GPU here, a {} ({})", target.name,
                               other->properties().name, other->properties().architecture()),
                   "use --target native");
-  throw noDevice(target.name);
+  throw Failure(Environment,
+                fmt::format("the target {} needs a GPU to run: {}", target.name, whyNoDevice()),
+                "use --target cpu, or see `attnc doctor`; `attnc compile` needs no GPU");
 }
 
 Target chooseInterpretedTarget(const std::string &asked) {

@@ -23,16 +23,17 @@ struct Target {
 /// What --target takes.
 std::vector<std::string> targetNames();
 
-/// The target that `asked` names: "cpu", an architecture, or "native" and "" for the GPU of this
-/// machine if there is one and the processor if not. Failure (Usage): unknown, with the nearest.
+/// The target that `asked` names: "cpu", an architecture, "native" for the GPU of this machine, or
+/// "" for that if there is one and the processor if not. Failure (Usage): unknown, with the
+/// nearest. Failure (Environment): "native", and there is no GPU.
 Target chooseTarget(const std::string &asked);
 
 /// The same for a command that runs kernels. Failure (Environment): no GPU here runs this target.
 Target chooseRunnableTarget(const std::string &asked);
 
-/// The same for the tile interpreter, which runs the kernels of any GPU target; for "" and "native"
-/// where there is no GPU it is the one with warpgroups, whose kernels have the most to go wrong.
-/// Failure (Usage): `asked` is "cpu".
+/// The same for the tile interpreter, which runs the kernels of any GPU target; for "" where there
+/// is no GPU it is the one with warpgroups, whose kernels have the most to go wrong. Failure
+/// (Usage): `asked` is "cpu".
 Target chooseInterpretedTarget(const std::string &asked);
 
 /// NVRTC if the target needs it, else null. Failure (Environment): it is not there.
