@@ -42,8 +42,8 @@ try:
     import landmarks, several_weights, structures, wide  # noqa: F401
     from faults import FAULTS
 except ModuleNotFoundError as missing:
-    print(f"skipped: {missing}. ./dev setup installs python3-numpy; pip install numpy does as well")
-    sys.exit(77)
+    sys.exit(f"{sys.executable}: {missing}. ./dev setup installs python3-numpy for /usr/bin/python3; "
+             "then configure anew: cmake --preset default --fresh")
 
 UNIT = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 # Head lengths that are not equal, and not those of the specs.
