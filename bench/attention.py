@@ -276,7 +276,8 @@ def print_row(row):
 def cold(c, target):
     """Seconds from the text of the spec to loaded kernels, in new processes without caches."""
     with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "CUDA_CACHE_DISABLE": "1", "CUDA_CACHE_PATH": cache}
+        environment = {**os.environ, "ATTNC_CACHE": "off", "CUDA_CACHE_DISABLE": "1",
+                       "CUDA_CACHE_PATH": cache}
         command = [sys.executable, str(HERE / "cold_compile.py"), str(c.spec), target,
                    json.dumps(c.set)]
         runs = [json.loads(subprocess.run(command, capture_output=True, text=True, check=True,

@@ -46,7 +46,8 @@ def compile_to(stage, attnc, spec, target, folder):
     start, before = time.perf_counter(), processor_seconds()
     done = subprocess.run([attnc, "compile", str(spec), "--target", target, "--emit", stage,
                            "--mlir-timing", "--json", "-o", f"{folder}/{stage}"],
-                          capture_output=True, text=True)
+                          capture_output=True, text=True,
+                          env={**os.environ, "ATTNC_CACHE": "off"})
     if done.returncode:
         sys.exit(f"{spec} for {target}: {done.stderr.strip()}")
     answer = json.loads(done.stdout)

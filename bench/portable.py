@@ -82,8 +82,9 @@ def spec_arguments(c):
 
 
 def environment(cache):
-    """Neither NVRTC nor the driver may find what another process compiled."""
-    return {**os.environ, "CUDA_CACHE_DISABLE": "1", "CUDA_CACHE_PATH": cache}
+    """Neither attnc, NVRTC nor the driver may find what another process compiled."""
+    return {**os.environ, "ATTNC_CACHE": "off", "CUDA_CACHE_DISABLE": "1",
+            "CUDA_CACHE_PATH": cache}
 
 
 def attnc_json(arguments):

@@ -131,7 +131,6 @@ void fillArrays(CompiledProgram &compiled) {
 }
 
 Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options) {
-  std::unique_ptr<Nvrtc> nvrtc;
   driver::CompileOptions compile;
   compile.target = options.target;
   compile.schedule = options.schedule;
@@ -141,11 +140,7 @@ Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options
   if (options.target == "cpu") {
     compile.upTo = options.keepTexts ? driver::Stage::Llvm : driver::Stage::Cubin;
   } else {
-    Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
-    if (!opened)
-      return opened.error();
-    nvrtc = *std::move(opened);
-    compile.nvrtc = nvrtc.get();
+    compile.images = ImageCompiler::ofUser();
     compile.keepTexts = options.keepTexts;
     compile.parts =
         options.keepTexts ? driver::PartsVariant::Built : driver::PartsVariant::OnFirstUse;

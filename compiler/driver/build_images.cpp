@@ -27,12 +27,12 @@ KernelOf ImageBuild::firstOf(const NestKernels &program, size_t number) const {
   return firsts.at(&program)[number];
 }
 
-Status ImageBuild::run(const Nvrtc &nvrtc, const std::string &target) {
+Status ImageBuild::run(const ImageCompiler &images, const std::string &target) {
   std::vector<KernelOf> next = builds;
   llvm::sort(next, [](const KernelOf &a, const KernelOf &b) { return a.code() > b.code(); });
   bool withCopies = !programs.front()->copies().tensors.empty();
   while (!next.empty() || withCopies) {
-    Result<std::vector<KernelOf>> again = buildOnce(nvrtc, target, next, withCopies);
+    Result<std::vector<KernelOf>> again = buildOnce(images, target, next, withCopies);
     if (!again)
       return again.error();
     next = *std::move(again);
@@ -63,7 +63,8 @@ Status ImageBuild::followFirsts() {
 }
 
 // Returns what has to be built once more.
-Result<std::vector<KernelOf>> ImageBuild::buildOnce(const Nvrtc &nvrtc, const std::string &target,
+Result<std::vector<KernelOf>> ImageBuild::buildOnce(const ImageCompiler &images,
+                                                    const std::string &target,
                                                     const std::vector<KernelOf> &kernels,
                                                     bool withCopies) {
   std::vector<NvrtcRequest> requests;
@@ -73,12 +74,13 @@ Result<std::vector<KernelOf>> ImageBuild::buildOnce(const Nvrtc &nvrtc, const st
   if (withCopies)
     requests.push_back(requestFor(target, copying.source, copying.image));
   auto start = std::chrono::steady_clock::now();
-  std::vector<Result<NvrtcOutput>> outputs = compileSideBySide(nvrtc, requests);
+  std::vector<Result<NvrtcOutput>> outputs = compileSideBySide(images, requests);
   waitSeconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const Result<NvrtcOutput> &output : outputs) {
     if (!output)
       return output.error();
     kernelSeconds += output->seconds;
+    ++(output->isCached ? cached : compiled);
   }
   if (withCopies)
     copies = *std::move(outputs.back());

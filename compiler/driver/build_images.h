@@ -28,20 +28,21 @@ public:
   /// Compiles all that does not wait, side by side and the largest first, so that none of them is
   /// left to the end; then those again that spilled and have become smaller, and the first
   /// program's kernels that copy.
-  Status run(const Nvrtc &nvrtc, const std::string &target);
+  Status run(const ImageCompiler &images, const std::string &target);
 
   /// The kernel whose image holds that of a nest.
   KernelOf firstOf(const NestKernels &program, size_t number) const;
   /// The kernels that were left out.
   const std::vector<KernelOf> &waiting() const { return left; }
 
-  NvrtcOutput copies;       ///< the image of the kernels that copy
-  double waitSeconds = 0;   ///< wall-clock time in NVRTC
-  double kernelSeconds = 0; ///< how long each kernel took, summed
-  int repeats = 0;          ///< kernels compiled once more because they spilled
+  NvrtcOutput copies;           ///< the image of the kernels that copy
+  double waitSeconds = 0;       ///< wall-clock time in NVRTC and the cache
+  double kernelSeconds = 0;     ///< how long each kernel took NVRTC, summed
+  int compiled = 0, cached = 0; ///< images, by NVRTC and without it
+  int repeats = 0;              ///< kernels compiled once more because they spilled
 
 private:
-  Result<std::vector<KernelOf>> buildOnce(const Nvrtc &nvrtc, const std::string &target,
+  Result<std::vector<KernelOf>> buildOnce(const ImageCompiler &images, const std::string &target,
                                           const std::vector<KernelOf> &builds, bool withCopies);
   Status followFirsts();
 

@@ -225,16 +225,18 @@ private:
   }
 
   Status buildImages() {
-    if (!options.nvrtc)
+    if (!options.images)
       return environmentError("NVRTC is needed for " + options.target,
                               "install the CUDA toolkit 13, or use --target cpu");
     std::vector<NestKernels *> programs = {&*kernels};
     if (parts)
       programs.push_back(&*parts->kernels);
     build.emplace(std::move(programs), parts && options.parts == PartsVariant::OnFirstUse);
-    Status status = build->run(*options.nvrtc, options.target);
+    Status status = build->run(*options.images, options.target);
     result.nvrtcSeconds = build->waitSeconds;
     result.kernelSeconds = build->kernelSeconds;
+    result.imagesCompiled = build->compiled;
+    result.imagesCached = build->cached;
     result.repeats = build->repeats;
     return status;
   }
@@ -282,8 +284,8 @@ private:
       requests[kernel.image()] =
           requestFor(options.target, kernel.report().source, kernel.report().kernel);
     result.deferred = std::make_shared<DeferredImages>(
-        std::move(requests), [nvrtc = *options.nvrtc](const std::vector<NvrtcRequest> &asked) {
-          return compileSideBySide(nvrtc, asked);
+        std::move(requests), [images = options.images](const std::vector<NvrtcRequest> &asked) {
+          return compileSideBySide(*images, asked);
         });
   }
 

@@ -11,7 +11,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/schedule/tuning_database.h"
 #include "compiler/transforms/derivation.h"
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/image_compiler.h"
 #include "runtime/program/program.h"
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -43,12 +43,13 @@ struct CompileOptions {
   nlohmann::json schedule;
   /// Measured schedules, which come before predicted ones; null for none.
   const schedule::TuningDatabase *tuned = nullptr;
-  bool keepIr = false;       ///< keep the IR after each pass, for explain
+  bool keepIr = false; ///< keep the IR after each pass, for explain
   /// Without it and keepIr, a compilation to Stage::Cubin has no IR as text: to print it takes half
   /// as long as to lower it.
   bool keepTexts = true;
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
-  const Nvrtc *nvrtc = nullptr; ///< needed for Stage::Cubin
+  /// Needed for Stage::Cubin. What is left to first use keeps it.
+  std::shared_ptr<const ImageCompiler> images = nullptr;
   PartsVariant parts = PartsVariant::None;
   /// Becomes Manifest::memoryBudget; none: any number of bytes.
   std::optional<std::int64_t> memoryBudget = {};
@@ -84,8 +85,8 @@ struct NestReport {
   ScheduleReport scheduled;        ///< what that means
   std::vector<std::string> stores; ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
-  std::string tile; ///< the kernel in the tile dialect (keepTexts); empty on the cpu
-  std::string source;                     ///< CUDA C++; empty on the cpu
+  std::string tile;       ///< the kernel in the tile dialect (keepTexts); empty on the cpu
+  std::string source;     ///< CUDA C++; empty on the cpu
   std::string ptx, cubin; ///< moved to Compilation::program when all nests are compiled
   std::optional<KernelResources> resources;
   std::vector<std::string> ptxasNotes;
@@ -109,10 +110,11 @@ struct Compilation {
   /// The kernels of the target "cpu", by the names in the manifest; null for GPU targets.
   std::shared_ptr<const cpu::CpuExecutable> cpu;
   double seconds = 0;      ///< wall-clock time of the compilation
-  double nvrtcSeconds = 0; ///< of that, spent waiting for NVRTC
+  double nvrtcSeconds = 0; ///< of that, spent waiting for NVRTC or the cache
   /// How long NVRTC took for each kernel, summed: more than nvrtcSeconds where they are compiled
   /// side by side.
   double kernelSeconds = 0;
+  int imagesCompiled = 0, imagesCached = 0; ///< by NVRTC, and those that it had no part in
   int repeats = 0; ///< kernels compiled once more, with a smaller schedule, because they spilled
   double llvmSeconds = 0; ///< or from nests to machine code of the processor, nearly all in LLVM
 };

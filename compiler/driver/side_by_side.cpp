@@ -21,13 +21,13 @@ NvrtcRequest requestFor(const std::string &target, const std::string &source,
   return request;
 }
 
-std::vector<Result<NvrtcOutput>> compileSideBySide(const Nvrtc &nvrtc,
+std::vector<Result<NvrtcOutput>> compileSideBySide(const ImageCompiler &images,
                                                    const std::vector<NvrtcRequest> &requests) {
   std::vector<std::optional<Result<NvrtcOutput>>> outputs(requests.size());
   std::atomic<std::size_t> next = 0;
   auto work = [&] {
     for (std::size_t i = next++; i < requests.size(); i = next++)
-      outputs[i] = nvrtc.compile(requests[i]);
+      outputs[i] = images.compile(requests[i]);
   };
   std::vector<std::jthread> others;
   std::size_t processors = std::max(1u, std::thread::hardware_concurrency());

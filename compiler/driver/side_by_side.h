@@ -2,7 +2,7 @@
 #ifndef ATTNC_COMPILER_DRIVER_SIDE_BY_SIDE_H
 #define ATTNC_COMPILER_DRIVER_SIDE_BY_SIDE_H
 
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/image_compiler.h"
 #include <string>
 #include <vector>
 
@@ -16,7 +16,7 @@ NvrtcRequest requestFor(const std::string &target, const std::string &source,
 /// Compiles every request, on as many threads as the machine has processors, and returns what
 /// became of each, in the order of the requests: the result does not depend on which one was first.
 /// Where there can be no further thread, those that there are do all the work.
-std::vector<Result<NvrtcOutput>> compileSideBySide(const Nvrtc &nvrtc,
+std::vector<Result<NvrtcOutput>> compileSideBySide(const ImageCompiler &images,
                                                    const std::vector<NvrtcRequest> &requests);
 
 } // namespace attnc::driver

@@ -1,13 +1,11 @@
-#include "compiler/schedule/tuning_database.h"
+#include "compiler/schedule/tuning_update.h"
+#include "runtime/cache/atomic_file.h"
+#include "runtime/cache/directory.h"
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <unistd.h>
 
 namespace attnc::schedule {
 
@@ -97,26 +95,11 @@ Result<std::optional<TuningFile>> loadTuningFile(const std::string &path) {
 }
 
 Status saveTuningFile(const std::string &path, const TuningFile &file) {
-  std::error_code error;
-  fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty())
-    fs::create_directories(folder, error);
-  std::string temporary = fmt::format("{}.{}", path, ::getpid());
-  std::FILE *out = error ? nullptr : std::fopen(temporary.c_str(), "wb");
-  std::string text = file.text();
-  bool written = out && std::fwrite(text.data(), 1, text.size(), out) == text.size() &&
-                 std::fflush(out) == 0 && fsync(fileno(out)) == 0;
-  if (out)
-    written &= std::fclose(out) == 0;
-  if (written)
-    fs::rename(temporary, path, error);
-  if (!written || error) {
-    std::string why = error ? error.message() : std::strerror(errno);
-    fs::remove(temporary, error);
-    return environmentError(fmt::format("{} cannot be written: {}", path, why),
-                            "check the folder's permissions, or name another file");
-  }
-  return {};
+  constexpr const char *remedy = "check the folder's permissions, or name another file";
+  if (std::error_code error = makeTuningFolder(path))
+    return environmentError(fmt::format("{} cannot be written: {}", path, error.message()), remedy);
+  Status status = cache::writeAtomically(cache::systemFiles(), path, file.text(), 0666);
+  return status ? status : environmentError(status.error().message, remedy);
 }
 
 std::string tuningFileName(const std::string &device, int multiprocessors) {
@@ -130,15 +113,8 @@ std::string tuningFileName(const std::string &device, int multiprocessors) {
 }
 
 std::string userTuningFolder() {
-  auto variable = [](const char *name) {
-    const char *value = std::getenv(name);
-    return std::string(value ? value : "");
-  };
-  // https://specifications.freedesktop.org/basedir-spec: relative paths are ignored.
-  if (std::string cache = variable("XDG_CACHE_HOME"); fs::path(cache).is_absolute())
-    return cache + "/attnc/tuning";
-  std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.cache/attnc/tuning";
+  std::string cache = cache::userCacheFolder();
+  return cache.empty() ? cache : cache + "/tuning";
 }
 
 void TuningDatabase::add(std::string origin, TuningFile file) {

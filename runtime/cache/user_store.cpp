@@ -1,6 +1,7 @@
-// The store that the environment names.
+#include "runtime/cache/user_store.h"
+
+#include "runtime/cache/atomic_file.h"
 #include "runtime/cache/directory.h"
-#include "runtime/cache/store.h"
 #include "runtime/cache/warning.h"
 #include "runtime/program/byte_count.h"
 
@@ -39,21 +40,35 @@ std::string userStoreFolder() {
   return folder.empty() ? userCacheFolder() : std::filesystem::absolute(folder).string();
 }
 
+std::optional<StoreOptions> userStoreOptions() {
+  StoreOptions options;
+  options.directory = userStoreFolder();
+  if (options.directory.empty())
+    return std::nullopt;
+  options.maxBytes = userMaxBytes();
+  return options;
+}
+
+Status tryToWrite(const EntryFolder &folder) {
+  // Under a name that no entry has, and never committed.
+  Result<AtomicFile> file =
+      AtomicFile::create(systemFiles(), folder.pathOf(Tier::Image, "trial"), 0600);
+  return file ? file->append("trial") : Status(file.error());
+}
+
 std::shared_ptr<Store> Store::ofUser() {
   // One for the process, so that its threads wait for each other.
   static std::mutex mutex;
   static std::pair<std::string, std::uint64_t> wanted;
   static std::shared_ptr<Store> store;
 
-  StoreOptions options;
-  options.directory = userStoreFolder();
-  if (options.directory.empty())
+  std::optional<StoreOptions> options = userStoreOptions();
+  if (!options)
     return nullptr;
-  options.maxBytes = userMaxBytes();
   std::lock_guard guard(mutex);
-  if (std::pair now(options.directory.string(), options.maxBytes); !store || wanted != now) {
+  if (std::pair now(options->directory.string(), options->maxBytes); !store || wanted != now) {
     wanted = std::move(now);
-    Result<std::shared_ptr<Store>> opened = open(options);
+    Result<std::shared_ptr<Store>> opened = open(*options);
     store = opened ? *opened : withoutDisk(opened.error());
   }
   return store;

@@ -1,5 +1,7 @@
 #include "runtime/cuda/nvrtc.h"
 
+#include "runtime/cuda/nvrtc_library.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -54,38 +56,14 @@ void withoutFinalZeros(std::string &text) {
     text.pop_back();
 }
 
-/// site-packages/nvidia/*/lib under each Python of `root` (root/lib/python3.X).
-void addWheels(const std::filesystem::path &root, std::vector<std::filesystem::path> &candidates) {
-  std::error_code code;
-  for (const auto &python : std::filesystem::directory_iterator(root / "lib", code)) {
-    if (python.path().filename().string().rfind("python3", 0) != 0)
-      continue;
-    for (const char *packages : {"site-packages", "dist-packages"})
-      for (const auto &wheel :
-           std::filesystem::directory_iterator(python.path() / packages / "nvidia", code))
-        for (const char *name : {"libnvrtc.so.13", "libnvrtc.so.12"})
-          if (std::filesystem::exists(wheel.path() / "lib" / name, code))
-            candidates.push_back(wheel.path() / "lib" / name);
-  }
-}
-
 } // namespace
 
-std::vector<std::filesystem::path> nvrtcCandidates() {
-  if (const char *chosen = std::getenv("ATTNC_NVRTC"); chosen && *chosen)
-    return {chosen}; // a choice by hand is not silently replaced
-  std::vector<std::filesystem::path> candidates = {"libnvrtc.so.13", "libnvrtc.so"};
-  for (const char *folder : {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib"})
-    for (const char *name : {"libnvrtc.so.13", "libnvrtc.so"})
-      candidates.push_back(std::filesystem::path(folder) / name);
-  for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const char *root = std::getenv(variable); root && *root)
-      addWheels(root, candidates);
-  if (const char *home = std::getenv("HOME"); home && *home)
-    addWheels(std::filesystem::path(home) / ".local", candidates);
-  addWheels("/usr/local", candidates);
-  addWheels("/usr", candidates);
-  return candidates;
+std::vector<std::string> nvrtcOptions(const NvrtcRequest &request) {
+  // ptxas's report costs no measurable time.
+  std::vector<std::string> options = {"--gpu-architecture=" + request.architecture, "--std=c++20",
+                                      "--ptxas-options=-v"};
+  options.insert(options.end(), request.options.begin(), request.options.end());
+  return options;
 }
 
 Result<std::unique_ptr<Nvrtc>> Nvrtc::open() {
@@ -168,10 +146,7 @@ Result<NvrtcOutput> Nvrtc::compile(const NvrtcRequest &request) const {
     headerNames.push_back(name.c_str());
     headerTexts.push_back(text.c_str());
   }
-  // ptxas's report costs no measurable time.
-  std::vector<std::string> options = {"--gpu-architecture=" + request.architecture, "--std=c++20",
-                                      "--ptxas-options=-v"};
-  options.insert(options.end(), request.options.begin(), request.options.end());
+  const std::vector<std::string> options = nvrtcOptions(request);
   std::vector<const char *> optionTexts;
   for (const std::string &option : options)
     optionTexts.push_back(option.c_str());

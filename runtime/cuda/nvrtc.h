@@ -5,7 +5,6 @@
 #include "attnc/result.h"
 #include "runtime/cuda/ptxas_log.h"
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,13 +26,14 @@ struct NvrtcOutput {
   std::string log; ///< of the compiler and ptxas, warnings included
   std::vector<KernelReport> kernels;
   std::vector<std::string> notes; ///< ptxas's numbered remarks: gate on them
-  double seconds = 0;             ///< wall-clock time of the compilation
+  double seconds = 0;             ///< wall-clock time of the compilation; 0 for one that is cached
+  bool isCached = false;          ///< NVRTC has not run for it (image_compiler.h)
 };
 
 class Nvrtc {
 public:
-  /// Looks in ATTNC_NVRTC (a file), the loader's path, the CUDA toolkit's default places and the
-  /// Python wheel nvidia-cuda-nvrtc. Error (Environment): where NVRTC comes from.
+  /// The first of nvrtcCandidates (nvrtc_library.h) that can be loaded. Error (Environment): where
+  /// NVRTC comes from.
   static Result<std::unique_ptr<Nvrtc>> open();
 
   int versionMajor() const { return major; }
@@ -61,7 +61,7 @@ private:
   std::vector<int> archs;
 };
 
-/// The files that Nvrtc::open tries, in order.
-std::vector<std::filesystem::path> nvrtcCandidates();
+/// All options with which a request is compiled, its own among them.
+std::vector<std::string> nvrtcOptions(const NvrtcRequest &request);
 
 } // namespace attnc

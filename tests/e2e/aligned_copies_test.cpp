@@ -14,11 +14,11 @@ using driver::Compilation;
 using driver::TensorLayout;
 
 Result<Compilation> compileFor(const Spec &spec, const std::string &target,
-                               const Nvrtc *nvrtc = nullptr) {
+                               std::shared_ptr<const ImageCompiler> images = nullptr) {
   driver::CompileOptions options;
   options.target = target;
-  options.upTo = nvrtc ? driver::Stage::Cubin : driver::Stage::Tile;
-  options.nvrtc = nvrtc;
+  options.upTo = images ? driver::Stage::Cubin : driver::Stage::Tile;
+  options.images = std::move(images);
   return driver::compile(spec, options);
 }
 
@@ -149,13 +149,13 @@ TEST_F(AlignedCopiesOf, WhatIsReadByElementsIsNotCopied) {
 
 // One image for all kernels that copy, in which each is found.
 TEST(AlignedCopies, TheProgramHoldsTheKernels) {
-  Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open();
-  if (!nvrtc)
+  auto images = std::make_shared<const ImageCompiler>();
+  if (Result<const Nvrtc *> nvrtc = images->nvrtc(); !nvrtc)
     GTEST_SKIP() << nvrtc.error().text();
   LoadedSpec spec("gqa");
   ASSERT_TRUE(spec);
   for (const char *target : {"sm_80", "sm_90a"}) {
-    Result<Compilation> compilation = compileFor(*spec, target, nvrtc->get());
+    Result<Compilation> compilation = compileFor(*spec, target, images);
     ASSERT_TRUE(compilation) << compilation.error().text();
     const Program &program = compilation->program;
     EXPECT_EQ(program.images.size(), 4U); // a cubin and a PTX of the nest and of the copies

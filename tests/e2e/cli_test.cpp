@@ -13,7 +13,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Tool, helpOfEveryCommandHasAnExample) {
-  for (const char *command : {"compile", "run", "check", "explain", "tune", "list", "doctor"}) {
+  for (const char *command :
+       {"compile", "run", "check", "explain", "tune", "list", "cache", "doctor"}) {
     Ended ended = attnc({command, "--help"});
     EXPECT_EQ(ended.exit, 0);
     EXPECT_THAT(ended.out, HasSubstr(std::string("Example: attnc ") + command));

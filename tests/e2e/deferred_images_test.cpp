@@ -117,17 +117,15 @@ protected:
   Result<driver::Compilation> compile(const Spec &spec, driver::PartsVariant parts) {
     driver::CompileOptions options;
     options.target = GetParam();
-    options.nvrtc = nvrtc.get();
+    options.images = images;
     options.parts = parts;
     return driver::compile(spec, options);
   }
   void SetUp() override {
-    Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
-    if (!opened)
-      GTEST_SKIP() << opened.error().text();
-    nvrtc = *std::move(opened);
+    if (Result<const Nvrtc *> nvrtc = images->nvrtc(); !nvrtc)
+      GTEST_SKIP() << nvrtc.error().text();
   }
-  std::unique_ptr<Nvrtc> nvrtc;
+  std::shared_ptr<const ImageCompiler> images = std::make_shared<ImageCompiler>();
 };
 
 TEST_P(DeferredParts, AreTheSameImages) {

@@ -63,11 +63,13 @@ struct CompiledKernel {
   e2e::GoldenRow row;
 };
 
-const Nvrtc *nvrtcOfProcess(std::string &whyNot) {
-  static const Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
+/// Without a cache: what is tested is what NVRTC makes. Null: there is no NVRTC.
+std::shared_ptr<const ImageCompiler> imagesOfProcess(std::string &whyNot) {
+  static const auto images = std::make_shared<const ImageCompiler>();
+  Result<const Nvrtc *> opened = images->nvrtc();
   if (!opened)
     whyNot = opened.error().text();
-  return opened ? opened->get() : nullptr;
+  return opened ? images : nullptr;
 }
 
 void describe(const driver::Compilation &compilation, CompiledKernel &kernel) {
@@ -96,8 +98,8 @@ CompiledKernel compileKernel(const KernelCase &c) {
   CompiledKernel kernel;
   driver::CompileOptions options;
   options.target = c.target;
-  options.nvrtc = nvrtcOfProcess(kernel.whyNot);
-  if (!options.nvrtc)
+  options.images = imagesOfProcess(kernel.whyNot);
+  if (!options.images)
     return kernel;
   e2e::LoadedSpec spec(
       c.spec, {{"T", c.type}, {"d", std::to_string(c.width)}, {"e", std::to_string(c.width)}});

@@ -102,11 +102,9 @@ TEST(GpuParts, MergeToTheResult) {
     GTEST_SKIP() << gpu.error().text();
   LoadedSpec spec("full", {{"d", "128"}, {"e", "128"}});
   ASSERT_TRUE(spec);
-  Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open();
-  ASSERT_TRUE(nvrtc) << nvrtc.error().text();
   driver::CompileOptions options;
   options.target = cli::targetOf((*gpu)->properties());
-  options.nvrtc = nvrtc->get();
+  options.images = std::make_shared<ImageCompiler>();
   options.parts = driver::PartsVariant::OnFirstUse;
   Result<Compilation> compilation = driver::compile(*spec, options);
   ASSERT_TRUE(compilation) << compilation.error().text();
@@ -126,12 +124,12 @@ TEST(GpuParts, MergeToTheResult) {
 TEST(PartsImages, ServeBothPrograms) {
   LoadedSpec spec("documents");
   ASSERT_TRUE(spec);
-  Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open();
-  if (!nvrtc)
+  auto images = std::make_shared<const ImageCompiler>();
+  if (Result<const Nvrtc *> nvrtc = images->nvrtc(); !nvrtc)
     GTEST_SKIP() << nvrtc.error().text();
   driver::CompileOptions options;
   options.target = "sm_80";
-  options.nvrtc = nvrtc->get();
+  options.images = images;
   options.parts = driver::PartsVariant::Built;
   Result<Compilation> compilation = driver::compile(*spec, options);
   ASSERT_TRUE(compilation) << compilation.error().text();

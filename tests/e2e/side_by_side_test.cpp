@@ -6,8 +6,8 @@ namespace {
 
 // As many as there is no processor for, the slow ones first.
 TEST(SideBySide, ResultsAreThoseOfTheRequestsInOrder) {
-  Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open();
-  if (!nvrtc)
+  ImageCompiler images;
+  if (Result<const Nvrtc *> nvrtc = images.nvrtc(); !nvrtc)
     GTEST_SKIP() << nvrtc.error().text();
   std::vector<NvrtcRequest> requests;
   for (int number = 0; number < 6; ++number) {
@@ -19,7 +19,7 @@ TEST(SideBySide, ResultsAreThoseOfTheRequestsInOrder) {
         name));
   }
   requests[4].source = "this is no C++";
-  std::vector<Result<NvrtcOutput>> outputs = compileSideBySide(**nvrtc, requests);
+  std::vector<Result<NvrtcOutput>> outputs = compileSideBySide(images, requests);
   ASSERT_EQ(outputs.size(), requests.size());
   for (size_t number = 0; number < outputs.size(); ++number) {
     if (number == 4) {
@@ -31,7 +31,7 @@ TEST(SideBySide, ResultsAreThoseOfTheRequestsInOrder) {
               std::string::npos);
     EXPECT_GT(outputs[number]->seconds, 0);
   }
-  EXPECT_TRUE(compileSideBySide(**nvrtc, {}).empty());
+  EXPECT_TRUE(compileSideBySide(images, {}).empty());
 }
 
 } // namespace

@@ -117,16 +117,11 @@ std::string Setting::name() const {
 Result<std::unique_ptr<driver::Executor>> makeExecutor(const Spec &spec,
                                                        std::shared_ptr<const CudaDevice> device,
                                                        const nlohmann::json &schedule) {
-  std::unique_ptr<Nvrtc> nvrtc;
   driver::CompileOptions options;
   options.schedule = schedule;
   if (device) {
-    Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
-    if (!opened)
-      return opened.error();
-    nvrtc = std::move(*opened);
     options.target = cli::targetOf(device->properties());
-    options.nvrtc = nvrtc.get();
+    options.images = std::make_shared<ImageCompiler>();
   }
   Result<driver::Compilation> compilation = driver::compile(spec, options);
   if (!compilation)

@@ -23,6 +23,7 @@ Command addTuneCommand(CLI::App &tool);
 Command addListCommand(CLI::App &tool);
 Command addShowCommand(CLI::App &tool);
 Command addNewCommand(CLI::App &tool);
+Command addCacheCommand(CLI::App &tool);
 Command addDoctorCommand(CLI::App &tool);
 Command addCompletionCommand(CLI::App &tool);
 

@@ -193,6 +193,8 @@ void printSummary(const Compilation &compilation, const Emit &emit, const std::v
                                    {"emit", emit.name},
                                    {"seconds", compilation.seconds},
                                    {"nvrtc_seconds", compilation.nvrtcSeconds},
+                                   {"images_compiled", compilation.imagesCompiled},
+                                   {"images_cached", compilation.imagesCached},
                                    {"repeats", compilation.repeats},
                                    {"kernels", kernelsJson(compilation)}};
   if (!times.empty())
@@ -232,9 +234,9 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
   std::chrono::duration<double> frontend = std::chrono::steady_clock::now() - start;
-  std::unique_ptr<Nvrtc> nvrtc = options.upTo == Stage::Cubin ? openNvrtc(target) : nullptr;
+  if (options.upTo == Stage::Cubin)
+    options.images = imagesFor(target);
   schedule::TuningDatabase tuned = tunedSchedules(target);
-  options.nvrtc = nvrtc.get();
   options.tuned = &tuned;
   Compilation compilation = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);

@@ -1,4 +1,6 @@
 // attnc doctor: what works on this machine, and what to install for the rest.
+#include "runtime/cache/user_store.h"
+#include "runtime/program/byte_count.h"
 #include "tools/attnc/command.h"
 #include "tools/attnc/target.h"
 #include "tools/attnc/terminal.h"
@@ -81,6 +83,22 @@ Finding examineNvrtc() {
           ""};
 }
 
+Finding examineCache() {
+  std::optional<cache::StoreOptions> options = cache::userStoreOptions();
+  if (!options)
+    return {"cache", std::nullopt, "off: ATTNC_CACHE says so, or there is no home", ""};
+  Result<std::shared_ptr<cache::Store>> store = cache::Store::open(*options);
+  if (!store)
+    return {"cache", false, store.error().message, store.error().remedy};
+  Status writes = cache::tryToWrite(*(*store)->folder());
+  cache::StoreUsage usage = (*store)->stats().total();
+  std::string text = fmt::format("{}, {} entries, {} of {}", options->directory.string(),
+                                 usage.entries, bytesText(static_cast<double>(usage.bytes)),
+                                 bytesText(static_cast<double>(options->maxBytes)));
+  return {"cache", writes.ok(), writes ? text : text + "; " + writes.error().message,
+          writes ? "" : writes.error().remedy};
+}
+
 /// What the findings mean for the commands.
 std::string conclusion(bool gpu, bool nvrtc) {
   if (gpu && nvrtc)
@@ -113,6 +131,7 @@ ExitCode examine(bool json) {
   }
   findings.push_back(examineNvrtc());
   bool nvrtc = findings.back().works.value_or(false);
+  findings.push_back(examineCache());
   if (!json) {
     for (const Finding &finding : findings)
       printFinding(finding);

@@ -84,9 +84,6 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   noteUnused(schedule, target);
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
 
-  // Without NVRTC there is everything but the report of registers and shared memory.
-  Result<std::unique_ptr<Nvrtc>> nvrtc =
-      target.isCpu() ? Result<std::unique_ptr<Nvrtc>>(std::unique_ptr<Nvrtc>()) : Nvrtc::open();
   schedule::TuningDatabase tuned = tunedSchedules(target);
   driver::CompileOptions options;
   options.tuned = &tuned;
@@ -94,14 +91,22 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
   options.extents = extentsFor(*loaded.spec, shape);
   options.memoryBudget = readMemoryBudget(arguments.memoryBudget);
   options.keepIr = arguments.ir || !arguments.html.empty();
-  options.nvrtc = nvrtc.ok() ? nvrtc->get() : nullptr;
-  options.upTo = nvrtc.ok() ? driver::Stage::Cubin : driver::Stage::Cuda;
-  Compilation compilation = [&] {
+  options.images = imagesFor(target);
+  auto compile = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
     return compileScheduled(*loaded.spec, options, schedule);
-  }();
-  if (!nvrtc)
-    note("registers and shared memory are not shown: " + nvrtc.error().text());
+  };
+  Compilation compilation;
+  try {
+    compilation = compile();
+  } catch (const Failure &noNvrtc) {
+    if (noNvrtc.code() != Environment || target.isCpu())
+      throw;
+    // There is everything but the report of registers and shared memory.
+    options.upTo = driver::Stage::Cuda;
+    compilation = compile();
+    note(std::string("registers and shared memory are not shown: ") + noNvrtc.what());
+  }
 
   Explanation explanation = explain(compilation, loaded.spec->doc, options.extents);
   if (!arguments.html.empty()) {

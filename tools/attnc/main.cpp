@@ -1,5 +1,6 @@
 // attnc: the command line.
 #include "compiler/frontend/suggest.h"
+#include "runtime/cache/warning.h"
 #include "tools/attnc/command.h"
 #include "tools/attnc/terminal.h"
 
@@ -99,6 +100,9 @@ int main(int argc, char **argv) {
   llvm::install_fatal_error_handler(endInternally);
   llvm::sys::AddSignalHandler(endCrashed, nullptr);
   bool json = wantsJson(argc, argv);
+  cache::setWarning([](const Error &error) {
+    note(styled("warning:", Style::Yellow, colourOnStderr()) + " " + error.text());
+  });
   try {
     CLI::App tool("attnc compiles attention variants, written as mathematics, to fused kernels",
                   "attnc");
@@ -111,7 +115,8 @@ int main(int argc, char **argv) {
                                      addCheckCommand(tool),   addExplainCommand(tool),
                                      addTuneCommand(tool),    addListCommand(tool),
                                      addShowCommand(tool),    addNewCommand(tool),
-                                     addDoctorCommand(tool),  addCompletionCommand(tool)};
+                                     addCacheCommand(tool),   addDoctorCommand(tool),
+                                     addCompletionCommand(tool)};
     return dispatch(tool, commands, argc, argv);
   } catch (const Failure &failure) {
     return report(failure, json);

@@ -6,7 +6,6 @@
 namespace attnc::cli {
 
 Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &asked) {
-  std::unique_ptr<Nvrtc> nvrtc = openNvrtc(target);
   schedule::TuningDatabase tuned = tunedSchedules(target);
   driver::CompileOptions options;
   options.tuned = &tuned;
@@ -17,7 +16,7 @@ Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &a
   options.extents = asked.extents;
   options.params = asked.params;
   options.memoryBudget = asked.memoryBudget;
-  options.nvrtc = nvrtc.get();
+  options.images = imagesFor(target);
   Prepared prepared{compileScheduled(spec, options, asked.schedule), nullptr};
   prepared.executor =
       orFail(target.interpreted ? driver::makeInterpreterExecutor(prepared.compilation)

@@ -125,8 +125,8 @@ Target chooseInterpretedTarget(const std::string &asked) {
   return target;
 }
 
-std::unique_ptr<Nvrtc> openNvrtc(const Target &target) {
-  return target.isCpu() || target.interpreted ? nullptr : orFail(Nvrtc::open(), Environment);
+std::shared_ptr<const ImageCompiler> imagesFor(const Target &target) {
+  return target.isCpu() || target.interpreted ? nullptr : ImageCompiler::ofUser();
 }
 
 } // namespace attnc::cli

@@ -3,7 +3,7 @@
 #define ATTNC_TOOLS_ATTNC_TARGET_H
 
 #include "runtime/cuda/driver.h"
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/image_compiler.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,8 +36,8 @@ Target chooseRunnableTarget(const std::string &asked);
 /// (Usage): `asked` is "cpu".
 Target chooseInterpretedTarget(const std::string &asked);
 
-/// NVRTC if the target needs it, else null. Failure (Environment): it is not there.
-std::unique_ptr<Nvrtc> openNvrtc(const Target &target);
+/// What makes the images of the target's kernels, with the user's cache; null if it has none.
+std::shared_ptr<const ImageCompiler> imagesFor(const Target &target);
 
 /// The best target for a GPU: that of its own architecture, with its specific features, if there is
 /// one, else the newest older one. Empty if there is none: it is older than all.

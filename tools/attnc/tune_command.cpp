@@ -2,6 +2,7 @@
 #include "compiler/driver/check.h"
 #include "compiler/driver/memory_check.h"
 #include "compiler/driver/tune.h"
+#include "compiler/schedule/tuning_update.h"
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/command.h"
 #include "tools/attnc/prepare.h"
@@ -34,7 +35,7 @@ class Bench {
 public:
   Bench(const LoadedSpec &loaded, const Target &target, std::map<std::string, int64_t> extents,
         const std::map<std::string, double> &params)
-      : spec(*loaded.spec), target(target), nvrtc(openNvrtc(target)), extents(std::move(extents)),
+      : spec(*loaded.spec), target(target), images(imagesFor(target)), extents(std::move(extents)),
         params(params) {
     auto made = evaluator::makeInputs(driver::programOf(spec), this->extents, /*seed=*/1);
     if (!made)
@@ -49,7 +50,7 @@ public:
     driver::CompileOptions options;
     options.target = target.name;
     options.schedule = schedule;
-    options.nvrtc = nvrtc.get();
+    options.images = images;
     Result<driver::Compilation> compiled = driver::compile(spec, options);
     if (!compiled)
       return compiled.error();
@@ -96,7 +97,7 @@ private:
 
   const Spec &spec;
   const Target &target;
-  std::unique_ptr<Nvrtc> nvrtc;
+  std::shared_ptr<const ImageCompiler> images;
   std::map<std::string, int64_t> extents;
   const std::map<std::string, double> &params;
   evaluator::EvalInputs inputs;
@@ -140,18 +141,16 @@ nlohmann::ordered_json tableJson(const NestCandidates &nest, const std::vector<M
   return json;
 }
 
-/// The file to add to: what is there, or a new one. A damaged one is an error, since writing would
-/// lose it.
-schedule::TuningFile openFile(const std::string &path, const DeviceProperties &device) {
-  std::optional<schedule::TuningFile> old = orFail(schedule::loadTuningFile(path));
+/// What to add to: what is there, or a new file. Error (InvalidArgument): it is of another device.
+Result<schedule::TuningFile> fileFor(const DeviceProperties &device, const std::string &path,
+                                     std::optional<schedule::TuningFile> old) {
   if (!old)
-    return {device.name, device.multiprocessors, {}};
+    return schedule::TuningFile{device.name, device.multiprocessors, {}};
   if (old->device != device.name || old->multiprocessors != device.multiprocessors)
-    throw Failure(Usage,
-                  fmt::format("{} is of another device: {} with {} multiprocessors", path,
-                              old->device, old->multiprocessors),
-                  "name another file with --database");
-  return std::move(*old);
+    return invalidArgument(fmt::format("{} is of another device: {} with {} multiprocessors", path,
+                                       old->device, old->multiprocessors),
+                           "name another file with --database");
+  return *std::move(old);
 }
 
 schedule::TunedSchedule entryOf(const NestCandidates &nest, const Measured &best,
@@ -214,7 +213,8 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
   if (path.empty())
     throw Failure(Environment, "there is no folder for the tuning database: HOME is not set",
                   "name a file with --database");
-  openFile(path, device); // it is good, before anything is measured
+  // A damaged one is an error before anything is measured, since writing would lose it.
+  orFail(fileFor(device, path, orFail(schedule::loadTuningFile(path))));
 
   auto nests = orFail(
       driver::tuningCandidates(*loaded.spec, target.name, static_cast<size_t>(arguments.top)));
@@ -238,13 +238,14 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
     winners.push_back(entryOf(nest, *best, target, extents));
   }
   const bool found = !winners.empty();
-  if (found) {
-    // Another run may have stored something meanwhile.
-    schedule::TuningFile file = openFile(path, device);
-    for (schedule::TunedSchedule &winner : winners)
-      file.put(std::move(winner));
-    orFail(schedule::saveTuningFile(path, file));
-  }
+  if (found)
+    orFail(schedule::changeTuningFile(path, [&](std::optional<schedule::TuningFile> old) {
+      Result<schedule::TuningFile> file = fileFor(device, path, std::move(old));
+      for (const schedule::TunedSchedule &winner : winners)
+        if (file)
+          file->put(winner);
+      return file;
+    }));
   if (arguments.json)
     printJson({{"ok", found},
                {"device", device.name},

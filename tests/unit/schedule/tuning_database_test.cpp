@@ -1,11 +1,13 @@
 #include "compiler/schedule/choose_schedule.h"
 #include "compiler/schedule/nest_key.h"
-#include "compiler/schedule/tuning_database.h"
+#include "compiler/schedule/tuning_update.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace attnc::schedule {
 namespace {
@@ -100,6 +102,43 @@ TEST_F(OnDisk, aSavedFileLoads) {
   for ([[maybe_unused]] const auto &one : std::filesystem::directory_iterator(folder + "/deep"))
     ++files;
   EXPECT_EQ(files, 1u) << "nothing temporary is left";
+}
+
+TEST_F(OnDisk, manyThatStoreAtOnceLoseNothing) {
+  constexpr int writers = 4, rounds = 10;
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < writers; ++writer) {
+    pid_t child = ::fork();
+    if (child == 0) {
+      bool good = true;
+      for (int round = 0; round < rounds; ++round)
+        good &= changeTuningFile(path(), [&](std::optional<TuningFile> old) {
+                  TuningFile file = old ? *old : TuningFile{"NVIDIA H100 80GB HBM3", 132, {}};
+                  file.put(entry(std::to_string(writer) + " " + std::to_string(round), 0.5));
+                  return Result<TuningFile>(file);
+                }).ok();
+      ::_exit(good ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  Result<std::optional<TuningFile>> read = loadTuningFile(path());
+  ASSERT_TRUE(read && read->has_value());
+  EXPECT_EQ((*read)->entries.size(), static_cast<size_t>(writers * rounds));
+}
+
+TEST_F(OnDisk, aChangeThatFailsLeavesTheFile) {
+  ASSERT_TRUE(saveTuningFile(path(), fileWith(entry("k", 0.5))));
+  Status status = changeTuningFile(path(), [](std::optional<TuningFile>) {
+    return Result<TuningFile>(invalidArgument("of another device"));
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "of another device");
+  EXPECT_EQ((*loadTuningFile(path()))->entries.size(), 1u);
 }
 
 TEST_F(OnDisk, aDamagedFileIsNamed) {
