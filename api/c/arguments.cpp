@@ -1,6 +1,8 @@
 #include "api/c/arguments.h"
 #include "api/c/handles.h"
 
+#include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -116,7 +118,78 @@ Status addParam(const attnc_param &c, BindRequest &request) {
   return {};
 }
 
+std::size_t tensorCount(const Manifest &manifest) {
+  return manifest.inputs.size() + manifest.outputs.size();
+}
+
+const TensorDecl &tensorAt(const Manifest &manifest, std::size_t slot) {
+  std::size_t inputs = manifest.inputs.size();
+  return slot < inputs ? manifest.inputs[slot] : manifest.outputs[slot - inputs];
+}
+
+/// The slot of a tensor that is given at `position`, which is where it is mostly; else the number
+/// of tensors.
+std::size_t slotOf(const Manifest &manifest, const attnc_tensor &c, std::size_t position) {
+  std::size_t count = tensorCount(manifest);
+  if (!c.name || (position < count && tensorAt(manifest, position).name == c.name))
+    return std::min(position, count);
+  std::size_t slot = 0;
+  while (slot < count && tensorAt(manifest, slot).name != c.name)
+    ++slot;
+  return slot;
+}
+
+/// Appends all of a tensor but its address.
+bool addWords(const attnc_tensor &c, std::size_t slot, std::vector<std::int64_t> &words) {
+  if (c.rank < 0 || c.rank > maxRank || (c.rank > 0 && !c.shape))
+    return false;
+  words.insert(words.end(), {static_cast<std::int64_t>(slot), c.dtype, c.rank, c.strides ? 1 : 0,
+                             alignmentClass(c.data)});
+  words.insert(words.end(), c.shape, c.shape + c.rank);
+  if (c.strides)
+    words.insert(words.end(), c.strides, c.strides + c.rank);
+  return true;
+}
+
+bool addWords(const Manifest &manifest, const attnc_param &c, std::size_t position,
+              std::vector<std::int64_t> &words) {
+  const std::vector<ParamDecl> &params = manifest.params;
+  if (!c.name)
+    return false;
+  if (position >= params.size() || params[position].name != c.name)
+    for (position = 0; position < params.size() && params[position].name != c.name;)
+      ++position;
+  words.insert(words.end(), {static_cast<std::int64_t>(position), c.is_integer ? 1 : 0,
+                             c.is_integer ? c.integer : std::bit_cast<std::int64_t>(c.real)});
+  return position < params.size();
+}
+
 } // namespace
+
+bool readSlots(const Manifest &manifest, const attnc_arguments *given, SlottedCall &call) {
+  Result<attnc_arguments> c = readStruct(given, "attnc_arguments");
+  std::size_t count = tensorCount(manifest);
+  if (!c || c->tensor_count != count || (count > 0 && !c->tensors) ||
+      c->param_count > manifest.params.size() || (c->param_count && !c->params))
+    return false;
+  std::vector<std::int64_t> &words = call.key.words;
+  words.reserve(16 * (count + 1));
+  call.tensors.resize(count);
+  for (std::size_t position = 0; position < count; ++position) {
+    const attnc_tensor &tensor = c->tensors[position];
+    std::size_t slot = slotOf(manifest, tensor, position);
+    if (slot == count || !addWords(tensor, slot, words))
+      return false;
+    call.tensors[slot] = tensor.data;
+  }
+  for (std::size_t position = 0; position < c->param_count; ++position)
+    if (!addWords(manifest, c->params[position], position, words))
+      return false;
+  if (c->memory_budget)
+    words.push_back(*c->memory_budget);
+  words.push_back(c->memory_budget ? 1 : 0);
+  return true;
+}
 
 Result<BindRequest> readArguments(const Manifest &manifest, const attnc_arguments *given,
                                   const Device &device) {

@@ -48,7 +48,7 @@ struct CompiledProgram {
   }
 };
 
-struct HostPlan;
+class HostProgram;
 
 } // namespace attnc::api
 
@@ -63,13 +63,19 @@ struct attnc_program {
 
 struct attnc_loaded {
   std::shared_ptr<const attnc::api::CompiledProgram> compiled;
-  std::shared_ptr<const attnc::LoadedProgram> gpu; ///< null for the target cpu
+  std::shared_ptr<const attnc::LoadedProgram> gpu;     ///< null for the target cpu
+  std::shared_ptr<const attnc::api::HostProgram> host; ///< null for a GPU
 };
 
 struct attnc_plan {
   attnc_loaded loaded;
   std::shared_ptr<const attnc::LoadedProgram::Prepared> gpu; ///< null for the target cpu
-  std::shared_ptr<const attnc::api::HostPlan> host;          ///< null for a GPU
+  std::shared_ptr<const attnc::CallLayout> host;             ///< null for a GPU
+  std::vector<void *> tensors;                               ///< of the target cpu, by slot
+
+  const attnc::CallLayout &layout() const {
+    return host ? *host : attnc::LoadedProgram::planOf(attnc::LoadedProgram::layoutOf(*gpu));
+  }
 };
 
 namespace attnc::api {

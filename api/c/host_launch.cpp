@@ -1,4 +1,5 @@
 #include "api/c/host_launch.h"
+#include "compiler/driver/cpu_executor.h"
 #include "runtime/program/available_memory.h"
 #include "runtime/program/byte_count.h"
 #include "runtime/program/memory_budget.h"
@@ -6,7 +7,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <optional>
-#include <type_traits>
 
 namespace attnc::api {
 
@@ -35,55 +35,30 @@ Result<HostBlock> allocateWorkspace(std::int64_t bytes) {
   return block;
 }
 
-/// An argument as the 64-bit word that CpuExecutable takes. No program for the cpu has tensor maps.
-std::uint64_t wordOf(const ArgValue &value) {
-  std::uint64_t word = 0;
-  std::visit(
-      [&](const auto &v) {
-        if constexpr (!std::is_same_v<decltype(v), const TensorMapArg &>)
-          std::memcpy(&word, static_cast<const void *>(&v), sizeof v);
-      },
-      value);
-  return word;
-}
-
 } // namespace
 
-Result<HostPlan> planOnHost(const Manifest &manifest, Binding binding) {
-  Result<const VariantDecl *> variant = chooseVariant(manifest, binding);
-  if (!variant)
-    return variant.error();
-  Result<Workspace> workspace = planWorkspace(manifest, **variant, binding);
-  if (!workspace)
-    return workspace.error();
-  return HostPlan{std::move(binding), *variant, *std::move(workspace)};
+Result<std::shared_ptr<const CallLayout>> HostProgram::layoutOf(const Binding &binding,
+                                                                const LayoutKey *key) const {
+  Result<CallLayout> planned = planLayout(compiled->manifest(), binding);
+  if (!planned)
+    return planned.error();
+  auto layout = std::make_shared<const CallLayout>(*std::move(planned));
+  if (key)
+    layouts.remember(*key, layout);
+  return layout;
 }
 
-Status launchOnHost(const CompiledProgram &compiled, const HostPlan &plan, void *workspace) {
-  const Manifest &manifest = compiled.manifest();
+Status HostProgram::launch(const CallLayout &layout, std::span<void *const> tensors,
+                           void *workspace) const {
   HostBlock own;
-  if (!workspace && plan.workspace.bytes > 0) {
-    Result<HostBlock> taken = allocateWorkspace(plan.workspace.bytes);
+  if (!workspace && layout.workspace.bytes > 0) {
+    Result<HostBlock> taken = allocateWorkspace(layout.workspace.bytes);
     if (!taken)
-      return noMemoryFor(manifest, plan.workspace, plan.binding.scope, taken.error());
+      return noMemoryFor(compiled->manifest(), layout.workspace, layout.scope, taken.error());
     own = *std::move(taken);
     workspace = own.get();
   }
-  Result<std::vector<KernelCall>> calls =
-      evaluate(manifest, *plan.variant, plan.binding, plan.workspace, workspace);
-  if (!calls)
-    return calls.error();
-  for (const KernelCall &call : *calls) {
-    if (!guardHolds(call))
-      continue;
-    clearCounters(call);
-    std::vector<std::uint64_t> words;
-    for (const ArgValue &value : call.args)
-      words.push_back(wordOf(value));
-    // Kernels and nests both stand in program order.
-    auto nest = static_cast<unsigned>(manifest.findKernel(call.kernel) - manifest.kernels.data());
-    compiled.compilation.cpu->run(nest, words);
-  }
+  driver::runCalls(*compiled->compilation.cpu, layout, {tensors.data(), tensors.size()}, workspace);
   return {};
 }
 

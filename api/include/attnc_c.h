@@ -268,9 +268,22 @@ ATTNC_API int64_t attnc_plan_workspace_bytes(const attnc_plan *plan);
  * Errors: ENVIRONMENT with what the driver says, or with what the scratch memory was wanted for if
  * there is not enough. */
 ATTNC_API attnc_error *attnc_plan_launch(const attnc_plan *plan, void *stream, void *workspace);
+/* The same on other tensors of the same shapes and strides: `data` has their addresses, as many as
+ * attnc_program_tensor_count, inputs and then outputs. They are checked as attnc_bind checks them,
+ * and must be aligned as the variant needs that was chosen for the first ones; nothing is evaluated
+ * again. INVALID_ARGUMENT: what does not fit, by name; bind again where it is the alignment. */
+ATTNC_API attnc_error *attnc_plan_launch_at(const attnc_plan *plan, void *const *data, void *stream,
+                                            void *workspace);
 ATTNC_API void attnc_plan_destroy(attnc_plan *plan);
 
-/* attnc_bind, attnc_plan_launch with memory of its own, attnc_plan_destroy. */
+/* attnc_bind, attnc_plan_launch with memory of its own, attnc_plan_destroy. What a call computes
+ * from shapes, strides, params, the memory budget and the alignment of addresses is remembered by
+ * `loaded`, for the layouts of the last 256 calls that differ: a call like one before checks its
+ * addresses and launches.
+ *
+ * Whether a pointer is memory of the GPU is asked of the driver when a layout is first seen. With
+ * ATTNC_CHECK_POINTERS=1 in the environment of attnc_load it is asked at each attnc_bind,
+ * attnc_plan_launch_at and attnc_launch, which takes longer than the call itself. */
 ATTNC_API attnc_error *attnc_launch(const attnc_loaded *loaded, const attnc_arguments *arguments,
                                     void *stream);
 

@@ -1,7 +1,6 @@
 #include "compiler/driver/cpu_executor.h"
 #include "compiler/driver/host_memory.h"
 #include "compiler/driver/run_times.h"
-#include "runtime/program/launch.h"
 
 #include <chrono>
 #include <cstring>
@@ -11,26 +10,6 @@ namespace attnc::driver {
 
 namespace {
 
-/// An argument as the 64-bit word that CpuExecutable takes.
-uint64_t wordOf(const ArgValue &value) {
-  uint64_t word = 0;
-  std::visit(
-      [&](const auto &v) { // no manifest for the cpu has tensor maps
-        if constexpr (!std::is_same_v<decltype(v), const TensorMapArg &>) {
-          static_assert(sizeof(v) <= sizeof(word));
-          std::memcpy(&word, &v, sizeof(v));
-        }
-      },
-      value);
-  return word;
-}
-
-/// A kernel call with its arguments ready.
-struct Call {
-  unsigned nest;
-  std::vector<uint64_t> args;
-};
-
 class CpuExecutor : public Executor {
 public:
   explicit CpuExecutor(const Compilation &compilation)
@@ -39,29 +18,8 @@ public:
   Result<RunResult> run(const RunRequest &request) const override;
 
 private:
-  Result<std::vector<Call>> plan(const Binding &binding, HostMemory &memory) const;
-  unsigned nestOf(const std::string &kernel) const;
-
   std::shared_ptr<const cpu::CpuExecutable> executable;
 };
-
-/// Kernels and nests both stand in program order.
-unsigned CpuExecutor::nestOf(const std::string &kernel) const {
-  return manifest().findKernel(kernel) - manifest().kernels.data();
-}
-
-Result<std::vector<Call>> CpuExecutor::plan(const Binding &binding, HostMemory &memory) const {
-  Result<HostMemory::Plan> plan = memory.plan(manifest(), binding);
-  if (!plan)
-    return plan.error();
-  std::vector<Call> list;
-  for (const KernelCall &call : plan->calls) {
-    list.push_back({nestOf(call.kernel), {}});
-    for (const ArgValue &value : call.args)
-      list.back().args.push_back(wordOf(value));
-  }
-  return list;
-}
 
 Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
   HostMemory memory;
@@ -71,16 +29,19 @@ Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
   Result<Binding> binding = bind(manifest(), *bound);
   if (!binding)
     return binding.error();
-  Result<std::vector<Call>> calls = plan(*binding, memory);
-  if (!calls)
-    return calls.error();
+  Result<CallLayout> layout = planLayout(manifest(), *binding);
+  if (!layout)
+    return layout.error();
+  Result<void *> workspace = memory.allocateWorkspace(layout->workspace.bytes);
+  if (!workspace)
+    return workspace.error();
+  std::vector<void *> tensors = addressesOf(manifest(), *binding);
 
   std::vector<double> times;
   for (unsigned run = 0; run < request.warmup + std::max(request.repeat, 1u); ++run) {
     memory.poison();
     auto start = std::chrono::steady_clock::now();
-    for (const Call &call : *calls)
-      executable->run(call.nest, call.args);
+    runCalls(*executable, *layout, tensors, *workspace);
     std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (run >= request.warmup)
       times.push_back(time.count());
@@ -95,6 +56,28 @@ Result<RunResult> CpuExecutor::run(const RunRequest &request) const {
 }
 
 } // namespace
+
+void runCalls(const cpu::CpuExecutable &executable, const CallLayout &layout,
+              llvm::ArrayRef<void *> tensors, void *workspace) {
+  std::vector<uint64_t> words = layout.words;
+  patchWords(layout.ofTensors, tensors, workspace, words);
+  patchWords(layout.ofWorkspace, tensors, workspace, words);
+  for (int64_t counter : layout.workspace.counters)
+    std::memset(static_cast<std::byte *>(workspace) + counter, 0, sizeof(int32_t));
+  for (const CallLayout::Call &call : layout.calls) {
+    if (call.guard) {
+      int32_t flag = 0;
+      std::memcpy(&flag, addressOf(*call.guard, tensors, workspace), sizeof flag);
+      if (flag == 0)
+        continue;
+    }
+    // No program for the cpu has tensor maps, so all arguments are words, in order. Kernels and
+    // nests both stand in program order.
+    size_t first = call.arguments == 0 ? 0 : layout.arguments[call.first].index;
+    executable.run(static_cast<unsigned>(call.kernel),
+                   llvm::ArrayRef(words).slice(first, call.arguments));
+  }
+}
 
 Result<std::unique_ptr<Executor>> makeCpuExecutor(const Compilation &compilation) {
   if (!compilation.cpu || compilation.cpu->size() != compilation.program.manifest.kernels.size())

@@ -3,8 +3,14 @@
 #define ATTNC_COMPILER_DRIVER_CPU_EXECUTOR_H
 
 #include "compiler/driver/execute.h"
+#include "runtime/program/call_layout.h"
 
 namespace attnc::driver {
+
+/// Runs the calls of a layout, in this thread, on tensors by slot and a workspace: clears counters,
+/// reads guards.
+void runCalls(const cpu::CpuExecutable &executable, const CallLayout &layout,
+              llvm::ArrayRef<void *> tensors, void *workspace);
 
 /// Error (Internal): `compilation` holds no code for the processor.
 Result<std::unique_ptr<Executor>> makeCpuExecutor(const Compilation &compilation);

@@ -22,6 +22,9 @@ public:
   };
   Result<Plan> plan(const Manifest &manifest, const Binding &binding);
 
+  /// A workspace, aligned to 256 bytes, in place of the one before.
+  Result<void *> allocateWorkspace(size_t bytes);
+
   /// Poisons outputs and workspace.
   void poison() const;
   /// Error (Internal): a guard zone, or what is between the rows of an output, has been written.
@@ -31,8 +34,6 @@ public:
   std::map<std::string, HostTensor> readOutputs(const BindRequest &bound) const;
 
 private:
-  Result<void *> allocateWorkspace(size_t bytes);
-
   std::map<std::string, GuardedHostMemory> inputs, outputs;
   GuardedHostMemory workspace;
   TensorLayout layout;

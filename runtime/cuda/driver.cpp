@@ -18,9 +18,13 @@ public:
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
 
-  /// Makes the context current, does the call, and restores what was current before.
+  /// Makes the context current, does the call, and restores what was current before. To ask whether
+  /// it is current already, as beside PyTorch and the CUDA runtime, is cheaper than to set it.
   template <typename Function, typename... Args>
   CuResult run(Function function, Args... args) const {
+    CuHandle current = nullptr;
+    if (api->contextCurrent(&current) == cuSuccess && current == context)
+      return function(args...);
     if (CuResult result = api->contextPush(context); result != cuSuccess)
       return result;
     CuResult result = function(args...);
@@ -349,9 +353,9 @@ Status CudaDevice::releaseOn(CuHandle stream, void *memory) const {
   return context->call("cuMemFreeAsync", context->api->releaseAsync, toAddress(memory), stream);
 }
 
-Status CudaDevice::clearOn(CuHandle stream, void *number) const {
-  return context->call("cuMemsetD32Async", context->api->fillWordsAsync, toAddress(number), 0u,
-                       std::size_t(1), stream);
+Status CudaDevice::clearOn(CuHandle stream, void *numbers, std::size_t count) const {
+  return context->call("cuMemsetD32Async", context->api->fillWordsAsync, toAddress(numbers), 0u,
+                       count, stream);
 }
 
 Status CudaDevice::checkPointer(const void *pointer) const {
@@ -395,6 +399,13 @@ Result<EncodedTensorMap> CudaDevice::encodeTensorMap(const TensorMapArg &map) co
       !status)
     return status.error();
   return encoded;
+}
+
+Status CudaDevice::replaceAddress(EncodedTensorMap &map, void *base) const {
+  if (!context->api->replaceAddress)
+    return missingFunction("cuTensorMapReplaceAddress", "12");
+  return context->call("cuTensorMapReplaceAddress", context->api->replaceAddress,
+                       static_cast<void *>(&map), base);
 }
 
 Status CudaDevice::synchronize() const {

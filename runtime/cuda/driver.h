@@ -148,8 +148,8 @@ public:
   /// Memory that belongs to `stream`'s order: valid for work queued between the two calls.
   Result<void *> allocateOn(CuHandle stream, std::size_t bytes) const;
   Status releaseOn(CuHandle stream, void *memory) const;
-  /// Sets an i32 in device memory to 0 in the stream's order.
-  Status clearOn(CuHandle stream, void *number) const;
+  /// Sets `count` i32s in device memory to 0 in the stream's order.
+  Status clearOn(CuHandle stream, void *numbers, std::size_t count) const;
 
   /// Whether kernels on this device can use `pointer` as device memory of this device. The error
   /// says where it belongs instead.
@@ -157,6 +157,9 @@ public:
 
   /// Encodes a map for kernels on this device. `map.base` must not be null; it is not read.
   Result<EncodedTensorMap> encodeTensorMap(const TensorMapArg &map) const;
+
+  /// Gives a map that encodeTensorMap has made another base, aligned to 16 bytes.
+  Status replaceAddress(EncodedTensorMap &map, void *base) const;
 
   /// Waits for all work of the context.
   Status synchronize() const;

@@ -81,6 +81,7 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   load(api->primaryRelease, "cuDevicePrimaryCtxRelease_v2");
   load(api->contextPush, "cuCtxPushCurrent_v2");
   load(api->contextPop, "cuCtxPopCurrent_v2");
+  load(api->contextCurrent, "cuCtxGetCurrent");
   load(api->contextSynchronize, "cuCtxSynchronize");
   load(api->contextDevice, "cuCtxGetDevice");
   load(api->moduleLoad, "cuModuleLoadDataEx");
@@ -112,6 +113,7 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   loadIfThere(api->setPoolAttribute, "cuMemPoolSetAttribute");
   loadIfThere(api->launchKernelEx, "cuLaunchKernelEx");
   loadIfThere(api->encodeTiled, "cuTensorMapEncodeTiled");
+  loadIfThere(api->replaceAddress, "cuTensorMapReplaceAddress");
   load(api->errorName, "cuGetErrorName");
   load(api->errorString, "cuGetErrorString");
   if (!missing.empty())

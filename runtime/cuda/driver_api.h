@@ -48,6 +48,7 @@ struct DriverApi {
   CuResult (*primaryRelease)(CuDeviceHandle);
   CuResult (*contextPush)(CuHandle);
   CuResult (*contextPop)(CuHandle *);
+  CuResult (*contextCurrent)(CuHandle *);
   CuResult (*contextSynchronize)();
   CuResult (*contextDevice)(CuDeviceHandle *);
   CuResult (*moduleLoad)(CuHandle *, const void *, unsigned, int *, void **);
@@ -84,6 +85,7 @@ struct DriverApi {
   CuResult (*encodeTiled)(void *, int, unsigned, void *, const std::uint64_t *,
                           const std::uint64_t *, const std::uint32_t *, const std::uint32_t *, int,
                           int, int, int);
+  CuResult (*replaceAddress)(void *, void *);
   CuResult (*errorName)(CuResult, const char **);
   CuResult (*errorString)(CuResult, const char **);
 

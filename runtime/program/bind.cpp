@@ -268,7 +268,7 @@ Status checkTensor(const TensorDecl &decl, const TensorRef &tensor, const Device
   if (*spanBytes(tensor) == 0)
     return {}; // an empty tensor may have any address
   if (tensor.data == nullptr)
-    return invalidArgument(fmt::format("{}: its data pointer is null", decl.name));
+    return nullData(decl);
   if (tensor.device != device)
     return invalidArgument(fmt::format("{}: is on {}, but the program runs on {}", decl.name,
                                        toText(tensor.device), toText(device)),
@@ -276,29 +276,14 @@ Status checkTensor(const TensorDecl &decl, const TensorRef &tensor, const Device
   return checkAlignment(decl, tensor, decl.align);
 }
 
-/// Kernels write outputs in any order while inputs are still read.
-Status checkAliasing(const Manifest &manifest, const BindRequest &request) {
-  for (std::size_t index = 0; index < manifest.outputs.size(); ++index) {
-    const std::string &name = manifest.outputs[index].name;
-    const TensorRef &output = request.outputs.at(name);
-    if (*spanBytes(output) == 0)
-      continue;
-    if (!elementsAreDistinct(output))
-      return invalidArgument(fmt::format("output {}: several elements share memory (strides {})",
-                                         name, fmt::join(output.strides, ", ")),
-                             "pass memory with a place for every element");
-    auto clash = [&](const std::string &other) {
-      return invalidArgument(fmt::format("output {} overlaps {} in memory", name, other),
-                             fmt::format("give {} memory of its own", name));
-    };
-    for (const auto &[other, tensor] : request.inputs)
-      if (!areDisjoint(output, tensor))
-        return clash("input " + other);
-    for (std::size_t before = 0; before < index; ++before)
-      if (!areDisjoint(output, request.outputs.at(manifest.outputs[before].name)))
-        return clash("output " + manifest.outputs[before].name);
-  }
-  return {};
+/// Inputs, then outputs; all are there.
+std::vector<TensorRef> bySlot(const Manifest &manifest, const BindRequest &request) {
+  std::vector<TensorRef> tensors;
+  for (const TensorDecl &decl : manifest.inputs)
+    tensors.push_back(request.inputs.at(decl.name));
+  for (const TensorDecl &decl : manifest.outputs)
+    tensors.push_back(request.outputs.at(decl.name));
+  return tensors;
 }
 
 } // namespace
@@ -432,6 +417,33 @@ Status checkAlignment(const TensorDecl &decl, const TensorRef &tensor, std::int6
   return {};
 }
 
+Status checkAliasing(const Manifest &manifest, std::span<const TensorRef> tensors) {
+  std::size_t inputs = manifest.inputs.size();
+  for (std::size_t index = 0; index < manifest.outputs.size(); ++index) {
+    const std::string &name = manifest.outputs[index].name;
+    const TensorRef &output = tensors[inputs + index];
+    if (*spanBytes(output) == 0)
+      continue;
+    if (!elementsAreDistinct(output))
+      return invalidArgument(fmt::format("output {}: several elements share memory (strides {})",
+                                         name, fmt::join(output.strides, ", ")),
+                             "pass memory with a place for every element");
+    for (std::size_t other = 0; other < inputs + index; ++other)
+      if (!areDisjoint(output, tensors[other]))
+        return invalidArgument(other < inputs
+                                   ? fmt::format("output {} overlaps input {} in memory", name,
+                                                 manifest.inputs[other].name)
+                                   : fmt::format("output {} overlaps output {} in memory", name,
+                                                 manifest.outputs[other - inputs].name),
+                               fmt::format("give {} memory of its own", name));
+  }
+  return {};
+}
+
+Error nullData(const TensorDecl &decl) {
+  return invalidArgument(fmt::format("{}: its data pointer is null", decl.name));
+}
+
 Result<Binding> bind(const Manifest &manifest, const BindRequest &request) {
   Result<Scope> scope = resolveSizes(manifest, request.inputs, request.extraSizes);
   if (!scope)
@@ -456,7 +468,7 @@ Result<Binding> bind(const Manifest &manifest, const BindRequest &request) {
     if (Status status = checkTensor(decl, output, request.device); !status)
       return status.error();
   }
-  if (Status status = checkAliasing(manifest, request); !status)
+  if (Status status = checkAliasing(manifest, bySlot(manifest, request)); !status)
     return status.error();
   if (Status status = bindParams(manifest, request, binding.scope); !status)
     return status.error();

@@ -7,6 +7,7 @@
 #include "runtime/program/manifest.h"
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,14 @@ Result<TensorRef> intermediateAt(void *data, const TensorDecl &decl, const Scope
 /// element, are multiples of `align` bytes (of an element, if that is more). An empty tensor's
 /// always are. The error names the tensor, the axis and the remedy.
 Status checkAlignment(const TensorDecl &decl, const TensorRef &tensor, std::int64_t align);
+
+/// Whether every output has a place of its own for each element, and shares memory with no input
+/// and no other output: kernels write outputs in any order while inputs are still read. `tensors`
+/// are the inputs, then the outputs.
+Status checkAliasing(const Manifest &manifest, std::span<const TensorRef> tensors);
+
+/// The error for a tensor with elements and without an address.
+Error nullData(const TensorDecl &decl);
 
 /// Checks everything: names, dtypes, ranks, extents, strides, alignment, device, aliasing of
 /// outputs, ranges of params, `requires`. Errors are InvalidArgument and name what does not fit.

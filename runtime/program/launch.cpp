@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <functional>
+#include <type_traits>
 
 namespace attnc {
 
@@ -18,21 +19,21 @@ Error inContext(std::string_view where, const Error &error) {
   return {error.kind, fmt::format("{}: {}", where, error.message), error.remedy};
 }
 
-Result<ArgValue> convert(const Scalar &value, DType type) {
+Result<PlannedArg> convert(const Scalar &value, DType type) {
   if (type == DType::F32)
-    return ArgValue(static_cast<float>(toReal(value)));
+    return PlannedArg(static_cast<float>(toReal(value)));
   if (type == DType::F64)
-    return ArgValue(toReal(value));
+    return PlannedArg(toReal(value));
   const auto *integer = std::get_if<std::int64_t>(&value);
   if (!integer)
     return invalidArgument(
         fmt::format("{} is not an integer, but is passed as {}", toText(value), dtypeName(type)));
   if (type == DType::I64)
-    return ArgValue(*integer);
+    return PlannedArg(*integer);
   auto narrow = static_cast<std::int32_t>(*integer);
   if (narrow != *integer)
     return invalidArgument(fmt::format("{} does not fit in i32", *integer));
-  return ArgValue(narrow);
+  return PlannedArg(narrow);
 }
 
 /// How often a launch runs, with the error's context.
@@ -78,13 +79,12 @@ Status forEachCall(const VariantDecl &variant, const Scope &sizes,
 /// Evaluates the arguments of one variant's launches.
 class Evaluator {
 public:
-  Evaluator(const Manifest &manifest, const Binding &binding, const Workspace &workspace,
-            void *base)
-      : manifest(manifest), binding(binding), workspace(workspace), base(base) {}
+  Evaluator(const Manifest &manifest, const Binding &binding, const Workspace &workspace)
+      : manifest(manifest), binding(binding), workspace(workspace) {}
 
   /// `scope` is the binding's, with the indices of loops.
-  Result<KernelCall> call(const LaunchDecl &launch, const Scope &scope) {
-    KernelCall result{launch.kernel, {1, 1, 1}, 0, {}};
+  Result<PlannedCall> call(const LaunchDecl &launch, const Scope &scope) {
+    PlannedCall result{launch.kernel, {1, 1, 1}, 0, {}};
     for (std::size_t axis = 0; axis < 3; ++axis) {
       Result<std::int64_t> extent = evaluateInteger(launch.grid[axis], scope);
       if (!extent)
@@ -107,7 +107,7 @@ public:
           fmt::format("kernel {}: {} bytes of shared memory", launch.kernel, *shared));
     result.sharedBytes = *shared;
     for (std::size_t index = 0; index < launch.args.size(); ++index) {
-      Result<ArgValue> value = argument(launch.args[index], scope);
+      Result<PlannedArg> value = argument(launch.args[index], scope);
       if (!value)
         return inContext(fmt::format("argument {} of kernel {}", index, launch.kernel),
                          value.error());
@@ -116,26 +116,26 @@ public:
       result.args.push_back(*value);
     }
     if (!launch.guard.empty()) {
-      Result<TensorRef> flag = tensor(launch.guard);
+      Result<Placed> flag = tensor(launch.guard);
       if (!flag)
         return inContext("guard of kernel " + launch.kernel, flag.error());
-      result.guard = flag->data;
+      result.guard = flag->place;
     }
     return result;
   }
 
 private:
-  Result<ArgValue> argument(const ArgDecl &arg, const Scope &scope) {
+  Result<PlannedArg> argument(const ArgDecl &arg, const Scope &scope) {
     switch (arg.kind) {
     case ArgKind::Pointer:
       return pointer(arg, scope);
     case ArgKind::Stride: {
-      Result<TensorRef> tensor = this->tensor(arg.name);
-      return tensor ? Result<ArgValue>(tensor->strides[static_cast<std::size_t>(arg.axis)])
-                    : tensor.error();
+      Result<Placed> placed = tensor(arg.name);
+      return placed ? Result<PlannedArg>(placed->tensor.strides[static_cast<std::size_t>(arg.axis)])
+                    : placed.error();
     }
     case ArgKind::Size:
-      return ArgValue(binding.scope.sizes.at(arg.name));
+      return PlannedArg(binding.scope.sizes.at(arg.name));
     case ArgKind::Param:
       return convert(binding.scope.params.at(arg.name), manifest.findParam(arg.name)->dtype);
     case ArgKind::Expr: {
@@ -150,57 +150,65 @@ private:
     return internalError("an argument of unknown kind");
   }
 
+  struct Placed {
+    TensorRef tensor; ///< an intermediate has no data
+    Place place;
+  };
+
   /// As the caller bound it, or where it lies in the workspace.
-  Result<TensorRef> tensor(const std::string &name) {
+  Result<Placed> tensor(const std::string &name) {
     if (auto bound = binding.tensors.find(name); bound != binding.tensors.end())
-      return bound->second;
+      return Placed{bound->second, {slotOf(manifest, name), 0}};
     auto planned = workspace.offsets.find(name);
     if (planned == workspace.offsets.end())
       return internalError(name + " has no place in the workspace");
-    return intermediateAt(static_cast<char *>(base) + planned->second, *manifest.findTensor(name),
-                          binding.scope);
-  }
-
-  Result<ArgValue> pointer(const ArgDecl &arg, const Scope &scope) {
-    Result<TensorRef> tensor = this->tensor(arg.name);
+    Result<TensorRef> tensor = intermediateAt(nullptr, *manifest.findTensor(name), binding.scope);
     if (!tensor)
       return tensor.error();
+    return Placed{*std::move(tensor), {Place::workspace, planned->second}};
+  }
+
+  Result<PlannedArg> pointer(const ArgDecl &arg, const Scope &scope) {
+    Result<Placed> placed = tensor(arg.name);
+    if (!placed)
+      return placed.error();
     if (!arg.offset)
-      return ArgValue(tensor->data);
+      return PlannedArg(placed->place);
     Result<std::int64_t> offset = evaluateInteger(*arg.offset, scope);
     if (!offset)
       return inContext("offset", offset.error());
-    std::int64_t elements =
-        *spanBytes(*tensor) / static_cast<std::int64_t>(dtypeSize(tensor->dtype));
+    auto size = static_cast<std::int64_t>(dtypeSize(placed->tensor.dtype));
+    std::int64_t elements = *spanBytes(placed->tensor) / size;
     if (*offset < 0 || (*offset != 0 && *offset >= elements))
       return internalError(fmt::format("offset {} lies outside {}, which spans {} elements",
                                        *offset, arg.name, elements));
-    return ArgValue(
-        static_cast<void *>(static_cast<char *>(tensor->data) +
-                            *offset * static_cast<std::int64_t>(dtypeSize(tensor->dtype))));
+    return PlannedArg(Place{placed->place.base, placed->place.offset + *offset * size});
   }
 
-  Result<ArgValue> tensorMap(const ArgDecl &arg) {
-    Result<TensorRef> tensor = this->tensor(arg.name);
-    if (!tensor)
-      return tensor.error();
+  Result<PlannedArg> tensorMap(const ArgDecl &arg) {
+    Result<Placed> placed = tensor(arg.name);
+    if (!placed)
+      return placed.error();
     Result<TensorMapArg> map =
-        describeTensorMap(*manifest.findTensor(arg.name), *tensor, arg.box, arg.swizzle);
-    return map ? Result<ArgValue>(*std::move(map)) : map.error();
+        describeTensorMap(*manifest.findTensor(arg.name), placed->tensor, arg.box, arg.swizzle);
+    if (!map)
+      return map.error();
+    map->base = nullptr;
+    PlannedMap planned{*std::move(map), placed->place};
+    if (spanBytes(placed->tensor) == 0)
+      planned.place.reset();
+    return PlannedArg(std::move(planned));
   }
 
-  Result<ArgValue> counter() {
+  Result<PlannedArg> counter() {
     if (nextCounter == workspace.counters.size())
       return internalError("a counter has no place in the workspace");
-    std::int64_t offset = workspace.counters[nextCounter++];
-    return ArgValue(reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(base) +
-                                             static_cast<std::uintptr_t>(offset)));
+    return PlannedArg(Place{Place::workspace, workspace.counters[nextCounter++]});
   }
 
   const Manifest &manifest;
   const Binding &binding;
   const Workspace &workspace;
-  void *base;
   std::size_t nextCounter = 0;
 };
 
@@ -313,14 +321,24 @@ Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Bindin
       fmt::format("no variant of {} serves these sizes and params", manifest.name));
 }
 
-Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const VariantDecl &variant,
-                                         const Binding &binding, const Workspace &workspace,
-                                         void *base) {
-  Evaluator evaluator(manifest, binding, workspace, base);
-  std::vector<KernelCall> calls;
+std::size_t slotOf(const Manifest &manifest, std::string_view tensor) {
+  std::size_t slot = 0;
+  for (const auto *group : {&manifest.inputs, &manifest.outputs})
+    for (const TensorDecl &decl : *group) {
+      if (decl.name == tensor)
+        return slot;
+      ++slot;
+    }
+  return Place::workspace;
+}
+
+Result<std::vector<PlannedCall>> planCalls(const Manifest &manifest, const VariantDecl &variant,
+                                           const Binding &binding, const Workspace &workspace) {
+  Evaluator evaluator(manifest, binding, workspace);
+  std::vector<PlannedCall> calls;
   Status evaluated = forEachCall(
       variant, binding.scope, [&](const LaunchDecl &launch, const Scope &scope) -> Status {
-        Result<KernelCall> call = evaluator.call(launch, scope);
+        Result<PlannedCall> call = evaluator.call(launch, scope);
         if (!call)
           return call.error();
         if (call->grid[0] != 0 && call->grid[1] != 0 && call->grid[2] != 0)
@@ -329,6 +347,57 @@ Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const Variant
       });
   if (!evaluated)
     return evaluated.error();
+  return calls;
+}
+
+void *addressOf(const Place &place, std::span<void *const> tensors, void *workspace) {
+  void *base = place.base == Place::workspace ? workspace : tensors[place.base];
+  return reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(base) +
+                                  static_cast<std::uintptr_t>(place.offset));
+}
+
+static ArgValue valueOf(PlannedArg arg, std::span<void *const> tensors, void *workspace) {
+  return std::visit(
+      [&](auto &value) -> ArgValue {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Place>) {
+          return addressOf(value, tensors, workspace);
+        } else if constexpr (std::is_same_v<Value, PlannedMap>) {
+          value.map.base = value.place ? addressOf(*value.place, tensors, workspace) : nullptr;
+          return std::move(value.map);
+        } else {
+          return value;
+        }
+      },
+      arg);
+}
+
+std::vector<void *> addressesOf(const Manifest &manifest, const Binding &binding) {
+  std::vector<void *> addresses;
+  for (const auto *group : {&manifest.inputs, &manifest.outputs})
+    for (const TensorDecl &decl : *group) {
+      auto bound = binding.tensors.find(decl.name);
+      addresses.push_back(bound == binding.tensors.end() ? nullptr : bound->second.data);
+    }
+  return addresses;
+}
+
+Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const VariantDecl &variant,
+                                         const Binding &binding, const Workspace &workspace,
+                                         void *base) {
+  Result<std::vector<PlannedCall>> planned = planCalls(manifest, variant, binding, workspace);
+  if (!planned)
+    return planned.error();
+  std::vector<void *> tensors = addressesOf(manifest, binding);
+  std::vector<KernelCall> calls;
+  for (PlannedCall &call : *planned) {
+    KernelCall made{call.kernel, call.grid, call.sharedBytes, {}, call.counters};
+    for (PlannedArg &arg : call.args)
+      made.args.push_back(valueOf(std::move(arg), tensors, base));
+    if (call.guard)
+      made.guard = addressOf(*call.guard, tensors, base);
+    calls.push_back(std::move(made));
+  }
   return calls;
 }
 
@@ -344,12 +413,12 @@ bool guardHolds(const KernelCall &call) {
   return flag != 0;
 }
 
-Status checkCudaGrid(const KernelCall &call) {
+Status checkCudaGrid(std::string_view kernel, const std::array<std::int64_t, 3> &grid) {
   constexpr std::array<std::int64_t, 3> limits = {INT32_MAX, 65535, 65535};
   for (std::size_t axis = 0; axis < 3; ++axis)
-    if (call.grid[axis] > limits[axis])
+    if (grid[axis] > limits[axis])
       return invalidArgument(fmt::format("kernel {}: the grid has {} blocks in {}, CUDA allows {}",
-                                         call.kernel, call.grid[axis], "xyz"[axis], limits[axis]),
+                                         kernel, grid[axis], "xyz"[axis], limits[axis]),
                              "split the batch into several calls");
   return {};
 }

@@ -10,12 +10,49 @@
 #include "runtime/program/tensor_map.h"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace attnc {
+
+/// An address that is known once tensors and a workspace are: `offset` bytes behind the start of
+/// the tensor in slot `base` (inputs are numbered, then outputs), or of the workspace.
+struct Place {
+  static constexpr std::size_t workspace = SIZE_MAX;
+  std::size_t base = workspace;
+  std::int64_t offset = 0;
+
+  friend bool operator==(const Place &, const Place &) = default;
+};
+
+/// The slot of an input or output; Place::workspace for others.
+std::size_t slotOf(const Manifest &manifest, std::string_view tensor);
+
+/// A tensor map whose base is still open; without a place, of a tensor without elements.
+struct PlannedMap {
+  TensorMapArg map;
+  std::optional<Place> place;
+};
+
+/// An argument of which only an address is still open.
+using PlannedArg = std::variant<Place, std::int64_t, std::int32_t, float, double, PlannedMap>;
+
+/// A KernelCall of which only addresses are still open.
+struct PlannedCall {
+  std::string kernel;
+  std::array<std::int64_t, 3> grid;
+  std::int64_t sharedBytes = 0;
+  std::vector<PlannedArg> args;
+  std::vector<std::size_t> counters = {};
+  std::optional<Place> guard = {};
+};
 
 /// An argument as a kernel receives it; a tensor map as what it says, encoded when it is launched.
 using ArgValue = std::variant<void *, std::int64_t, std::int32_t, float, double, TensorMapArg>;
@@ -31,6 +68,12 @@ struct KernelCall {
   /// is none. Whoever launches for the target cpu reads it right before.
   const void *guard = nullptr;
 };
+
+/// The address of a place, given those of tensors by slot, and of the workspace.
+void *addressOf(const Place &place, std::span<void *const> tensors, void *workspace);
+
+/// The addresses of the binding's tensors by slot; null for those that it lacks.
+std::vector<void *> addressesOf(const Manifest &manifest, const Binding &binding);
 
 /// Where the intermediates and counters of a variant lie in one allocation: intermediates at
 /// multiples of 256 bytes, the counters of all launches side by side behind them.
@@ -52,10 +95,14 @@ Result<const VariantDecl *> chooseVariant(const Manifest &manifest, const Bindin
 Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &variant,
                                 const Binding &binding);
 
-/// The kernel calls of `variant`, in order, those of loops once for each pass. `workspace` is
-/// planned by planWorkspace and `base` its memory, aligned to 256 bytes. It may be null if no
-/// intermediate lies there: counters are then given as their offsets. Launches with an empty grid
-/// are left out.
+/// The kernel calls of `variant`, in order, those of loops once for each pass, with a workspace
+/// that planWorkspace has planned. Launches with an empty grid are left out. Depends on the
+/// addresses of tensors only where tensor maps need them aligned.
+Result<std::vector<PlannedCall>> planCalls(const Manifest &manifest, const VariantDecl &variant,
+                                           const Binding &binding, const Workspace &workspace);
+
+/// planCalls with the addresses of the binding's tensors and of a workspace at `base`, which is
+/// aligned to 256 bytes.
 Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const VariantDecl &variant,
                                          const Binding &binding, const Workspace &workspace,
                                          void *base);
@@ -67,6 +114,6 @@ void clearCounters(const KernelCall &call);
 bool guardHolds(const KernelCall &call);
 
 /// Whether CUDA can launch the call: x up to 2^31 - 1 blocks, y and z up to 65535.
-Status checkCudaGrid(const KernelCall &call);
+Status checkCudaGrid(std::string_view kernel, const std::array<std::int64_t, 3> &grid);
 
 } // namespace attnc

@@ -4,7 +4,9 @@
 #include "runtime/program/memory_budget.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <string_view>
 
 namespace attnc {
 
@@ -69,6 +71,8 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(std::shared_ptr<const
   loaded->gpu = std::move(device);
   loaded->plan = program.manifest;
   loaded->missing = std::move(missing);
+  const char *checks = std::getenv("ATTNC_CHECK_POINTERS");
+  loaded->checksPointers = checks && std::string_view(checks) == "1";
   for (const KernelDecl &kernel : program.manifest.kernels) {
     loaded->functions.emplace(kernel.name, std::nullopt);
     if (loaded->missing && !hasImage(program.images, kernel.image))
@@ -105,18 +109,25 @@ Status LoadedProgram::loadKernel(const std::vector<Image> &images, const KernelD
   Result<CudaFunction> function = found->second.function(kernel.symbol);
   if (!function)
     return function.error();
-  if (kernel.sharedBytes.op == ExprOp::Integer) {
-    if (Status status = checkShared(*gpu, kernel.name, kernel.sharedBytes.integer); !status)
-      return status;
-    if (kernel.sharedBytes.integer > sharedWithoutOptIn)
-      if (Status status = function->allowSharedBytes(static_cast<int>(kernel.sharedBytes.integer));
-          !status)
-        return status;
-  }
   if (Status status = checkClusters(kernel, *function); !status)
     return status;
   functions.at(kernel.name) = *std::move(function);
-  return {};
+  return kernel.sharedBytes.op == ExprOp::Integer ? allowShared(kernel, kernel.sharedBytes.integer)
+                                                  : Status();
+}
+
+/// Opts in to shared memory. What a kernel was allowed before it stays allowed: a layout that needs
+/// less is no reason to take it from one that needs more.
+Status LoadedProgram::allowShared(const KernelDecl &kernel, std::int64_t bytes) const {
+  if (Status status = checkShared(*gpu, kernel.name, bytes); !status)
+    return status;
+  std::int64_t &most = allowed.try_emplace(kernel.name, sharedWithoutOptIn).first->second;
+  if (bytes <= most)
+    return {};
+  Status status = functions.at(kernel.name)->allowSharedBytes(static_cast<int>(bytes));
+  if (status)
+    most = bytes;
+  return status;
 }
 
 /// Loads the kernels of the variant that have not been loaded with the program.
@@ -168,194 +179,229 @@ Result<CudaFunction::Attributes> LoadedProgram::attributes(const std::string &na
   return found->second->attributes();
 }
 
-/// The arguments of a call as cuLaunchKernel takes them. Not copied: `values` points into the call
-/// and into `maps`.
-struct LoadedProgram::Arguments {
-  std::vector<EncodedTensorMap> maps;
-  std::vector<void *> values;
+class LoadedProgram::Layout {
+public:
+  CallLayout plan;
+  std::vector<const CudaFunction *> functions; ///< of each call
+  std::vector<EncodedTensorMap> maps;          ///< `plan.maps`, at addresses that mean nothing
 };
 
-/// The calls of a launch with their arguments, which point into them.
-struct LoadedProgram::Calls {
-  std::vector<KernelCall> calls;
-  std::vector<Arguments> arguments;
+/// The arguments of all calls of a layout. `values` points into the other two.
+struct LoadedProgram::Frame {
+  explicit Frame(const Layout &layout) : words(layout.plan.words), maps(layout.maps) {
+    pointAt(layout.plan);
+  }
+  Frame(const Frame &other, const Layout &layout) : words(other.words), maps(other.maps) {
+    pointAt(layout.plan);
+  }
+  Frame(const Frame &) = delete;
+  Frame(Frame &&) = default;
+  Frame &operator=(const Frame &) = delete;
+  Frame &operator=(Frame &&) = default;
+  ~Frame() = default;
 
-  Calls() = default;
-  Calls(Calls &&) = default;
-  Calls &operator=(Calls &&) = default;
+  std::vector<std::uint64_t> words;
+  std::vector<EncodedTensorMap> maps;
+  std::vector<void *> values;
+
+private:
+  void pointAt(const CallLayout &plan) {
+    values.reserve(plan.arguments.size());
+    for (const CallLayout::Argument &argument : plan.arguments)
+      values.push_back(argument.isMap ? static_cast<void *>(&maps[argument.index])
+                                      : static_cast<void *>(&words[argument.index]));
+  }
 };
 
 class LoadedProgram::Prepared {
 public:
-  Binding binding;
-  const VariantDecl *variant = nullptr;
-  Workspace workspace;
-  /// Where no intermediate lies in the workspace, whose address they would hold. Counters are
-  /// offsets there.
-  std::optional<Calls> ready;
+  Prepared(std::shared_ptr<const Layout> layout, Frame frame)
+      : layout(std::move(layout)), frame(std::move(frame)) {}
+
+  std::shared_ptr<const Layout> layout;
+  Frame frame; ///< without the addresses of what lies in a workspace
 };
 
-Result<LoadedProgram::Arguments> LoadedProgram::argumentsOf(KernelCall &call) const {
-  Arguments arguments;
-  arguments.maps.reserve(call.args.size()); // so that they stay where they are
-  for (std::size_t index = 0; index < call.args.size(); ++index) {
-    auto *map = std::get_if<TensorMapArg>(&call.args[index]);
-    if (!map) {
-      arguments.values.push_back(
-          std::visit([](auto &value) { return static_cast<void *>(&value); }, call.args[index]));
-      continue;
-    }
-    if (!map->base)
-      map->base = zeros.data();
-    Result<EncodedTensorMap> encoded =
-        maps.get(*map, [&](const TensorMapArg &wanted) { return gpu->encodeTensorMap(wanted); });
-    if (!encoded)
-      return environmentError(
-          fmt::format("argument {} of kernel {}: {}", index, call.kernel, encoded.error().message),
-          encoded.error().remedy);
-    arguments.maps.push_back(*encoded);
-    arguments.values.push_back(&arguments.maps.back());
-  }
-  return arguments;
+const CallLayout &LoadedProgram::planOf(const Layout &layout) { return layout.plan; }
+
+const LoadedProgram::Layout &LoadedProgram::layoutOf(const Prepared &prepared) {
+  return *prepared.layout;
 }
 
-Status LoadedProgram::checkPointers(const Binding &binding) const {
-  for (const auto &[name, tensor] : binding.tensors) {
-    if (spanBytes(tensor) == 0)
+std::int64_t LoadedProgram::workspaceBytes(const Prepared &prepared) {
+  return prepared.layout->plan.workspace.bytes;
+}
+
+Status LoadedProgram::checkPointers(const CallLayout &layout,
+                                    std::span<void *const> tensors) const {
+  for (std::size_t slot = 0; slot < tensors.size(); ++slot) {
+    if (layout.slots[slot].span == 0)
       continue;
-    if (Status status = gpu->checkPointer(tensor.data); !status)
-      return invalidArgument(fmt::format("{}: {}", name, status.error().message),
+    if (Status status = gpu->checkPointer(tensors[slot]); !status) {
+      std::size_t inputs = plan.inputs.size();
+      const TensorDecl &decl = slot < inputs ? plan.inputs[slot] : plan.outputs[slot - inputs];
+      return invalidArgument(fmt::format("{}: {}", decl.name, status.error().message),
                              status.error().remedy);
+    }
   }
   return {};
+}
+
+Status LoadedProgram::checkTensors(const Layout &layout, std::span<void *const> tensors) const {
+  Status status = checkAddresses(layout.plan, tensors);
+  return status && checksPointers ? checkPointers(layout.plan, tensors) : status;
+}
+
+Status LoadedProgram::bindKernels(Layout &layout) const {
+  std::lock_guard<std::mutex> lock(loading);
+  for (const CallLayout::Call &call : layout.plan.calls) {
+    const KernelDecl &kernel = plan.kernels[call.kernel];
+    if (Status status = checkCudaGrid(kernel.name, call.grid); !status)
+      return status;
+    if (Status status = allowShared(kernel, call.sharedBytes); !status)
+      return status;
+    layout.functions.push_back(&*functions.at(kernel.name));
+  }
+  return {};
+}
+
+Status LoadedProgram::encodeMaps(Layout &layout) const {
+  for (TensorMapArg map : layout.plan.maps) {
+    map.base = zeros.data();
+    Result<EncodedTensorMap> encoded = gpu->encodeTensorMap(map);
+    if (!encoded)
+      return environmentError(
+          fmt::format("a tensor map of {}: {}", plan.name, encoded.error().message),
+          encoded.error().remedy);
+    layout.maps.push_back(*encoded);
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const LoadedProgram::Layout>>
+LoadedProgram::layoutOf(const Binding &given, const LayoutKey *key) const {
+  Binding binding = given;
+  if (Status status = addMachineSizes(plan, binding.scope, gpu->properties().multiprocessors);
+      !status)
+    return status.error();
+  Result<CallLayout> planned = planLayout(plan, binding);
+  if (!planned)
+    return planned.error();
+  auto layout = std::make_shared<Layout>();
+  layout->plan = *std::move(planned);
+  if (Status status = checkPointers(layout->plan, addressesOf(plan, binding)); !status)
+    return status.error();
+  if (Status status = loadWaiting(*layout->plan.variant); !status)
+    return status.error();
+  if (Status status = bindKernels(*layout); !status)
+    return status.error();
+  if (Status status = encodeMaps(*layout); !status)
+    return status.error();
+  if (key)
+    layouts.remember(*key, layout);
+  return std::shared_ptr<const Layout>(std::move(layout));
+}
+
+/// Puts addresses into a frame.
+Status LoadedProgram::patch(Frame &frame, std::span<const CallLayout::Patch> patches,
+                            std::span<void *const> tensors, void *workspace) const {
+  patchWords(patches, tensors, workspace, frame.words);
+  for (const CallLayout::Patch &patch : patches)
+    if (patch.isMap)
+      if (Status status = gpu->replaceAddress(frame.maps[patch.index],
+                                              addressOf(patch.place, tensors, workspace));
+          !status)
+        return status;
+  return {};
+}
+
+Result<LoadedProgram::Frame> LoadedProgram::frameAt(const Layout &layout,
+                                                    std::span<void *const> tensors) const {
+  Frame frame(layout);
+  if (Status status = patch(frame, layout.plan.ofTensors, tensors, nullptr); !status)
+    return status.error();
+  return frame;
+}
+
+Result<std::shared_ptr<const LoadedProgram::Prepared>>
+LoadedProgram::prepare(std::shared_ptr<const Layout> layout, std::span<void *const> tensors) const {
+  Result<Frame> frame = frameAt(*layout, tensors);
+  if (!frame)
+    return frame.error();
+  return std::make_shared<const Prepared>(std::move(layout), *std::move(frame));
 }
 
 Result<std::shared_ptr<const LoadedProgram::Prepared>>
 LoadedProgram::prepare(const Binding &binding) const {
-  auto prepared = std::make_shared<Prepared>();
-  prepared->binding = binding;
-  if (Status status =
-          addMachineSizes(plan, prepared->binding.scope, gpu->properties().multiprocessors);
-      !status)
-    return status.error();
-  if (Status status = checkPointers(binding); !status)
-    return status.error();
-  Result<const VariantDecl *> variant = chooseVariant(plan, prepared->binding);
-  if (!variant)
-    return variant.error();
-  prepared->variant = *variant;
-  if (Status status = loadWaiting(**variant); !status)
-    return status.error();
-  Result<Workspace> workspace = planWorkspace(plan, **variant, prepared->binding);
-  if (!workspace)
-    return workspace.error();
-  prepared->workspace = *std::move(workspace);
-  if (prepared->workspace.offsets.empty()) {
-    Result<Calls> calls = callsOf(*prepared, nullptr);
-    if (!calls)
-      return calls.error();
-    prepared->ready = *std::move(calls);
-  }
-  return std::shared_ptr<const Prepared>(std::move(prepared));
+  Result<std::shared_ptr<const Layout>> layout = layoutOf(binding);
+  return layout ? prepare(*layout, addressesOf(plan, binding)) : layout.error();
 }
 
-std::int64_t LoadedProgram::workspaceBytes(const Prepared &prepared) {
-  return prepared.workspace.bytes;
-}
-
-Status LoadedProgram::launch(const Prepared &prepared, CuHandle stream, void *workspace) const {
-  bool takesOwn = !workspace && prepared.workspace.bytes != 0;
-  if (takesOwn) {
-    Result<void *> own =
-        gpu->allocateOn(stream, static_cast<std::size_t>(prepared.workspace.bytes));
-    if (!own)
-      return noMemoryFor(plan, prepared.workspace, prepared.binding.scope, own.error());
-    workspace = *own;
-  }
-  Status launched;
-  if (prepared.ready) {
-    launched = launchCalls(*prepared.ready, stream, workspace);
-  } else {
-    Result<Calls> calls = callsOf(prepared, workspace);
-    launched = calls ? launchCalls(*calls, stream, nullptr) : calls.error();
-  }
-  Status released = takesOwn ? gpu->releaseOn(stream, workspace) : Status();
+/// Calls `launch` with the workspace, taken in the order of the stream where the caller has none.
+template <typename Launch>
+Status LoadedProgram::withWorkspace(const CallLayout &layout, CuHandle stream, void *workspace,
+                                    const Launch &launch) const {
+  if (workspace || layout.workspace.bytes == 0)
+    return launch(workspace);
+  Result<void *> own = gpu->allocateOn(stream, static_cast<std::size_t>(layout.workspace.bytes));
+  if (!own)
+    return noMemoryFor(plan, layout.workspace, layout.scope, own.error());
+  Status launched = launch(*own);
+  Status released = gpu->releaseOn(stream, *own);
   return launched ? released : launched;
 }
 
+Status LoadedProgram::launch(const Prepared &prepared, CuHandle stream, void *workspace) const {
+  const Layout &layout = *prepared.layout;
+  return withWorkspace(layout.plan, stream, workspace, [&](void *base) -> Status {
+    if (layout.plan.ofWorkspace.empty())
+      return launchFrame(layout, prepared.frame, stream, base);
+    Frame frame(prepared.frame, layout);
+    Status patched = patch(frame, layout.plan.ofWorkspace, {}, base);
+    return patched ? launchFrame(layout, frame, stream, base) : patched;
+  });
+}
+
+Status LoadedProgram::launch(const Layout &layout, std::span<void *const> tensors, CuHandle stream,
+                             void *workspace) const {
+  Result<Frame> frame = frameAt(layout, tensors);
+  if (!frame)
+    return frame.error();
+  return withWorkspace(layout.plan, stream, workspace, [&](void *base) -> Status {
+    Status patched = patch(*frame, layout.plan.ofWorkspace, {}, base);
+    return patched ? launchFrame(layout, *frame, stream, base) : patched;
+  });
+}
+
 Status LoadedProgram::launch(const Binding &binding, CuHandle stream) const {
-  Result<std::shared_ptr<const Prepared>> prepared = prepare(binding);
-  return prepared ? launch(**prepared, stream) : prepared.error();
+  Result<std::shared_ptr<const Layout>> layout = layoutOf(binding);
+  return layout ? launch(**layout, addressesOf(plan, binding), stream) : layout.error();
 }
 
-Result<LoadedProgram::Calls> LoadedProgram::callsOf(const Prepared &prepared, void *base) const {
-  Result<std::vector<KernelCall>> evaluated =
-      evaluate(plan, *prepared.variant, prepared.binding, prepared.workspace, base);
-  if (!evaluated)
-    return evaluated.error();
-  Calls result;
-  result.calls = *std::move(evaluated);
-  for (KernelCall &call : result.calls) { // nothing is launched unless everything can be
-    if (Status status = checkCudaGrid(call); !status)
-      return status.error();
-    Result<Arguments> ready = argumentsOf(call);
-    if (!ready)
-      return ready.error();
-    result.arguments.push_back(*std::move(ready));
-  }
-  return result;
-}
-
-/// The sum of an address and an offset.
-static void *shifted(void *address, void *by) {
-  return reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(address) +
-                                  reinterpret_cast<std::uintptr_t>(by));
-}
-
-/// `counters` is what is added to the addresses of counters.
-Status LoadedProgram::launchCalls(const Calls &calls, CuHandle stream, void *counters) const {
-  for (std::size_t index = 0; index < calls.calls.size(); ++index)
-    if (Status status = launchCall(calls.calls[index], calls.arguments[index], stream, counters);
+Status LoadedProgram::launchFrame(const Layout &layout, const Frame &frame, CuHandle stream,
+                                  void *workspace) const {
+  const std::vector<std::int64_t> &counters = layout.plan.workspace.counters;
+  if (!counters.empty()) // side by side, and each launch has its own
+    if (Status status =
+            gpu->clearOn(stream, addressOf({Place::workspace, counters.front()}, {}, workspace),
+                         counters.size());
         !status)
       return status;
+  for (std::size_t number = 0; number < layout.plan.calls.size(); ++number) {
+    const CallLayout::Call &call = layout.plan.calls[number];
+    const KernelDecl &kernel = plan.kernels[call.kernel];
+    const unsigned grid[3] = {static_cast<unsigned>(call.grid[0]),
+                              static_cast<unsigned>(call.grid[1]),
+                              static_cast<unsigned>(call.grid[2])};
+    Status status = layout.functions[number]->launch(
+        grid, static_cast<unsigned>(kernel.threads), static_cast<unsigned>(call.sharedBytes),
+        stream, const_cast<void **>(frame.values.data() + call.first),
+        static_cast<unsigned>(kernel.cluster));
+    if (!status)
+      return environmentError(fmt::format("kernel {}: {}", kernel.name, status.error().message),
+                              status.error().remedy);
+  }
   return {};
-}
-
-Status LoadedProgram::launchCall(const KernelCall &call, const Arguments &arguments,
-                                 CuHandle stream, void *counters) const {
-  if (call.counters.empty())
-    return launchKernel(call, arguments.values.data(), stream);
-  std::vector<void *> values = arguments.values, addresses(call.counters.size());
-  for (std::size_t number = 0; number < addresses.size(); ++number) {
-    std::size_t index = call.counters[number];
-    addresses[number] = shifted(std::get<void *>(call.args[index]), counters);
-    values[index] = &addresses[number];
-    if (Status status = gpu->clearOn(stream, addresses[number]); !status)
-      return status;
-  }
-  return launchKernel(call, values.data(), stream);
-}
-
-Status LoadedProgram::launchKernel(const KernelCall &call, void *const *values,
-                                   CuHandle stream) const {
-  const CudaFunction &function = *functions.at(call.kernel);
-  const KernelDecl &kernel = *plan.findKernel(call.kernel);
-  if (kernel.sharedBytes.op != ExprOp::Integer && call.sharedBytes > sharedWithoutOptIn) {
-    if (Status status = checkShared(*gpu, call.kernel, call.sharedBytes); !status)
-      return status;
-    if (Status status = function.allowSharedBytes(static_cast<int>(call.sharedBytes)); !status)
-      return status;
-  }
-  const unsigned grid[3] = {static_cast<unsigned>(call.grid[0]),
-                            static_cast<unsigned>(call.grid[1]),
-                            static_cast<unsigned>(call.grid[2])};
-  Status status = function.launch(
-      grid, static_cast<unsigned>(kernel.threads), static_cast<unsigned>(call.sharedBytes), stream,
-      const_cast<void **>(values), static_cast<unsigned>(kernel.cluster));
-  return status ? status
-                : Status(environmentError(
-                      fmt::format("kernel {}: {}", call.kernel, status.error().message),
-                      status.error().remedy));
 }
 
 } // namespace attnc

@@ -4,9 +4,9 @@
 
 #include "attnc/result.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/cuda/tensor_map_cache.h"
 #include "runtime/program/bind.h"
-#include "runtime/program/launch.h"
+#include "runtime/program/call_layout.h"
+#include "runtime/program/layout_cache.h"
 #include "runtime/program/program.h"
 
 #include <functional>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 namespace attnc {
 
@@ -25,8 +26,8 @@ class LoadedProgram {
 public:
   /// Loads every kernel whose image the program has: its cubin where that fits the GPU, else its
   /// PTX. Opts in to shared memory where a kernel's amount is constant; other amounts are opted in
-  /// to at launch. Kernels without an image are loaded with the first launch of their variant,
-  /// from `missing`; without that they are an error here.
+  /// to with the layout that needs them. Kernels without an image are loaded with the first launch
+  /// of their variant, from `missing`; without that they are an error here.
   static Result<std::unique_ptr<LoadedProgram>> load(std::shared_ptr<const CudaDevice> device,
                                                      const Program &program,
                                                      ImageSource missing = nullptr);
@@ -38,15 +39,37 @@ public:
   /// such kernel, or one that no launch has needed so far.
   Result<CudaFunction::Attributes> attributes(const std::string &name) const;
 
-  /// A binding made ready to be launched again and again, by this program only. Immutable.
+  /// What a call needs but addresses, for this program only: evaluated, encoded, its kernels
+  /// loaded. Immutable.
+  class Layout;
+
+  /// The layout remembered under `key`, or null. Thread-safe, as all that follows.
+  std::shared_ptr<const Layout> find(const LayoutKey &key) const { return layouts.find(key); }
+
+  /// The layout of a binding: the variant that fits, the workspace, all arguments and tensor maps.
+  /// It is remembered under `key`, if there is one. Checks that pointers belong to this GPU. Makes
+  /// and loads the kernels of the variant that wait for it, which can take seconds and fail with
+  /// the compiler's error; it is tried again by the next call.
+  Result<std::shared_ptr<const Layout>> layoutOf(const Binding &binding,
+                                                 const LayoutKey *key = nullptr) const;
+
+  /// What `layout` says that does not depend on the GPU.
+  static const CallLayout &planOf(const Layout &layout);
+
+  /// As checkAddresses. Where ATTNC_CHECK_POINTERS=1 is in the environment when the program is
+  /// loaded, also asks the driver whether the pointers belong to this GPU, which takes longer than
+  /// a launch.
+  Status checkTensors(const Layout &layout, std::span<void *const> tensors) const;
+
+  /// A layout with addresses, ready to be launched again and again. Immutable.
   class Prepared;
 
-  /// Does once what does not depend on the stream: checks pointers, chooses the variant that fits,
-  /// plans the workspace and, where no intermediate lies there, evaluates and encodes all
-  /// arguments. Thread-safe, as the launches are. Makes and loads the kernels of the variant that
-  /// wait for it, which can take seconds and fail with the compiler's error; it is tried again by
-  /// the next launch.
+  /// `tensors` are by slot and have passed checkTensors.
+  Result<std::shared_ptr<const Prepared>> prepare(std::shared_ptr<const Layout> layout,
+                                                  std::span<void *const> tensors) const;
+  /// layoutOf and prepare.
   Result<std::shared_ptr<const Prepared>> prepare(const Binding &binding) const;
+  static const Layout &layoutOf(const Prepared &prepared);
   /// The bytes of workspace that a launch needs.
   static std::int64_t workspaceBytes(const Prepared &prepared);
 
@@ -56,7 +79,11 @@ public:
   /// freed in the stream's order, so calls on several streams and threads may overlap.
   Status launch(const Prepared &prepared, CuHandle stream, void *workspace = nullptr) const;
 
-  /// prepare and launch. Tensor maps are encoded on first use and remembered.
+  /// The same at other addresses, which have passed checkTensors.
+  Status launch(const Layout &layout, std::span<void *const> tensors, CuHandle stream,
+                void *workspace = nullptr) const;
+
+  /// prepare and launch.
   Status launch(const Binding &binding, CuHandle stream) const;
 
 private:
@@ -65,15 +92,19 @@ private:
   Status loadWaiting(const VariantDecl &variant) const;
   Status checkClusters(const KernelDecl &kernel, const CudaFunction &function) const;
   Status makeZeros();
-  Status checkPointers(const Binding &binding) const;
-  struct Calls;
-  struct Arguments;
-  Result<Arguments> argumentsOf(KernelCall &call) const;
-  Result<Calls> callsOf(const Prepared &prepared, void *base) const;
-  Status launchCalls(const Calls &calls, CuHandle stream, void *counters) const;
-  Status launchCall(const KernelCall &call, const Arguments &arguments, CuHandle stream,
-                    void *counters) const;
-  Status launchKernel(const KernelCall &call, void *const *values, CuHandle stream) const;
+  Status checkPointers(const CallLayout &plan, std::span<void *const> tensors) const;
+  Status allowShared(const KernelDecl &kernel, std::int64_t bytes) const;
+  Status bindKernels(Layout &layout) const;
+  Status encodeMaps(Layout &layout) const;
+  struct Frame;
+  Result<Frame> frameAt(const Layout &layout, std::span<void *const> tensors) const;
+  Status patch(Frame &frame, std::span<const CallLayout::Patch> patches,
+               std::span<void *const> tensors, void *workspace) const;
+  template <typename Launch>
+  Status withWorkspace(const CallLayout &plan, CuHandle stream, void *workspace,
+                       const Launch &launch) const;
+  Status launchFrame(const Layout &layout, const Frame &frame, CuHandle stream,
+                     void *workspace) const;
 
   std::shared_ptr<const CudaDevice> gpu;
   Manifest plan;
@@ -83,8 +114,11 @@ private:
   mutable std::map<std::string, CudaModule> modules; ///< by image
   ImageSource missing;
   mutable std::mutex loading;
-  mutable TensorMapCache maps;
-  DeviceBuffer zeros; ///< what maps of tensors without elements point at
+  /// By kernel, the most dynamic shared memory that it was opted in to; under the lock.
+  mutable std::map<std::string, std::int64_t> allowed;
+  mutable LayoutCache<Layout> layouts;
+  bool checksPointers = false; ///< at each call
+  DeviceBuffer zeros;          ///< what maps of tensors without elements point at
 };
 
 } // namespace attnc

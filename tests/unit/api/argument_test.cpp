@@ -109,6 +109,63 @@ TEST_F(Arguments, ThatDoNotFitAreRefusedByName) {
   EXPECT_EQ(bindSays(none), "1: an array of arguments is NULL but its count is not 0");
 }
 
+// The second call of a layout evaluates nothing: it must still read and write where it is told.
+TEST_F(Arguments, OfACallLikeOneBeforeAreUsed) {
+  attnc_arguments arguments = tensors.arguments();
+  ASSERT_EQ(said(attnc_launch(loaded.get(), &arguments, nullptr)), "");
+  ScaleTensors others{5};
+  for (float &value : others.x)
+    value += 1;
+  attnc_arguments further = others.arguments();
+  std::swap(others.list[0], others.list[2]); // in another order, by name
+  for (int run = 0; run < 2; ++run) {
+    std::fill(others.y.begin(), others.y.end(), -1.0F);
+    ASSERT_EQ(said(attnc_launch(loaded.get(), &further, nullptr)), "");
+    for (std::size_t i = 0; i < others.x.size(); ++i)
+      ASSERT_EQ(others.y[i], 2 * others.x[i]) << i;
+  }
+  expectScaled(tensors, 2);
+  ScaleTensors longer{7};
+  arguments = longer.arguments();
+  ASSERT_EQ(said(attnc_launch(loaded.get(), &arguments, nullptr)), "");
+  expectScaled(longer, 2);
+}
+
+TEST_F(Arguments, OfACallLikeOneBeforeAreChecked) {
+  attnc_arguments arguments = tensors.arguments();
+  ASSERT_EQ(said(attnc_launch(loaded.get(), &arguments, nullptr)), "");
+  tensors.list[1].data = tensors.x.data() + 4;
+  EXPECT_EQ(said(attnc_launch(loaded.get(), &arguments, nullptr)),
+            "1: output y overlaps input x in memory");
+  tensors.list[1].data = nullptr;
+  EXPECT_EQ(said(attnc_launch(loaded.get(), &arguments, nullptr)),
+            "1: y: its data pointer is null");
+  tensors.list[1].data = reinterpret_cast<char *>(tensors.y.data()) + 2;
+  EXPECT_EQ(said(attnc_launch(loaded.get(), &arguments, nullptr)),
+            "1: y: its address is 2 bytes past a multiple of 4");
+  tensors.list[1].data = tensors.y.data();
+  tensors.list[2].name = "y"; // y twice, and no z
+  EXPECT_EQ(said(attnc_launch(loaded.get(), &arguments, nullptr)), "1: tensor y is given twice");
+}
+
+TEST_F(Arguments, OfAPlanCanBeOthersOfTheSameShape) {
+  attnc_arguments arguments = tensors.arguments();
+  attnc_plan *made = nullptr;
+  ASSERT_EQ(said(attnc_bind(loaded.get(), &arguments, &made)), "");
+  Own<attnc_plan> plan(made);
+  ScaleTensors others{5};
+  void *data[] = {others.x.data(), others.y.data(), others.z.data()};
+  ASSERT_EQ(said(attnc_plan_launch_at(plan.get(), data, nullptr, nullptr)), "");
+  expectScaled(others, 2);
+  EXPECT_EQ(tensors.y[1], 0); // the plan's own were left alone
+  data[1] = data[0];
+  EXPECT_EQ(said(attnc_plan_launch_at(plan.get(), data, nullptr, nullptr)),
+            "1: output y overlaps input x in memory");
+  data[1] = nullptr;
+  EXPECT_EQ(said(attnc_plan_launch_at(plan.get(), data, nullptr, nullptr)),
+            "1: y: its data pointer is null");
+}
+
 /// tableSpec at i = 2 and j = 3: p has 24 bytes, and its maxima and sums are 8 each.
 class Budget : public testing::Test {
 protected:

@@ -359,10 +359,10 @@ TEST(Launch, WhereOnlyAlignmentIsInTheWayTheErrorSaysWhatToChange) {
 }
 
 TEST(Launch, CudaGridLimits) {
-  EXPECT_TRUE(checkCudaGrid({"fold", {INT32_MAX, 65535, 65535}, 0, {}}));
-  EXPECT_EQ(checkCudaGrid({"fold", {1, 1, 65536}, 0, {}}).error().message,
+  EXPECT_TRUE(checkCudaGrid("fold", {INT32_MAX, 65535, 65535}));
+  EXPECT_EQ(checkCudaGrid("fold", {1, 1, 65536}).error().message,
             "kernel fold: the grid has 65536 blocks in z, CUDA allows 65535");
-  EXPECT_FALSE(checkCudaGrid({"fold", {std::int64_t(1) << 31, 1, 1}, 0, {}}));
+  EXPECT_FALSE(checkCudaGrid("fold", {std::int64_t(1) << 31, 1, 1}));
 }
 
 } // namespace

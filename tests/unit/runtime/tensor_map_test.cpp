@@ -1,12 +1,10 @@
 #include "runtime/program/tensor_map.h"
 
-#include "runtime/cuda/tensor_map_cache.h"
 #include "runtime/program/launch.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <thread>
 
 using namespace attnc;
 
@@ -125,76 +123,6 @@ TEST(TensorMap, TypesAndRanksMustBePossible) {
             "k has 0 axes, but a tensor map has 1 to 5");
   EXPECT_EQ(errorAfter([](Example &e) { e.decl.dims = {"a", "b", "c", "h", "j", "d"}; }),
             "k has 6 axes, but a tensor map has 1 to 5");
-}
-
-/// An encoding that can be told apart, and counts how often it is asked for.
-struct CountingEncoder {
-  int calls = 0;
-
-  Result<EncodedTensorMap> operator()(const TensorMapArg &map) {
-    ++calls;
-    EncodedTensorMap encoded = {};
-    encoded.bytes[0] = static_cast<std::byte>(map.swizzle);
-    return encoded;
-  }
-};
-
-TensorMapArg mapWithSwizzle(int swizzle) { return {nullptr, DType::F16, {1}, {}, {64}, swizzle}; }
-
-TEST(TensorMapCache, TheSameMapIsEncodedOnce) {
-  TensorMapCache cache;
-  CountingEncoder encoder;
-  for (int round = 0; round < 3; ++round)
-    for (int swizzle : {32, 64})
-      EXPECT_EQ(cache.get(mapWithSwizzle(swizzle), std::ref(encoder))->bytes[0],
-                static_cast<std::byte>(swizzle));
-  EXPECT_EQ(encoder.calls, 2);
-}
-
-TEST(TensorMapCache, WhatWasNotUsedLongestIsForgotten) {
-  TensorMapCache cache(2);
-  CountingEncoder encoder;
-  auto encodes = [&](int swizzle) {
-    int before = encoder.calls;
-    EXPECT_TRUE(cache.get(mapWithSwizzle(swizzle), std::ref(encoder)));
-    return encoder.calls != before;
-  };
-  EXPECT_TRUE(encodes(32));
-  EXPECT_TRUE(encodes(64));
-  EXPECT_FALSE(encodes(32)); // so 64 is the older one
-  EXPECT_TRUE(encodes(128));
-  EXPECT_FALSE(encodes(32));
-  EXPECT_TRUE(encodes(64));
-}
-
-TEST(TensorMapCache, ErrorsArePassedOnAndNotRemembered) {
-  TensorMapCache cache;
-  auto refuse = [](const TensorMapArg &) {
-    return Result<EncodedTensorMap>(environmentError("refused"));
-  };
-  EXPECT_EQ(cache.get(mapWithSwizzle(32), refuse).error().message, "refused");
-  CountingEncoder encoder;
-  EXPECT_TRUE(cache.get(mapWithSwizzle(32), std::ref(encoder)));
-  EXPECT_EQ(encoder.calls, 1);
-}
-
-TEST(TensorMapCache, ThreadsGetTheMapThatTheyAskFor) {
-  TensorMapCache cache(3);
-  auto ask = [&](int first) {
-    CountingEncoder encoder;
-    for (int round = 0; round < 2000; ++round) {
-      int swizzle = (first + round) % 7;
-      if (cache.get(mapWithSwizzle(swizzle), std::ref(encoder))->bytes[0] !=
-          static_cast<std::byte>(swizzle))
-        return false;
-    }
-    return true;
-  };
-  bool other = false;
-  std::thread thread([&] { other = ask(3); });
-  EXPECT_TRUE(ask(0));
-  thread.join();
-  EXPECT_TRUE(other);
 }
 
 } // namespace
