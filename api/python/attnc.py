@@ -121,7 +121,9 @@ _FUNCTIONS = {
     "loaded_destroy": (None, _pointer),
     "bind": (_pointer, _pointer, _pointer, _pointer),
     "plan_workspace_bytes": (_i64, _pointer),
-    "plan_launch": (_pointer, _pointer, _pointer, _pointer), "plan_destroy": (None, _pointer),
+    "plan_launch": (_pointer, _pointer, _pointer, _pointer),
+    "plan_launch_at": (_pointer, _pointer, _pointer, _pointer, _pointer),
+    "plan_destroy": (None, _pointer),
 }
 for _what in ("tensor", "dim", "param", "kernel"):
     _FUNCTIONS[f"program_{_what}_count"] = (_size, _pointer)
@@ -262,20 +264,67 @@ def _encode(views, params, memory_budget=None):
     return arguments, kept + [encoded]
 
 
-def _stream_handle(stream, views):
-    """A CUstream: as given, or the one on which PyTorch works now."""
-    if stream is None:
-        torch = sys.modules.get("torch")
-        devices = [view.device for view in views if view.cuda and view.device is not None]
-        if torch is None or not devices or not torch.cuda.is_initialized():
-            return None
-        return torch.cuda.current_stream(devices[0]).cuda_stream
+def _part_of(name, tensor, wanted):
+    """What a layout depends on of a tensor, and its address. Of PyTorch's tensors nothing is made
+    that is not there: this runs at each call."""
+    try:
+        address = tensor.data_ptr()
+        part = (tensor.shape, tensor.stride(), tensor.dtype, tensor.device)
+    except AttributeError:
+        view = _view_of(name, tensor, wanted)
+        address, part = view.data, view[1:]
+    bits = address | 256
+    return (part, bits & -bits if address else 0), address
+
+
+# --- streams -----------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=None)
+def _raw_stream_query(torch):
+    """PyTorch's shortest way from the number of a GPU to its current stream."""
+    short = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    return short or (lambda device: torch.cuda.current_stream(device).cuda_stream)
+
+
+def _current_stream(device):
+    """The CUstream on which PyTorch works now on a GPU; None, the default stream, without it."""
+    torch = sys.modules.get("torch")
+    if torch is None or device is None or not torch.cuda.is_initialized():
+        return None
+    return _raw_stream_query(torch)(device)
+
+
+def _stream_handle(stream):
+    """The CUstream that a caller has given."""
     for attribute in ("cuda_stream", "ptr"):
         if hasattr(stream, attribute):
             return getattr(stream, attribute)
     if hasattr(stream, "__cuda_stream__"):
         return stream.__cuda_stream__()[1]
     return stream
+
+
+def _side_stream(stream, device):
+    """PyTorch's object for a stream that is not its current one, or None. What tensors have on the
+    current stream may be given to others while the other stream still works on it: see `_keep`."""
+    torch = sys.modules.get("torch")
+    if stream is None or torch is None or device is None or not torch.cuda.is_initialized():
+        return None
+    handle = _stream_handle(stream)
+    if (handle or 0) == (_current_stream(device) or 0):
+        return None
+    return stream if hasattr(stream, "cuda_stream") else torch.cuda.ExternalStream(handle or 0,
+                                                                                   device=device)
+
+
+def _keep(tensors, side):
+    """Tells PyTorch's allocator that `side` works on these tensors: their memory is not given away
+    before that is done, whenever they go."""
+    if side is not None:
+        for tensor in tensors:
+            if hasattr(tensor, "record_stream"):
+                tensor.record_stream(side)
 
 
 # --- programs ----------------------------------------------------------------------------------
@@ -291,22 +340,37 @@ _TEXTS = ("attn", "red", "tile", "llvm", "manifest", "warnings", "cuda", "ptx", 
 class Plan:
     """A program bound to tensors; they stay alive as long as it does."""
 
-    def __init__(self, handle, loaded, tensors, views, outputs):
+    def __init__(self, handle, loaded, tensors, device, outputs):
         self._handle, self._loaded, self._tensors = handle, loaded, tensors
-        self._views, self.outputs = tuple(views), outputs
+        self._device, self.outputs = device, outputs
+        self._address, self._launch = handle.value.value, _library().plan_launch
 
     @property
     def workspace_bytes(self):
         """Scratch memory that a launch needs."""
-        return _library().plan_workspace_bytes(self._handle.value)
+        return _library().plan_workspace_bytes(self._address)
 
     def __call__(self, stream=None, workspace=None):
         """Launches and returns the outputs by name. `workspace` is the address of device memory
         that nothing else uses until the work is done; without it, a launch takes its own in the
         order of the stream."""
-        _check(_library().plan_launch(self._handle.value, _stream_handle(stream, self._views),
-                                      workspace))
+        if stream is None:
+            handle = _current_stream(self._device)
+        else:
+            handle = _stream_handle(stream)
+            _keep(self._tensors.values(), _side_stream(stream, self._device))
+        error = self._launch(self._address, handle, workspace)
+        if error:
+            _check(error)
         return self.outputs
+
+
+class _Known:
+    """What is remembered of the calls of one layout: a plan, and the outputs that a call makes."""
+    __slots__ = ("plan", "loaded", "device", "made")
+
+    def __init__(self, plan, loaded, device, made):
+        self.plan, self.loaded, self.device, self.made = plan, loaded, device, made
 
 
 class Program:
@@ -315,6 +379,7 @@ class Program:
 
     def __init__(self, handle):
         self._handle, self._loaded, self._lock = handle, {}, threading.Lock()
+        self._known = {}  # calls by their layouts, the oldest first
         library = _library()
         self.name = library.program_name(handle.value).decode()
         self.target = library.program_target(handle.value).decode()
@@ -332,6 +397,9 @@ class Program:
             Kernel(*(v.decode() if isinstance(v, bytes) else v
                      for v in (getattr(k, field) for field in Kernel._fields)))
             for k in self._all("kernel", _KernelInfo))
+        self._slots = {t.name: (slot, DTYPES.index(t.dtype))
+                       for slot, t in enumerate(self.inputs + self.outputs)}
+        self._addresses = _pointer * max(len(self._slots), 1)
         timings = _Timings()
         _check(library.program_timings(handle.value, ctypes.byref(timings)))
         self.seconds, self.nvrtc_seconds = timings.total, timings.nvrtc
@@ -370,16 +438,18 @@ class Program:
         return self._load(-1 if device is None else device)
 
     def _load(self, device):
+        """-1 for the current GPU. Under its number it is found again by calls with tensors."""
         with self._lock:
             if device not in self._loaded:
                 handle = _Handle(_library().loaded_destroy)
                 _check(_library().load(self._handle.value, device, ctypes.byref(handle.value)))
-                self._loaded[device] = handle
+                number = _library().loaded_device(handle.value)
+                self._loaded[device] = self._loaded.setdefault(number, handle)
             return self._loaded[device]
 
     def launch(self, inputs, outputs=None, params=None, stream=None, memory_budget=None):
         """As a call, with names in dicts: for specs whose names a call cannot take."""
-        return self._returned(self._bind(inputs, outputs, params or {}, memory_budget)(stream))
+        return self._call(inputs, outputs or {}, params or {}, stream, memory_budget)
 
     def bind(self, out=None, memory_budget=None, **arguments):
         """Checks tensors and params and returns a Plan, which can be launched again and again.
@@ -391,12 +461,17 @@ class Program:
         """Computes the outputs from inputs and params, by name. `out` maps names of outputs to
         tensors to write; those that it lacks are allocated. Returns the output, or a dict of them
         if there are several. `memory_budget` is as for `bind`."""
-        return self._returned(self._bind(*self._split(arguments, out), memory_budget)(stream))
+        inputs, outputs, params = self._split(arguments, out)
+        return self._call(inputs, outputs or {}, params, stream, memory_budget)
 
     def _split(self, arguments, out):
-        names = {param.name for param in self.params}
-        params = {name: value for name, value in arguments.items() if name in names}
-        inputs = {name: value for name, value in arguments.items() if name not in names}
+        slots = self._slots
+        params = {name: value for name, value in arguments.items() if name not in slots}
+        inputs = arguments
+        if params:
+            names = {param.name for param in self.params}
+            params = {name: value for name, value in params.items() if name in names}
+            inputs = {name: value for name, value in arguments.items() if name not in params}
         if out is not None and not isinstance(out, dict):
             if len(self.outputs) != 1:
                 raise InvalidArgument(f"{self.name} has {len(self.outputs)} outputs",
@@ -407,7 +482,77 @@ class Program:
     def _returned(self, outputs):
         return outputs[self.outputs[0].name] if len(self.outputs) == 1 else outputs
 
-    def _bind(self, inputs, outputs, params, memory_budget):
+    _MOST_KNOWN = 256
+
+    def _call(self, inputs, outputs, params, stream, memory_budget):
+        """A call like one before launches its plan at other addresses; others are bound first."""
+        addresses = self._addresses()
+        key = self._key(inputs, outputs, params, memory_budget, addresses)
+        known = self._known.get(key) if key else None
+        if known is not None:
+            returned = self._again(known, inputs, outputs, stream, addresses)
+            if returned is not None:
+                return returned
+        given = dict(outputs)
+        plan = self._bind(inputs, outputs, params, memory_budget, stream)
+        result = plan(stream)
+        if key:
+            self._remember(key, plan, given)
+        return self._returned(result)
+
+    def _key(self, inputs, outputs, params, memory_budget, addresses):
+        """All that a call depends on but addresses, which are put into `addresses`; None where that
+        cannot be said."""
+        slots, key = self._slots, [memory_budget, len(inputs)]
+        for group in (inputs, outputs):
+            for name, tensor in group.items():
+                if name not in slots:
+                    return None
+                slot, dtype = slots[name]
+                part, addresses[slot] = _part_of(name, tensor, dtype)
+                key.append(slot)
+                key.append(part)
+        for name, value in params.items():
+            if type(value) not in (int, float, bool):
+                return None  # something that may change
+            # Equal numbers are not the same param: 1 is 1.0, and 0.0 is -0.0.
+            key.append((name, type(value), value or str(value)))
+        return tuple(key)
+
+    def _again(self, known, inputs, outputs, stream, addresses):
+        """Launches a known plan. None if these addresses do not fit it: `bind` says why."""
+        side = None if stream is None else _side_stream(stream, known.device)
+        if known.made:
+            outputs = dict(outputs)
+            for slot, name, shape, dtype, like in known.made:
+                tensor = _empty(shape, dtype, like, side)
+                outputs[name] = tensor
+                addresses[slot] = _part_of(name, tensor, dtype)[1]
+        if side is not None:
+            _keep((*inputs.values(), *outputs.values()), side)
+        handle = _current_stream(known.device) if stream is None else _stream_handle(stream)
+        library = _library()
+        error = library.plan_launch_at(known.plan.value, addresses, handle, None)
+        if error:
+            if library.error_kind(error) == 1:
+                library.error_destroy(error)
+                return None
+            _check(error)
+        if len(self.outputs) == 1:
+            return outputs[self.outputs[0].name]
+        return {t.name: outputs[t.name] for t in self.outputs}
+
+    def _remember(self, key, plan, given):
+        like = next((plan._tensors[t.name] for t in self.inputs), None)
+        made = [(self._slots[t.name][0], t.name, tuple(plan.outputs[t.name].shape),
+                 DTYPES.index(t.dtype), _kind_of(like))
+                for t in self.outputs if t.name not in given]
+        with self._lock:
+            if len(self._known) >= self._MOST_KNOWN:
+                del self._known[next(iter(self._known))]
+            self._known[key] = _Known(plan._handle, plan._loaded, plan._device, made)
+
+    def _bind(self, inputs, outputs, params, memory_budget, stream=None):
         outputs = dict(outputs or {})
         views = {}
         for declared, given in ((self.inputs, inputs), (self.outputs, outputs)):
@@ -417,16 +562,17 @@ class Program:
                     raise InvalidArgument(f"there is no {name} in {self!r}")
                 views[name] = _view_of(name, tensor, dtypes[name])
         for missing in (t for t in self.outputs if t.name not in outputs):
-            outputs[missing.name] = self._allocate(missing, inputs, views, params)
+            outputs[missing.name] = self._allocate(missing, inputs, views, params, stream)
             views[missing.name] = _view_of(missing.name, outputs[missing.name],
                                            DTYPES.index(missing.dtype))
-        loaded = self._load(self._place(views, outputs))
+        device = self._place(views, outputs)
+        loaded = self._load(device)
         arguments, kept = _encode(views, params, memory_budget)
         plan = _Handle(_library().plan_destroy)
         _check(_library().bind(loaded.value, ctypes.byref(arguments), ctypes.byref(plan.value)))
         del kept
         ordered = {t.name: outputs[t.name] for t in self.outputs}
-        return Plan(plan, loaded, {**inputs, **outputs}, views.values(), ordered)
+        return Plan(plan, loaded, {**inputs, **outputs}, device if device >= 0 else None, ordered)
 
     def _place(self, views, outputs):
         """The GPU of all tensors, or -1 for the current one. The library does not ask where
@@ -445,23 +591,48 @@ class Program:
             raise InvalidArgument(f"tensors are on several GPUs: {sorted(devices)}")
         return devices.pop() if on_gpu and devices else -1
 
-    def _allocate(self, output, inputs, views, params):
+    def _allocate(self, output, inputs, views, params, stream):
         arguments, kept = _encode(views, params)
         shape = (_i64 * max(len(output.dims), 1))()
         index = len(self.inputs) + self.outputs.index(output)
         _check(_library().program_shape(self._handle.value, ctypes.byref(arguments), index, shape))
         del kept
         shape = tuple(shape[:len(output.dims)])
-        dtype = DTYPES.index(output.dtype)
-        like = inputs[self.inputs[0].name] if self.inputs else None
-        if "torch" in sys.modules and hasattr(like, "data_ptr"):
-            torch = sys.modules["torch"]
-            name = next(name for name, code in _TORCH.items() if code == dtype)
-            return torch.empty(shape, dtype=getattr(torch, name), device=like.device)
-        if "numpy" in sys.modules and isinstance(like, sys.modules["numpy"].ndarray):
-            return sys.modules["numpy"].empty(shape, dtype=_NUMPY[dtype])
-        raise InvalidArgument(f"attnc does not allocate a {type(like).__name__}",
-                              f"pass out={{'{output.name}': ...}} with shape {shape}")
+        like = _kind_of(inputs[self.inputs[0].name] if self.inputs else None)
+        if isinstance(like, str):
+            raise InvalidArgument(f"attnc does not allocate a {like}",
+                                  f"pass out={{'{output.name}': ...}} with shape {shape}")
+        device = next((view.device for view in views.values() if view.cuda), None)
+        return _empty(shape, DTYPES.index(output.dtype), like, _side_stream(stream, device))
+
+
+def _kind_of(tensor):
+    """How to make a tensor like this one: the device of PyTorch's, None for one of NumPy's; the
+    name of its type where attnc makes none."""
+    if "torch" in sys.modules and hasattr(tensor, "data_ptr"):
+        return tensor.device
+    if "numpy" in sys.modules and isinstance(tensor, sys.modules["numpy"].ndarray):
+        return None
+    return type(tensor).__name__
+
+
+@functools.lru_cache(maxsize=None)
+def _torch_dtype(torch, dtype):
+    return getattr(torch, next(name for name, code in _TORCH.items() if code == dtype))
+
+
+def _empty(shape, dtype, like, side):
+    """A tensor without values. For a side stream it is of that stream's memory: what lies free in
+    the current stream's may still be in use there."""
+    if like is None:
+        return sys.modules["numpy"].empty(shape, dtype=_NUMPY[dtype])
+    torch = sys.modules["torch"]
+    if side is None:
+        return torch.empty(shape, dtype=_torch_dtype(torch, dtype), device=like)
+    with torch.cuda.stream(side):
+        tensor = torch.empty(shape, dtype=_torch_dtype(torch, dtype), device=like)
+    tensor.record_stream(torch.cuda.current_stream(like.index))  # where it is used next
+    return tensor
 
 
 def compile(spec, target, set=None, schedule=None, keep_texts=False, allow_mlir=False):

@@ -4,6 +4,8 @@
 #
 #   ./run             tests, then every spec at its reference shape against the float64 evaluator
 #   ./run sanitize    every spec at its reference shape under compute-sanitizer
+#   ./run call_path   how long the host is busy with a call, beside PyTorch's; arguments as
+#                     bench/call_path.py takes them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -31,5 +33,6 @@ test_all() {
 case ${1:-test} in
   test) test_all ;;
   sanitize) sanitize ;;
-  *) sed -n '2,6s/^# \{0,1\}//p' "$(basename "$0")" >&2; exit 2 ;;
+  call_path) exec python3 bench/call_path.py "${@:2}" ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "$(basename "$0")" >&2; exit 2 ;;
 esac
