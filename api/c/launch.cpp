@@ -117,6 +117,8 @@ Status launchPlan(const attnc_plan &plan, void *stream, void *workspace) {
 
 Status launchPlanAt(const attnc_plan &plan, void *const *data, void *stream, void *workspace) {
   std::span<void *const> tensors(data, plan.layout().slots.size());
+  if (!data && !tensors.empty())
+    return invalidArgument("the array of addresses is NULL");
   if (plan.host) {
     Status fit = checkAddresses(*plan.host, tensors);
     return fit ? plan.loaded.host->launch(*plan.host, tensors, workspace) : fit;

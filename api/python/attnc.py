@@ -314,8 +314,11 @@ def _side_stream(stream, device):
     handle = _stream_handle(stream)
     if (handle or 0) == (_current_stream(device) or 0):
         return None
-    return stream if hasattr(stream, "cuda_stream") else torch.cuda.ExternalStream(handle or 0,
-                                                                                   device=device)
+    if hasattr(stream, "cuda_stream"):
+        return stream
+    if not handle:
+        return torch.cuda.default_stream(device)
+    return torch.cuda.ExternalStream(handle, device=device)
 
 
 def _keep(tensors, side):

@@ -14,6 +14,8 @@ namespace attnc {
 namespace {
 
 constexpr std::int64_t workspaceAlign = 256;
+/// Of a call, with all passes of its loops.
+constexpr std::int64_t maxCallLaunches = 1 << 20;
 
 Error inContext(std::string_view where, const Error &error) {
   return {error.kind, fmt::format("{}: {}", where, error.message), error.remedy};
@@ -56,12 +58,18 @@ Result<std::int64_t> passesOf(const LoopDecl &loop, const Scope &scope) {
 Status forEachCall(const VariantDecl &variant, const Scope &sizes,
                    const std::function<Status(const LaunchDecl &, const Scope &)> &visit) {
   Scope scope = sizes;
+  std::int64_t calls = 0;
   for (std::size_t number = 0; number < variant.launches.size();) {
     const LoopDecl *loop = variant.loopAround(number);
     Result<std::int64_t> passes = loop ? passesOf(*loop, sizes) : Result<std::int64_t>(1);
     if (!passes)
       return passes.error();
     std::size_t end = number + (loop ? loop->launches : 1);
+    calls += *passes * static_cast<std::int64_t>(end - number);
+    if (calls > maxCallLaunches)
+      return invalidArgument(
+          fmt::format("loops make more than {} launches of a call", maxCallLaunches),
+          "split the batch into several calls");
     for (std::int64_t pass = 0; pass < *passes; ++pass) {
       if (loop)
         scope.lets[loop->index] = Scalar(pass);

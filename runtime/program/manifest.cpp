@@ -365,10 +365,13 @@ const KernelDecl *Manifest::findKernel(std::string_view kernel) const {
 }
 
 const LoopDecl *VariantDecl::loopAround(std::size_t launch) const {
-  for (const LoopDecl &loop : loops)
-    if (launch >= loop.first && launch - loop.first < loop.launches)
-      return &loop;
-  return nullptr;
+  auto after = std::upper_bound(
+      loops.begin(), loops.end(), launch,
+      [](std::size_t number, const LoopDecl &loop) { return number < loop.first; });
+  if (after == loops.begin())
+    return nullptr;
+  const LoopDecl &loop = *(after - 1);
+  return launch - loop.first < loop.launches ? &loop : nullptr;
 }
 
 std::vector<std::string> needsOf(const Manifest &manifest) {

@@ -53,8 +53,8 @@ TEST_P(MemoryBudgetOf, allowsWhatFitsToTheByte) {
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err, AllOf(HasSubstr("10080 bytes go through memory between kernels at b=2, "
                                          "i=30, j=40, r=5; the memory budget is 10079 bytes"),
-                               HasSubstr("p: f32[b, i, j], 9.4 KiB, " + file + ":5:"),
-                               HasSubstr("o reads it at subscripts of its own, " + file + ":6:"),
+                               HasSubstr("p: f32[b, i, j], 9.4 KiB, table:5:"),
+                               HasSubstr("o reads it at subscripts of its own, table:6:"),
                                HasSubstr("allow more memory")));
 }
 
@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(MemoryBudget, isComparedByExplain) {
   Ended ended = run({"explain", "--target", "cpu"});
   EXPECT_EQ(ended.exit, 0);
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("o reads it at subscripts of its own, " + file + ":6:"),
-                               HasSubstr("; computed at " + file + ":5:"),
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("o reads it at subscripts of its own, table:6:"),
+                               HasSubstr("; computed at table:5:"),
                                HasSubstr("p needs it once the pass over j has ended"),
                                Not(HasSubstr("budget"))));
   ended = run({"explain", "--target", "cpu", "--memory-budget", "1MiB"});
@@ -105,8 +105,7 @@ TEST_F(MemoryBudget, isComparedByExplain) {
   auto json = run({"explain", "--target", "cpu", "--memory-budget", "1MiB", "--json"}).json();
   EXPECT_EQ(json.at("memory_budget"), 1 << 20);
   EXPECT_EQ(json.at("materialised_bytes"), atReference);
-  EXPECT_THAT(json.at("materialised").at(2).at("place").get<std::string>(),
-              HasSubstr(file + ":5:"));
+  EXPECT_THAT(json.at("materialised").at(2).at("place").get<std::string>(), HasSubstr("table:5:"));
 }
 
 TEST_F(MemoryBudget, ofNothingAllowsWhatIsFused) {

@@ -158,6 +158,8 @@ TEST_F(Arguments, OfAPlanCanBeOthersOfTheSameShape) {
   ASSERT_EQ(said(attnc_plan_launch_at(plan.get(), data, nullptr, nullptr)), "");
   expectScaled(others, 2);
   EXPECT_EQ(tensors.y[1], 0); // the plan's own were left alone
+  EXPECT_EQ(said(attnc_plan_launch_at(plan.get(), nullptr, nullptr, nullptr)),
+            "1: the array of addresses is NULL");
   data[1] = data[0];
   EXPECT_EQ(said(attnc_plan_launch_at(plan.get(), data, nullptr, nullptr)),
             "1: output y overlaps input x in memory");

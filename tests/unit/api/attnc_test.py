@@ -6,9 +6,11 @@ usage: attnc_test.py SPEC_DIRECTORY [unittest's arguments]
 import array
 import importlib.util
 import itertools
+import json
 import math
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -97,7 +99,6 @@ class OnCpu(unittest.TestCase):
         self.assertEqual(plan.workspace_bytes, 0)
 
     def test_a_spec_may_be_text_or_a_dict(self):
-        import json
         text = (SPECS / "causal.json").read_text(encoding="utf-8")
         for spec in (text, json.loads(text), str(SPECS / "causal.json")):
             program = attnc.compile(spec, target="cpu", set=F32)
@@ -123,8 +124,18 @@ class OnCpu(unittest.TestCase):
         self.assertEqual(program.params, (("scale", "f32", True),))
         self.assertGreater(program.seconds, 0)
         self.assertIn("q: f32[b, h, i, d]", repr(program))
-        self.assertIn('"attnc_manifest"', program.text("manifest"))
+        manifest = json.loads(program.text("manifest"))
+        self.assertEqual(manifest["attnc_manifest"], [2, 0])
+        self.assertEqual([kernel["form"] for kernel in manifest["kernels"]], ["cpu"])
         self.assertIsNone(program.text("red"))
+
+    def test_a_program_does_not_depend_on_where_its_spec_lies(self):
+        with tempfile.TemporaryDirectory() as folder:
+            moved = pathlib.Path(folder) / "elsewhere.json"
+            shutil.copy(SPECS / "causal.json", moved)
+            other = attnc.compile(moved, target="cpu", set=F32)
+        self.assertEqual(other.text("manifest"), self.program.text("manifest"))
+        self.assertIn("causal:", other.text("manifest"))
 
     def test_a_memory_budget_is_checked_when_shapes_are_bound(self):
         program = attnc.compile(
@@ -204,6 +215,10 @@ class ForGpu(unittest.TestCase):
         self.assertIn(kernel.name, self.program.text("cuda"))
         self.assertIn(".target sm_90a", self.program.text("ptx"))
         self.assertGreater(kernel.registers, 0)
+        declared = json.loads(self.program.text("manifest"))["kernels"][0]
+        self.assertEqual(declared["form"], kernel.form)
+        self.assertEqual(declared["schedule"], kernel.schedule)
+        self.assertEqual(declared.get("notes", ""), kernel.notes)
         self.assertEqual(kernel.spill_store_bytes + kernel.spill_load_bytes, 0)
         self.assertGreater(self.program.nvrtc_seconds, 0)
 

@@ -91,7 +91,7 @@ def fake_torch():
     torch.empty = lambda shape, dtype, device: Tensor(shape, of=current[-1].cuda_stream)
     torch.cuda = types.SimpleNamespace(
         is_initialized=lambda: True, current_stream=lambda device: current[-1], stream=on,
-        ExternalStream=Stream)
+        ExternalStream=Stream, default_stream=lambda device: Stream(0))
     return torch
 
 
@@ -196,6 +196,10 @@ class Calls(unittest.TestCase):
                 # Of the side stream's own memory, and next used on the current one.
                 self.assertEqual(made.stream, 0x900)
                 self.assertIn(0x700, made.recorded)
+        o = Tensor(self.shape)
+        self.program(**self.tensors, out=o, stream=0)  # the default one, while another is current
+        self.assertEqual(o.recorded, [0])
+        self.setUp()
         o = Tensor(self.shape)
         plan = self.program.bind(**self.tensors, out=o)
         plan(stream=Stream(0x900))

@@ -144,6 +144,11 @@ TEST(Launch, ALoopLaunchesOncePerPass) {
   bound.scope.sizes["b"] = 65537;
   EXPECT_EQ(planWorkspace(manifest, variant, bound).error().message,
             "loop over p: it has 65537 passes, at most 65536 are possible");
+  bound.scope.sizes["b"] = 65536;
+  variant.loops[0].launches = 17;
+  variant.launches.resize(18, variant.launches[0]);
+  EXPECT_EQ(planWorkspace(manifest, variant, bound).error().message,
+            "loops make more than 1048576 launches of a call");
 }
 
 TEST(Launch, AGuardIsReadBeforeTheCall) {
