@@ -145,9 +145,11 @@ static void limitRowTiles(const KernelShape &kernel, Manifest &manifest) {
   const Expr &blocks = kernel.grid[0];
   if (blocks.op != ExprOp::Min || blocks.operands.back().op != ExprOp::Multiprocessors)
     return;
-  manifest.requires_.push_back(
-      {Expr::apply(ExprOp::Le, {blocks.operands.front(), Expr::constant(kMost)}),
-       llvm::formatv("at most {0} row tiles ({1})", kMost, kernel.name)});
+  Expr limit = Expr::apply(ExprOp::Le, {blocks.operands.front(), Expr::constant(kMost)});
+  // Kernels of one shape have one limit.
+  if (llvm::none_of(manifest.requires_, [&](auto &known) { return known.expr == limit; }))
+    manifest.requires_.push_back(
+        {std::move(limit), llvm::formatv("at most {0} row tiles ({1})", kMost, kernel.name)});
 }
 
 static void addTensors(attn::ProgramOp program, Manifest &manifest) {

@@ -36,6 +36,22 @@ bool foldsPartsByTiles(attn::ProgramOp program) {
 // How many parts
 //===----------------------------------------------------------------------===//
 
+// One or more operands of And, Or or Min, as a tree as deep as the logarithm of their number: of
+// many kernels each has its own, and expressions have a greatest depth. Equal ones stand once.
+static Expr join(ExprOp op, std::vector<Expr> operands) {
+  std::vector<Expr> level;
+  for (Expr &operand : operands)
+    if (!llvm::is_contained(level, operand))
+      level.push_back(std::move(operand));
+  for (; level.size() > 1; level.resize((level.size() + 1) / 2)) {
+    for (size_t i = 0; i + 1 < level.size(); i += 2)
+      level[i / 2] = Expr::apply(op, {std::move(level[i]), std::move(level[i + 1])});
+    if (level.size() % 2)
+      level[level.size() / 2] = std::move(level.back());
+  }
+  return std::move(level.front());
+}
+
 static Expr withSizeOne(Expr expr, const std::string &dim) {
   if (expr.op == ExprOp::Size && expr.name == dim)
     return Expr::constant(1);
@@ -58,7 +74,7 @@ static std::int64_t blocksOnMultiprocessor(red::NestOp nest) {
 
 std::map<std::string, Expr> partsOfMachine(attn::ProgramOp program, ArrayRef<KernelShape> kernels,
                                            std::int64_t most) {
-  std::map<std::string, Expr> counts;
+  std::map<std::string, std::vector<Expr>> counts; // of each nest
   auto apply = [](ExprOp op, Expr a, Expr b) {
     return Expr::apply(op, {std::move(a), std::move(b)});
   };
@@ -73,13 +89,12 @@ std::map<std::string, Expr> partsOfMachine(attn::ProgramOp program, ArrayRef<Ker
       Expr fill = apply(ExprOp::FloorDiv, std::move(room), std::move(blocks));
       Expr worth = apply(ExprOp::FloorDiv, Expr::size(stream), Expr::constant(kLeastOfPart));
       Expr count = apply(ExprOp::Min, std::move(fill), std::move(worth));
-      count = apply(ExprOp::Min, std::move(count), Expr::constant(most));
-      auto [known, isNew] = counts.try_emplace(name, Expr::constant(1));
-      known->second = isNew ? count : apply(ExprOp::Min, known->second, count);
+      counts[name].push_back(apply(ExprOp::Min, std::move(count), Expr::constant(most)));
     }
-  for (auto &[name, count] : counts)
-    count = apply(ExprOp::Max, count, Expr::constant(1));
-  return counts;
+  std::map<std::string, Expr> least;
+  for (auto &[name, list] : counts)
+    least[name] = apply(ExprOp::Max, join(ExprOp::Min, std::move(list)), Expr::constant(1));
+  return least;
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,15 +124,14 @@ public:
     VariantDecl variant = parts.variants.front();
     for (LaunchDecl &launch : variant.launches)
       addLaunch(launch);
-    std::optional<Expr> when;
-    for (const auto &[name, count] : counts) {
-      Expr several = Expr::apply(ExprOp::Ge, {Expr::size(name), Expr::constant(2)});
-      when = when ? Expr::apply(ExprOp::Or, {*when, several}) : several;
-    }
+    std::vector<Expr> several, all;
+    for (const auto &[name, count] : counts)
+      several.push_back(Expr::apply(ExprOp::Ge, {Expr::size(name), Expr::constant(2)}));
+    all.push_back(join(ExprOp::Or, std::move(several)));
     for (const RequireDecl &require : parts.requires_)
       if (isNew(require))
-        when = Expr::apply(ExprOp::And, {*when, require.expr});
-    variant.when = when;
+        all.push_back(require.expr);
+    variant.when = join(ExprOp::And, std::move(all));
     manifest.variants.insert(manifest.variants.begin(), std::move(variant));
   }
 
