@@ -4,6 +4,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/signature.h"
+#include "compiler/schedule/symbol_name.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
@@ -136,7 +137,8 @@ Result<AlignedCopies> makeAlignedCopies(attn::ProgramOp program,
     names.insert(kernel.name);
 
   AlignedCopies result;
-  result.image = unique(names, schedule::cIdentifier(program.getSymName()) + "_align");
+  result.image =
+      unique(names, schedule::symbolName({schedule::cIdentifier(program.getSymName()), "align"}));
   for (const Tensor &tensor : boundTensors(program)) {
     auto needed = aligned.find(tensor.name);
     if (needed == aligned.end())
@@ -146,8 +148,8 @@ Result<AlignedCopies> makeAlignedCopies(attn::ProgramOp program,
     copy.standIn = unique(tensors, tensor.name + "_aligned");
     copy.isOutput = tensor.kind == Tensor::Kind::Output;
     copy.align = needed->second;
-    std::string name =
-        unique(names, (copy.isOutput ? "unalign_" : "align_") + schedule::cIdentifier(tensor.name));
+    std::string name = unique(names, schedule::symbolName({copy.isOutput ? "unalign" : "align",
+                                                           schedule::cIdentifier(tensor.name)}));
     if (Status status = addKernel(program, tensor, name, copy, result.source); !status)
       return status.error();
     result.tensors.push_back(std::move(copy));

@@ -1,5 +1,6 @@
 #include "compiler/schedule/signature.h"
 #include "compiler/schedule/operand_maps.h"
+#include "compiler/schedule/symbol_name.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -87,11 +88,38 @@ std::string cIdentifier(StringRef text) {
   return result;
 }
 
-std::string kernelName(red::NestOp nest) {
-  std::string name = cIdentifier(attn::programOf(nest).getSymName());
+static std::vector<std::string> wordsOf(red::NestOp nest) {
+  std::vector<std::string> words = {cIdentifier(attn::programOf(nest).getSymName())};
   for (Value result : nest.getResults())
-    name += "_" + cIdentifier(tensorOf(result).name);
-  return name;
+    words.push_back(cIdentifier(tensorOf(result).name));
+  return words;
+}
+
+// The name of a nest's first result, but for its number.
+static StringRef stemOf(red::NestOp nest) {
+  if (attn::OutputOp output = outputOf(nest.getResult(0)))
+    return output.getName();
+  return baseName(cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues().front());
+}
+
+// True if the results of another nest make the same name, as a and b_c make that of a_b and c. The
+// first name of one then begins with the first of the other: few have to be spelled out.
+static bool isAmbiguous(red::NestOp nest, const std::string &name) {
+  auto begins = [](StringRef whole, StringRef part) {
+    return whole.starts_with(part) && whole.drop_front(part.size()).starts_with("_");
+  };
+  StringRef stem = stemOf(nest);
+  return llvm::any_of(attn::programOf(nest).getBodyBlock()->getOps<red::NestOp>(),
+                      [&](red::NestOp other) {
+                        StringRef first = stemOf(other);
+                        return (begins(first, stem) || begins(stem, first)) && other != nest &&
+                               llvm::join(wordsOf(other), "_") == name;
+                      });
+}
+
+std::string kernelName(red::NestOp nest) {
+  std::vector<std::string> words = wordsOf(nest);
+  return isAmbiguous(nest, llvm::join(words, "_")) ? hashedName(words) : symbolName(words);
 }
 
 // True if the nest reads elements of `array` other than through the maps.
