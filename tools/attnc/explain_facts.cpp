@@ -237,6 +237,9 @@ Explanation explain(const Compilation &compilation, const std::string &doc,
     explanation.kernels.push_back(gatherer.kernel(nest));
   for (KernelFacts &kernel : explanation.kernels)
     kernel.facts = factsOf(kernel, compilation.program.manifest, explanation.shape);
+  if (compilation.cpu && !compilation.cpu->leftOut().empty())
+    for (KernelFacts &kernel : explanation.kernels)
+      kernel.facts.push_back({"compiled", {compilation.cpu->leftOut()}});
   explanation.rules = rulesOf(compilation);
   explanation.total = totalOf(explanation.kernels);
   size_t count = compilation.nests.size();

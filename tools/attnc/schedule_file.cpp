@@ -95,6 +95,8 @@ driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions op
   Result<driver::Compilation> compiled = driver::compile(spec, options);
   if (!compiled)
     throw scheduleFailure(spec, file, compiled.error());
+  if (compiled->cpu && !compiled->cpu->leftOut().empty())
+    note(fmt::format("{} is compiled {}", spec.name, compiled->cpu->leftOut()));
   if (options.target == "cpu")
     noteUnusedByCpu(spec.schedule, "the `schedule` of " + spec.name);
   return std::move(*compiled);

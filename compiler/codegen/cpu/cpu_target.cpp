@@ -34,12 +34,13 @@ struct CpuExecutable::Code {
   std::unique_ptr<ExecutionEngine> engine;
   llvm::SmallVector<NestCode> nests;
   unsigned threads;
-  std::string llvmIr;
+  std::string leftOut, llvmIr;
 };
 
 CpuExecutable::CpuExecutable(std::unique_ptr<Code> code) : code(std::move(code)) {}
 CpuExecutable::~CpuExecutable() = default;
 unsigned CpuExecutable::size() const { return code->nests.size(); }
+const std::string &CpuExecutable::leftOut() const { return code->leftOut; }
 const std::string &CpuExecutable::llvmIr() const { return code->llvmIr; }
 
 //===----------------------------------------------------------------------===//
@@ -101,24 +102,27 @@ llvm::Expected<std::unique_ptr<CpuExecutable>> CpuExecutable::compile(ModuleOp m
   auto lowered = lowerNests(module);
   if (!lowered)
     return lowered.takeError();
-  unsigned level = affordableLevel(**lowered, options.optLevel);
+  unsigned ops = 0;
+  (*lowered)->walk([&](Operation *) { ++ops; });
+  Effort effort = std::min(affordableEffort(ops), options.most);
   if (failed(lowerToLlvmDialect(**lowered)))
     return llvm::createStringError("an operation has no lowering to LLVM");
   auto machine = hostMachine();
   if (!machine)
     return machine.takeError();
 
-  if (level == 0)
+  if (effort == Effort::Quick)
     (*machine)->setOptLevel(llvm::CodeGenOptLevel::None);
 
   llvm::TargetMachine *target = machine->get();
 
   auto code = std::make_unique<Code>();
+  code->leftOut = cpu::leftOut(effort, ops);
   code->threads = options.threads ? options.threads : std::thread::hardware_concurrency();
   // It must outlive the creation of the engine, which keeps only a reference.
   auto transform = [&](llvm::Module *llvmModule) -> llvm::Error {
     eraseWrappers(*llvmModule);
-    optimise(*llvmModule, level, *target);
+    optimise(*llvmModule, effort, *target);
     if (options.keepLlvmIr) {
       llvm::raw_string_ostream stream(code->llvmIr);
       llvmModule->print(stream, nullptr);

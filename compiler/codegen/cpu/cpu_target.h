@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_CODEGEN_CPU_CPU_TARGET_H
 #define ATTNC_COMPILER_CODEGEN_CPU_CPU_TARGET_H
 
+#include "compiler/codegen/cpu/effort.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include <memory>
@@ -10,9 +11,9 @@
 namespace attnc::cpu {
 
 struct CpuOptions {
-  unsigned threads = 0;    ///< threads of a run; 0: as many as the machine has
-  unsigned optLevel = 2;   ///< of LLVM, 0 to 3
-  bool keepLlvmIr = false; ///< keep the optimised LLVM IR for CpuExecutable::llvmIr
+  unsigned threads = 0;       ///< threads of a run; 0: as many as the machine has
+  Effort most = Effort::Full; ///< less where the program is large
+  bool keepLlvmIr = false;    ///< keep the optimised LLVM IR for CpuExecutable::llvmIr
 };
 
 /// The machine code of a program's nests. Thread-safe once created; independent of the module it
@@ -34,6 +35,9 @@ public:
   /// in the lower half. Tensors of results must not overlap any other tensor of the call; extents
   /// may be 0.
   void run(unsigned nest, llvm::ArrayRef<uint64_t> args) const;
+
+  /// What was left out because the program is large, in words; empty if nothing was.
+  const std::string &leftOut() const;
 
   /// The optimised LLVM IR; empty unless CpuOptions::keepLlvmIr.
   const std::string &llvmIr() const;

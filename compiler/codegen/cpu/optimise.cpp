@@ -2,20 +2,13 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
-
-using namespace mlir;
+#include "llvm/Transforms/Vectorize/LoopVectorize.h"
 
 namespace attnc::cpu {
-
-// The largest specs that people write have a few thousand.
-static constexpr unsigned kMostOps = 20000;
-
-unsigned affordableLevel(ModuleOp lowered, unsigned wanted) {
-  unsigned ops = 0;
-  lowered.walk([&](Operation *) { ++ops; });
-  return ops > kMostOps ? 0 : wanted;
-}
 
 static llvm::ModulePassManager quickPipeline() {
   llvm::FunctionPassManager functions;
@@ -26,9 +19,35 @@ static llvm::ModulePassManager quickPipeline() {
   return modules;
 }
 
-void optimise(llvm::Module &module, unsigned level, llvm::TargetMachine &machine) {
-  const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+// The vectoriser wants loops that are in order already, with what does not change before them.
+static llvm::ModulePassManager vectorPipeline() {
+  llvm::FunctionPassManager functions;
+  functions.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  functions.addPass(llvm::EarlyCSEPass());
+  functions.addPass(llvm::SimplifyCFGPass());
+  functions.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                          /*UseMemorySSA=*/true));
+  functions.addPass(llvm::LoopVectorizePass());
+  functions.addPass(llvm::SimplifyCFGPass());
+  functions.addPass(llvm::EarlyCSEPass());
+  llvm::ModulePassManager modules;
+  modules.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+  return modules;
+}
+
+static llvm::ModulePassManager pipelineOf(Effort effort, llvm::PassBuilder &passes) {
+  switch (effort) {
+  case Effort::Quick:
+    return quickPipeline();
+  case Effort::Vectors:
+    return vectorPipeline();
+  case Effort::Full:
+    return passes.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  }
+  return quickPipeline();
+}
+
+void optimise(llvm::Module &module, Effort effort, llvm::TargetMachine &machine) {
   llvm::PassBuilder passes(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -39,10 +58,7 @@ void optimise(llvm::Module &module, unsigned level, llvm::TargetMachine &machine
   passes.registerFunctionAnalyses(functions);
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager pipeline =
-      level == 0 ? quickPipeline()
-                 : passes.buildPerModuleDefaultPipeline(levels[std::min(level, 3u) - 1]);
-  pipeline.run(module, modules);
+  pipelineOf(effort, passes).run(module, modules);
 }
 
 } // namespace attnc::cpu

@@ -173,10 +173,10 @@ std::string compileError(const std::string &text) {
   return compiled ? "" : llvm::toString(compiled.takeError());
 }
 
-CpuProgram::CpuProgram(const std::string &text, unsigned threads)
+CpuProgram::CpuProgram(const std::string &text, const CpuOptions &options)
     : parsed(std::make_unique<Parsed>()) {
   parsed->parse(text);
-  auto compiled = CpuExecutable::compile(*parsed->module, {.threads = threads});
+  auto compiled = CpuExecutable::compile(*parsed->module, options);
   if (!compiled)
     stop(llvm::toString(compiled.takeError()));
   executable = std::move(*compiled);

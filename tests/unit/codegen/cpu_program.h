@@ -45,7 +45,7 @@ private:
 /// Parses and compiles; a failure ends the test run with its message.
 class CpuProgram {
 public:
-  explicit CpuProgram(const std::string &text, unsigned threads = 2);
+  explicit CpuProgram(const std::string &text, const CpuOptions &options = {.threads = 2});
   ~CpuProgram();
 
   std::map<std::string, HostTensor> tensors; ///< inputs, outputs and intermediates, by name
@@ -53,6 +53,7 @@ public:
 
   /// Runs all nests in order. Every dynamic size is taken from the tensors.
   void run();
+  const std::string &llvmIr() const { return executable->llvmIr(); }
 
   struct Parsed;
 
