@@ -215,6 +215,8 @@ Stages stagesOf(const Plan &plan, uint64_t index) {
     stages.cpu = {kTiles[choices.below(2)], kTiles[2 + choices.below(4)]};
   if (plan.gpuEvery && index % plan.gpuEvery == 1)
     stages.targets = {choices.chance(40) ? "sm_90a" : "sm_80"};
+  if (plan.nvrtcEvery && index % plan.nvrtcEvery == 0)
+    stages.built = {"sm_80", "sm_90a"};
   return stages;
 }
 

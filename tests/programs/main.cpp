@@ -13,6 +13,9 @@ using namespace attnc::programs;
 
 namespace {
 
+// ctest's SKIP_RETURN_CODE.
+constexpr int kSkipped = 77;
+
 std::string textOf(const std::string &path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
@@ -28,7 +31,7 @@ std::string processor() {
 }
 
 // Everything that there is, for a spec that failed once.
-Stages allStages() { return {3, {{0, 0}, {16, 24}, {1, 1}, {64, 7}}, {"sm_80", "sm_90a"}}; }
+Stages allStages() { return {3, {{0, 0}, {16, 24}, {1, 1}, {64, 7}}, {"sm_80", "sm_90a"}, {}}; }
 
 // How many of the specs in `paths` (files, or folders of them) fail.
 int replay(const std::vector<std::string> &paths, unsigned limit) {
@@ -91,6 +94,7 @@ int main(int argc, char **argv) {
   app.add_option("--limit", plan.limit, "seconds for one program");
   app.add_option("--cpu-every", plan.cpuEvery, "one program in so many on the processor; 0: none");
   app.add_option("--gpu-every", plan.gpuEvery, "one in so many in the interpreter; 0: none");
+  app.add_option("--nvrtc-every", plan.nvrtcEvery, "one in so many by NVRTC; 0: none");
   app.add_option("--shrinkings", plan.shrinkings, "findings to shrink");
   app.add_option("--attempts", plan.attempts, "trials for each of them");
   app.add_option("--report", report, "file for the report (else standard output)");
@@ -101,6 +105,10 @@ int main(int argc, char **argv) {
   if (shown) {
     std::cout << specOf(plan, *shown) << "\n";
     return 0;
+  }
+  if (plan.nvrtcEvery && !nvrtcOfProcess()) {
+    std::cerr << "no NVRTC: " << nvrtcOfProcess().error().text() << "\n";
+    return kSkipped;
   }
   return replayed.empty() ? campaign(plan, commit, report) : replay(replayed, plan.limit) != 0;
 }

@@ -51,6 +51,8 @@ public:
       checkCpu(tiles);
     for (const std::string &target : stages.targets)
       checkKernels(target);
+    for (const std::string &target : stages.built)
+      checkImages(target);
     return outcome;
   }
 
@@ -177,6 +179,22 @@ private:
             {evaluator::InputKind::Planted, evaluator::InputKind::LargeLogits});
   }
 
+  // What the interpreter runs may still be no program for ptxas.
+  void checkImages(const std::string &target) {
+    if (stopped())
+      return;
+    std::string stage = "nvrtc_" + target;
+    if (!nvrtcOfProcess())
+      return fail(stage, nvrtcOfProcess().error().text());
+    driver::CompileOptions options;
+    options.target = target;
+    options.nvrtc = nvrtcOfProcess()->get();
+    Result<driver::Compilation> compiled = driver::compile(*spec, options);
+    if (!compiled)
+      return fail(stage, compiled.error().text());
+    ++outcome.done[stage];
+  }
+
   void compare(const std::string &stage, const driver::Executor &executor, const Extents &shape,
                std::vector<evaluator::InputKind> kinds) {
     driver::CheckRequest request;
@@ -247,6 +265,11 @@ private:
 };
 
 } // namespace
+
+const Result<std::unique_ptr<Nvrtc>> &nvrtcOfProcess() {
+  static const Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
+  return opened;
+}
 
 Outcome checkSpec(const std::string &text, const Stages &stages) {
   return Checker(text, stages).run();

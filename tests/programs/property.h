@@ -2,6 +2,7 @@
 #ifndef ATTNC_TESTS_PROGRAMS_PROPERTY_H
 #define ATTNC_TESTS_PROGRAMS_PROPERTY_H
 
+#include "runtime/cuda/nvrtc.h"
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct Stages {
   int64_t parts = 0;                ///< more than 1: also with its streams split
   std::vector<Tiles> cpu;           ///< code for the processor, once for each
   std::vector<std::string> targets; ///< GPUs whose kernels the interpreter runs
+  std::vector<std::string> built;   ///< GPUs whose kernels NVRTC compiles
 };
 
 /// What came of a spec.
@@ -32,6 +34,9 @@ struct Outcome {
   std::map<std::string, unsigned> done;  ///< stages that passed, and how often
   size_t nests = 0, states = 0;          ///< of the program after the passes
 };
+
+/// NVRTC, or why there is none.
+const Result<std::unique_ptr<Nvrtc>> &nvrtcOfProcess();
 
 /// Evaluates `text` on ordinary and adversarial inputs before and after the passes; compiles it as
 /// `stages` says and compares with the evaluator. Stops at the first failure.
