@@ -6,23 +6,21 @@ set(CPACK_COMPONENTS_ALL runtime development)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_COMPRESSION_TYPE zstd) # xz takes minutes
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME attnc)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "compiler for attention
- Compiles specs of attention variants to fused kernels for NVIDIA GPUs and for
- the processor: the command attnc, the library libattnc.so, a Python module and
- a library of specs. The CUDA driver and NVRTC are used when they are there.")
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "Compiles specs of attention variants to fused kernels for NVIDIA GPUs and for
+the processor: the command attnc, the library libattnc.so, a Python module and
+a library of specs. The CUDA driver and NVRTC are used when they are there.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "python3, python3-numpy, cuda-nvrtc-13-0")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME attnc-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "compiler for attention, for programs in C and C++
- The headers of attnc, what CMake and pkg-config need to find it, and the
- library as one archive.")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "For programs in C and C++ that use attnc: its headers, what CMake and pkg-config
+need to find it, and the library as one archive.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "attnc (= ${PROJECT_VERSION})")
 include(CPack)
