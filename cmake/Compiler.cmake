@@ -1,5 +1,5 @@
-# Warnings, linker, compiler cache, sanitizers: one place for every target of the project. Nothing of
-# it reaches a project that attnc is a part of.
+# Warnings, linker, compiler cache, sanitizers: one place for every target of the project. Nothing
+# of it reaches a project that attnc is a part of.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "attnc is built with clang, not with ${CMAKE_CXX_COMPILER_ID}: set "
     "CMAKE_CXX_COMPILER to clang++-22, or install attnc and use find_package(attnc), which any "

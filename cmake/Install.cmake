@@ -1,5 +1,5 @@
-# What is installed: the library, the command line, headers, the Python module, the library of specs;
-# how find_package and pkg-config find them; and the Debian packages (./dev package).
+# What is installed: the library, the command line, headers, the Python module, the library of
+# specs; how find_package and pkg-config find them; and the Debian packages (./dev package).
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/attnc)

@@ -15,7 +15,8 @@ add_library(attnc_static INTERFACE)
 add_library(attnc::static ALIAS attnc_static)
 set_target_properties(attnc_static PROPERTIES EXPORT_NAME static)
 add_dependencies(attnc_static attnc_archive)
-target_include_directories(attnc_static INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/api/include>)
+target_include_directories(attnc_static INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/api/include>)
 target_link_libraries(attnc_static INTERFACE
   $<BUILD_INTERFACE:$<TARGET_FILE:attnc_archive>>
   $<INSTALL_INTERFACE:$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}/libattnc.a>

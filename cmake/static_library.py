@@ -1,8 +1,8 @@
 """Makes libattnc.a: static_library.py LINKER OBJCOPY AR HEADER OUT OBJECT|ARCHIVE|FLAG...
 
-One object that holds all of attnc and of the LLVM that it uses. Only the functions of the header can
-be seen from outside, so that another LLVM in the program does not meet this one. Flags, such as -lm,
-are for whoever links the archive.
+One object that holds all of attnc and of the LLVM that it uses. Only the functions of the header
+can be seen from outside, so that another LLVM in the program does not meet this one. Flags, such as
+-lm, are for whoever links the archive.
 """
 import pathlib
 import re
