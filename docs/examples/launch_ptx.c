@@ -46,7 +46,7 @@ struct tensor {
 
 static const char *json, *folder;
 static char **arguments;
-static struct tensor tensors[64];
+static struct tensor tensors[256];
 static int tensor_count, multiprocessors;
 
 static void fail(const char *format, ...) {
@@ -213,11 +213,15 @@ static int type_of(const char *decl) {
 }
 
 static struct tensor *add_tensor(const char *decl) {
+  if (tensor_count == sizeof tensors / sizeof *tensors)
+    fail("more than %d tensors", tensor_count);
   struct tensor *t = &tensors[tensor_count];
   t->decl = decl;
   t->bytes = types[type_of(decl)].bytes;
   while (item(get(decl, "dims"), t->rank))
     ++t->rank;
+  if (t->rank > 16)
+    fail("a tensor has more than 16 axes");
   return t;
 }
 
@@ -376,6 +380,8 @@ static void launch(const char *launch) {
   for (int n = 0; (parameter = item(get(kernel, "parameters"), n)); ++n) {
     int offset = atoi(get(parameter, "offset"));
     size = (size_t)(offset + atoi(get(parameter, "bytes")));
+    if (size > sizeof buffer)
+      fail("parameters of more than %d bytes", (int)sizeof buffer);
     put(buffer + offset, item(get(launch, "args"), n), parameter);
   }
   unsigned grid[3];

@@ -45,9 +45,12 @@ Choices choicesFor(const std::string &placeholder) {
   return choices;
 }
 
-/// Up to the first point or semicolon.
+/// Up to the first point, semicolon or example.
 std::string shortHelp(const std::string &help) {
-  return help.substr(0, std::min(help.find("; "), help.find(". ")));
+  size_t end = std::string::npos;
+  for (const char *mark : {"; ", ", e.g. ", ". "})
+    end = std::min(end, help.find(mark));
+  return help.substr(0, end);
 }
 
 OptionWords wordsOf(const CLI::Option &option) {

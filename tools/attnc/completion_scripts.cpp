@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace attnc::cli {
 
@@ -104,14 +105,18 @@ _attnc() {
 //===--- zsh
 //-------------------------------------------------------------------------------------===//
 
-/// What _arguments does for a place: ":SPEC:{...}".
+/// The function that completes words and files; a colon would end an action of _arguments.
+static std::string zshFunction(const Choices &choices) {
+  std::string name = "_attnc_" + choices.placeholder;
+  return fmt::format("{}() {{\n  _alternative 'words:word:({})' 'files:file:_files'\n}}\n\n", name,
+                     joined(choices.words));
+}
+
+/// What _arguments does for a place: ":SPEC:_attnc_SPEC".
 static std::string zshChoices(const Choices &choices) {
-  std::string words = joined(choices.words);
-  std::string action =
-      choices.files && !choices.words.empty()
-          ? fmt::format("{{_alternative \"words:word:({})\" files:file:_files}}", words)
-      : choices.files ? "_files"
-                      : fmt::format("({})", words);
+  std::string action = choices.files && !choices.words.empty() ? "_attnc_" + choices.placeholder
+                       : choices.files ? "_files"
+                                       : fmt::format("({})", joined(choices.words));
   return fmt::format(":{}:{}", choices.placeholder, action);
 }
 
@@ -132,9 +137,14 @@ std::string zshCompletion(const std::vector<CommandWords> &commands,
                           const std::vector<OptionWords> &toolOptions) {
   std::string text = "#compdef attnc\n"
                      "# Completion of attnc for zsh. Put this line into ~/.zshrc, after compinit:\n"
-                     "#   source <(attnc completion zsh)\n\n"
-                     "_attnc() {\n  local state line\n  local -a commands\n  typeset -A opt_args\n"
-                     "  commands=(\n";
+                     "#   source <(attnc completion zsh)\n\n";
+  std::set<std::string> functions;
+  for (const CommandWords &command : commands)
+    if (const Choices &choices = command.arguments; choices.files && !choices.words.empty())
+      functions.insert(zshFunction(choices));
+  text += joined({functions.begin(), functions.end()}, "");
+  text += "_attnc() {\n  local state line\n  local -a commands\n  typeset -A opt_args\n"
+          "  commands=(\n";
   for (const CommandWords &command : commands)
     text +=
         fmt::format("    {}\n", quoted(command.name + ":" + escaped(command.help, ":\\"), "'\\''"));
