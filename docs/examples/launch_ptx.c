@@ -285,6 +285,7 @@ static void write_output(const struct tensor *t) {
   fprintf(file, "\x93NUMPY%c%c%c%c%-*s\n", 1, 0, whole % 256, whole / 256, whole - 1, header);
   if (fwrite(data, 1, bytes, file) != bytes || fclose(file))
     fail("%s cannot be written", path);
+  free(data);
 }
 
 static struct tensor *tensor(const char *name) {
@@ -363,7 +364,9 @@ static void *load(const char *kernel) {
   void *module, *function;
   const char *attribute;
   snprintf(path, sizeof path, "%s%s", folder, text_of(get(kernel, "file")));
-  check(cuModuleLoadData(&module, read_file(path, &size)), "cuModuleLoadData");
+  char *image = read_file(path, &size);
+  check(cuModuleLoadData(&module, image), "cuModuleLoadData");
+  free(image);
   check(cuModuleGetFunction(&function, module, text_of(get(kernel, "symbol"))),
         "cuModuleGetFunction");
   for (int n = 0; (attribute = item(get(kernel, "attributes"), n)); ++n)

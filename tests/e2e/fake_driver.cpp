@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace {
 
@@ -28,6 +29,7 @@ struct Module {
 };
 
 struct Driver {
+  std::set<Address> memory;                ///< what was allocated; a launcher may leave it so
   std::map<Address, std::string> contents; ///< of what was copied: a name by its bytes
   std::vector<std::string> maps;           ///< what encoded tensor maps say
   std::vector<std::unique_ptr<Module>> modules;
@@ -79,7 +81,7 @@ int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, 0; }
 int cuDeviceGetName(char *name, int, int) { return std::strcpy(name, "fake"), 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
   const char *capability = std::getenv("ATTNC_FAKE_DRIVER_CAPABILITY");
-  int both = capability ? std::atoi(capability) : 90;
+  int both = capability ? std::stoi(capability) : 90;
   *value = attribute == 75   ? both / 10
            : attribute == 76 ? both % 10
            : attribute == 16 ? 132
@@ -102,12 +104,17 @@ int cuMemAlloc_v2(Address *address, std::size_t bytes) {
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(memory, 0, bytes);
   *address = reinterpret_cast<Address>(memory);
+  driver().memory.insert(*address);
   return 0;
 }
 int cuMemAllocAsync(Address *address, std::size_t bytes, void *) {
   return cuMemAlloc_v2(address, bytes);
 }
-int cuMemFree_v2(Address address) { return std::free(reinterpret_cast<void *>(address)), 0; }
+int cuMemFree_v2(Address address) {
+  driver().memory.erase(address);
+  driver().contents.erase(address);
+  return std::free(reinterpret_cast<void *>(address)), 0;
+}
 int cuMemFreeAsync(Address address, void *) { return cuMemFree_v2(address); }
 int cuMemcpyHtoD_v2(Address to, const void *from, std::size_t bytes) {
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);

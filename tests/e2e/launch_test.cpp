@@ -71,15 +71,19 @@ struct Case {
 
 // Each runs another variant: the first; rows of `bias` that are not aligned, so that all is copied;
 // too few tiles of rows for a GPU, which fold the keys in parts.
-const Case direct = {"causal",
-                     {{"q", {2, 3, 129, 64}}, {"k", {2, 3, 200, 64}}, {"v", {2, 3, 200, 64}}}};
-const Case copied = {"bias",
-                     {{"q", {1, 2, 70, 64}},
-                      {"k", {1, 2, 91, 64}},
-                      {"v", {1, 2, 91, 64}},
-                      {"bias", {1, 2, 70, 91}}}};
-const Case inParts = {"causal",
-                      {{"q", {1, 1, 8192, 64}}, {"k", {1, 1, 8192, 64}}, {"v", {1, 1, 8192, 64}}}};
+Case direct() {
+  return {"causal", {{"q", {2, 3, 129, 64}}, {"k", {2, 3, 200, 64}}, {"v", {2, 3, 200, 64}}}};
+}
+Case copied() {
+  return {"bias",
+          {{"q", {1, 2, 70, 64}},
+           {"k", {1, 2, 91, 64}},
+           {"v", {1, 2, 91, 64}},
+           {"bias", {1, 2, 70, 91}}}};
+}
+Case inParts() {
+  return {"causal", {{"q", {1, 1, 8192, 64}}, {"k", {1, 1, 8192, 64}}, {"v", {1, 1, 8192, 64}}}};
+}
 
 /// A setting, or where the test was built what belongs to it.
 std::string setting(const char *variable, const char *otherwise) {
@@ -160,27 +164,27 @@ std::string launchLog(const std::string &target, const Case &of) {
 }
 
 TEST(LaunchFiles, tellTheDriverWhatAttncTellsIt) {
-  std::string portable = launchLog("sm_80", direct);
+  std::string portable = launchLog("sm_80", direct());
   if (portable.empty())
     GTEST_SKIP() << "there is no NVRTC";
   EXPECT_THAT(portable, HasSubstr("causal_o grid"));
-  std::string copies = launchLog("sm_90a", copied);
+  std::string copies = launchLog("sm_90a", copied());
   EXPECT_THAT(copies, HasSubstr("align_bias grid"));
   EXPECT_THAT(copies, HasSubstr("map(type 9 of memory"));
-  EXPECT_THAT(launchLog("sm_90a", inParts), testing::ContainsRegex("grid(.|\n)*grid"));
+  EXPECT_THAT(launchLog("sm_90a", inParts()), testing::ContainsRegex("grid(.|\n)*grid"));
 }
 
 TEST(LaunchFiles, GpuGivesAttncsBitsFromPortablePtx) {
   if (capability() < 80)
     GTEST_SKIP() << "there is no GPU for sm_80";
-  for (const Case &each : {direct, copied, inParts})
+  for (const Case &each : {direct(), copied(), inParts()})
     expectAttncsBits("sm_80", each);
 }
 
 TEST(LaunchFiles, GpuGivesAttncsBitsFromPtxForHopper) {
   if (capability() != 90)
     GTEST_SKIP() << "there is no GPU for sm_90a";
-  for (const Case &each : {direct, copied, inParts})
+  for (const Case &each : {direct(), copied(), inParts()})
     expectAttncsBits("sm_90a", each);
 }
 

@@ -7,21 +7,27 @@
 #include "tools/attnc/target.h"
 #include "tools/attnc/terminal.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 
 namespace attnc::cli {
 
 namespace {
 
-const std::map<std::string,
-               std::string (*)(const std::vector<CommandWords> &, const std::vector<OptionWords> &)>
-    scripts = {{"bash", bashCompletion}, {"fish", fishCompletion}, {"zsh", zshCompletion}};
+struct Shell {
+  const char *name;
+  std::string (*script)(const std::vector<CommandWords> &, const std::vector<OptionWords> &);
+};
 
-std::vector<std::string> shells() {
+constexpr Shell shells[] = {
+    {"bash", bashCompletion}, {"fish", fishCompletion}, {"zsh", zshCompletion}};
+
+std::vector<std::string> shellNames() {
   std::vector<std::string> names;
-  for (const auto &[shell, script] : scripts)
-    names.push_back(shell);
+  for (const Shell &shell : shells)
+    names.push_back(shell.name);
   return names;
 }
 
@@ -33,7 +39,7 @@ Choices choicesFor(const std::string &placeholder) {
       {"VARIANT", libraryNames},
       {"TARGET", targetNames},
       {"EMIT", emitNames},
-      {"SHELL", shells}};
+      {"SHELL", shellNames}};
   Choices choices{placeholder, {}, placeholder == "SPEC" || placeholder == "FILE"};
   for (const std::string &word : CLI::detail::split(placeholder, '|')) {
     if (auto found = known.find(word); found != known.end())
@@ -76,16 +82,17 @@ CommandWords wordsOf(const CLI::App &command) {
   return words;
 }
 
-ExitCode printScript(const CLI::App &tool, const std::string &shell) {
-  auto script = scripts.find(shell);
-  if (script == scripts.end())
-    throw Failure(
-        Usage, fmt::format("there is no completion for '{}'", shell),
-        didYouMean(shell, shells(), fmt::format("the shells are {}", fmt::join(shells(), ", "))));
+ExitCode printScript(const CLI::App &tool, const std::string &name) {
+  const Shell *shell = std::find_if(std::begin(shells), std::end(shells),
+                                    [&](const Shell &one) { return one.name == name; });
+  if (shell == std::end(shells))
+    throw Failure(Usage, fmt::format("there is no completion for '{}'", name),
+                  didYouMean(name, shellNames(),
+                             fmt::format("the shells are {}", fmt::join(shellNames(), ", "))));
   std::vector<CommandWords> commands;
   for (const CLI::App *command : tool.get_subcommands([](const CLI::App *) { return true; }))
     commands.push_back(wordsOf(*command));
-  print(script->second(commands, wordsOf(tool).options));
+  print(shell->script(commands, wordsOf(tool).options));
   return Done;
 }
 

@@ -16,7 +16,7 @@ namespace attnc::cli {
 // Generated from new_spec.json by cmake/embed.py.
 namespace starting {
 std::vector<std::pair<std::string_view, std::string_view>> files();
-}
+} // namespace starting
 
 namespace {
 
