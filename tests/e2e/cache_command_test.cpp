@@ -26,7 +26,8 @@ protected:
   }
   void use(const std::string &name) { ::setenv("ATTNC_CACHE_DIR", folder.file(name).c_str(), 1); }
   static bool hasNvrtc() {
-    for (const auto &finding : attnc({"doctor", "--json"}).json().at("findings"))
+    const nlohmann::json report = attnc({"doctor", "--json"}).json();
+    for (const auto &finding : report.at("findings"))
       if (finding.at("subject") == "nvrtc")
         return finding.at("works");
     return false;
