@@ -2,6 +2,7 @@
 #include "compiler/driver/build_images.h"
 #include "compiler/driver/cut_finishes.h"
 #include "compiler/driver/fold_choice.h"
+#include "compiler/driver/host_code.h"
 #include "compiler/driver/manifest_builder.h"
 #include "compiler/driver/nest_report.h"
 #include "compiler/driver/pipeline.h"
@@ -145,17 +146,30 @@ private:
       describe(*findKernel(report.kernel), report);
     if (!reaches(Stage::Llvm) && options.upTo != Stage::Cubin)
       return {};
-    cpu::CpuOptions cpuOptions;
-    cpuOptions.keepLlvmIr = options.upTo == Stage::Llvm;
     Clock::time_point start = Clock::now();
-    llvm::Expected<std::unique_ptr<cpu::CpuExecutable>> executable =
-        cpu::CpuExecutable::compile(*module, cpuOptions);
-    result.llvmSeconds = secondsSince(start);
+    llvm::Expected<cpu::ObjectCode> code =
+        cpu::compileObject(*module, {.keepLlvmIr = options.upTo == Stage::Llvm});
+    if (!code)
+      return internalError(llvm::toString(code.takeError()), "report this with the spec");
+    addObject(std::move(*code));
+    Result<std::shared_ptr<const cpu::CpuExecutable>> executable = loadForHost(result.program);
     if (!executable)
-      return internalError(llvm::toString(executable.takeError()), "report this with the spec");
-    result.cpu = std::move(*executable);
-    result.llvm = result.cpu->llvmIr();
+      return executable.error();
+    result.cpu = *std::move(executable);
+    result.llvmSeconds = secondsSince(start);
     return {};
+  }
+
+  // One object holds all kernels.
+  void addObject(cpu::ObjectCode code) {
+    for (auto [decl, symbol] : llvm::zip_equal(result.program.manifest.kernels, code.symbols)) {
+      decl.image = "kernels";
+      decl.symbol = symbol;
+      decl.notes = code.leftOut;
+    }
+    result.program.images.push_back({ImageKind::Object, "kernels", std::move(code.object)});
+    result.program.processor = std::move(code.processor);
+    result.llvm = std::move(code.llvmIr);
   }
 
   Status makeManifest(ArrayRef<KernelShape> kernels) {

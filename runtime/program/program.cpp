@@ -2,23 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <optional>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace attnc {
 
 namespace {
 
 // Layout, little-endian: magic (8), version u32, CRC-32C u32 of all that follows, total length u64,
-// manifest, count of images u32 { kind u32, name, bytes }, count of sources u32 { name, text };
-// a string is its length u64 and its bytes.
+// then sections: tag (4 letters), flags u32, length u64, bytes. A reader passes over a section that
+// it does not know, unless the section is flagged as one that must be known. In sections, a string
+// is its length u64 and its bytes.
 constexpr std::string_view magic = "ATTNCPRG";
-constexpr std::uint32_t formatVersion = 1;
+constexpr std::uint32_t formatVersion = 2;
+constexpr std::uint32_t mustBeKnown = 1;
+constexpr std::size_t tagSize = 4;
 constexpr std::size_t checkedFrom = 16;
 constexpr std::size_t headerSize = 24;
 
@@ -68,24 +73,32 @@ struct Cursor {
     return value;
   }
 
-  std::string takeText() {
+  std::string_view takeView() {
     auto size = take<std::uint64_t>();
     if (size > bytes.size()) {
       truncated = true;
       size = 0;
     }
-    std::string text(bytes.substr(0, size));
+    std::string_view view = bytes.substr(0, size);
     bytes.remove_prefix(size);
-    return text;
+    return view;
   }
+
+  std::string takeText() { return std::string(takeView()); }
 };
 
 Error damaged(std::string_view what) {
   return invalidArgument(fmt::format("the program file is damaged: {}", what), "compile it again");
 }
 
+Error newer(const std::string &what) {
+  return invalidArgument(
+      fmt::format("the program file has {}, which this attnc does not know", what),
+      "use a newer attnc, or compile the spec again with this one");
+}
+
 Status checkHeader(std::string_view bytes) {
-  if (bytes.substr(0, magic.size()) != magic)
+  if (!isProgram(bytes))
     return invalidArgument("not an attnc program: the file does not begin with " +
                                std::string(magic),
                            "pass a file written by attnc compile -o");
@@ -98,7 +111,9 @@ Status checkHeader(std::string_view bytes) {
   if (version != formatVersion)
     return invalidArgument(fmt::format("program format {} is not {}, the one that this attnc reads",
                                        version, formatVersion),
-                           "compile it again with this attnc");
+                           version > formatVersion
+                               ? "use a newer attnc, or compile the spec again with this one"
+                               : "compile the spec again with this attnc");
   if (length != bytes.size())
     return damaged(fmt::format("it has {} bytes, its header says {}", bytes.size(), length));
   if (crc32c(bytes.substr(checkedFrom)) != checksum)
@@ -106,20 +121,126 @@ Status checkHeader(std::string_view bytes) {
   return {};
 }
 
-/// Every kernel finds its image. Kernels for the CPU may live outside the file, compiled at load.
-Status checkImages(const Program &program) {
+/// Every kernel finds its image, in a program that has any.
+Status checkImages(const Program &program, const Manifest &manifest) {
   if (program.images.empty())
     return {};
-  for (const KernelDecl &kernel : program.manifest.kernels) {
-    bool found = false;
-    for (const Image &image : program.images)
-      found |= image.name == kernel.image;
-    if (!found)
+  for (const KernelDecl &kernel : manifest.kernels)
+    if (std::none_of(program.images.begin(), program.images.end(),
+                     [&](const Image &image) { return image.name == kernel.image; }))
       return invalidArgument(
           fmt::format("kernel {}: the program has no image '{}'", kernel.name, kernel.image));
+  return {};
+}
+
+Status checkProgram(const Program &program) {
+  if (Status status = checkImages(program, program.manifest); !status)
+    return status;
+  std::set<std::string> names = {"forward"};
+  for (const Entry &entry : program.entries) {
+    if (!names.insert(entry.name).second)
+      return invalidArgument(fmt::format("the program has two entry points '{}'", entry.name));
+    if (Status status = checkImages(program, entry.manifest); !status)
+      return status;
   }
   return {};
 }
+
+void putSection(std::string &out, std::string_view tag, std::uint32_t flags,
+                std::string_view bytes) {
+  out += tag;
+  put<std::uint32_t>(out, flags);
+  putText(out, bytes);
+}
+
+void putManifest(std::string &out, const std::string &entry, const Manifest &manifest) {
+  std::string bytes;
+  putText(bytes, entry);
+  putText(bytes, printManifest(manifest));
+  putSection(out, "MANI", mustBeKnown, bytes);
+}
+
+void putImage(std::string &out, const Image &image) {
+  std::string bytes;
+  put<std::uint32_t>(bytes, static_cast<std::uint32_t>(image.kind));
+  putText(bytes, image.name);
+  putText(bytes, image.bytes);
+  putSection(out, "IMAG", mustBeKnown, bytes);
+}
+
+void putSource(std::string &out, const Source &source) {
+  std::string bytes;
+  putText(bytes, source.name);
+  putText(bytes, source.text);
+  putSection(out, "TEXT", 0, bytes);
+}
+
+/// Reads sections into a program.
+class Sections {
+public:
+  /// Whether a section of this tag is known; then it has been read.
+  Result<bool> read(const std::string &tag, Cursor bytes) {
+    if (tag == "MANI")
+      return readManifest(bytes);
+    if (tag == "IMAG")
+      return readImage(bytes);
+    if (tag == "TEXT") {
+      std::string name = bytes.takeText();
+      program.sources.push_back({std::move(name), bytes.takeText()});
+    } else if (tag == "BILD") {
+      program.build = bytes.takeText();
+    } else if (tag == "PROC") {
+      program.processor = bytes.takeText();
+    } else {
+      return false;
+    }
+    return ended(tag, bytes);
+  }
+
+  Result<Program> finish() {
+    if (!hasManifest)
+      return damaged("it has no manifest");
+    if (Status status = checkProgram(program); !status)
+      return status.error();
+    return std::move(program);
+  }
+
+private:
+  Result<bool> ended(const std::string &tag, const Cursor &bytes) {
+    if (bytes.truncated || !bytes.bytes.empty())
+      return damaged(fmt::format("its section {} does not add up to its length", tag));
+    return true;
+  }
+
+  Result<bool> readManifest(Cursor bytes) {
+    std::string name = bytes.takeText();
+    std::string text = bytes.takeText();
+    if (Result<bool> whole = ended("MANI", bytes); !whole)
+      return whole;
+    Result<Manifest> manifest = parseManifest(text);
+    if (!manifest)
+      return manifest.error();
+    if (name != "forward")
+      program.entries.push_back({std::move(name), *std::move(manifest)});
+    else if (std::exchange(hasManifest, true))
+      return damaged("it has two manifests of one entry point");
+    else
+      program.manifest = *std::move(manifest);
+    return true;
+  }
+
+  Result<bool> readImage(Cursor bytes) {
+    auto kind = bytes.take<std::uint32_t>();
+    if (kind > static_cast<std::uint32_t>(ImageKind::Cuda))
+      return newer(fmt::format("images of kind {}", kind));
+    std::string name = bytes.takeText();
+    program.images.push_back({static_cast<ImageKind>(kind), std::move(name), bytes.takeText()});
+    return ended("IMAG", bytes);
+  }
+
+  Program program;
+  bool hasManifest = false;
+};
 
 Error fileError(std::string_view what, const std::filesystem::path &path) {
   return environmentError(
@@ -135,24 +256,40 @@ const Image *Program::findImage(std::string_view name, ImageKind kind) const {
   return nullptr;
 }
 
+const Source *Program::findSource(std::string_view name) const {
+  for (const Source &source : sources)
+    if (source.name == name)
+      return &source;
+  return nullptr;
+}
+
+bool isProgram(std::string_view bytes) { return bytes.starts_with(magic); }
+
 Result<std::string> serializeProgram(const Program &program) {
   if (Status status = checkManifest(program.manifest); !status)
     return status.error();
-  if (Status status = checkImages(program); !status)
+  for (const Entry &entry : program.entries)
+    if (Status status = checkManifest(entry.manifest); !status)
+      return status.error();
+  if (Status status = checkProgram(program); !status)
     return status.error();
   std::string body;
-  putText(body, printManifest(program.manifest));
-  put<std::uint32_t>(body, static_cast<std::uint32_t>(program.images.size()));
-  for (const Image &image : program.images) {
-    put<std::uint32_t>(body, static_cast<std::uint32_t>(image.kind));
-    putText(body, image.name);
-    putText(body, image.bytes);
-  }
-  put<std::uint32_t>(body, static_cast<std::uint32_t>(program.sources.size()));
-  for (const Source &source : program.sources) {
-    putText(body, source.name);
-    putText(body, source.text);
-  }
+  putManifest(body, "forward", program.manifest);
+  for (const Entry &entry : program.entries)
+    putManifest(body, entry.name, entry.manifest);
+  for (const Image &image : program.images)
+    putImage(body, image);
+  for (const Source &source : program.sources)
+    putSource(body, source);
+  auto putNote = [&](std::string_view tag, std::uint32_t flags, const std::string &text) {
+    std::string bytes;
+    putText(bytes, text);
+    if (!text.empty())
+      putSection(body, tag, flags, bytes);
+  };
+  putNote("BILD", 0, program.build);
+  putNote("PROC", mustBeKnown, program.processor);
+
   std::string checked;
   put<std::uint64_t>(checked, headerSize + body.size());
   checked += body;
@@ -166,29 +303,21 @@ Result<Program> deserializeProgram(std::string_view bytes) {
   if (Status status = checkHeader(bytes); !status)
     return status.error();
   Cursor cursor{bytes.substr(headerSize)};
-  Result<Manifest> manifest = parseManifest(cursor.takeText());
-  if (!manifest)
-    return manifest.error();
-  Program program;
-  program.manifest = *std::move(manifest);
-  auto images = cursor.take<std::uint32_t>();
-  for (std::uint32_t index = 0; index < images && !cursor.truncated; ++index) {
-    auto kind = cursor.take<std::uint32_t>();
-    if (kind > static_cast<std::uint32_t>(ImageKind::Object))
-      return damaged(fmt::format("image {} has the unknown kind {}", index, kind));
-    std::string name = cursor.takeText();
-    program.images.push_back({static_cast<ImageKind>(kind), std::move(name), cursor.takeText()});
+  Sections sections;
+  while (!cursor.bytes.empty()) {
+    std::string tag(cursor.bytes.substr(0, tagSize));
+    cursor.bytes.remove_prefix(tag.size());
+    auto flags = cursor.take<std::uint32_t>();
+    std::string_view content = cursor.takeView();
+    if (cursor.truncated)
+      return damaged("its sections do not add up to its length");
+    Result<bool> known = sections.read(tag, {content});
+    if (!known)
+      return known.error();
+    if (!*known && (flags & mustBeKnown))
+      return newer(fmt::format("a section '{}'", tag));
   }
-  auto sources = cursor.take<std::uint32_t>();
-  for (std::uint32_t index = 0; index < sources && !cursor.truncated; ++index) {
-    std::string name = cursor.takeText();
-    program.sources.push_back({std::move(name), cursor.takeText()});
-  }
-  if (cursor.truncated || !cursor.bytes.empty())
-    return damaged("its parts do not add up to its length");
-  if (Status status = checkImages(program); !status)
-    return status.error();
-  return program;
+  return sections.finish();
 }
 
 Status saveProgram(const Program &program, const std::filesystem::path &path) {

@@ -237,9 +237,10 @@ Explanation explain(const Compilation &compilation, const std::string &doc,
     explanation.kernels.push_back(gatherer.kernel(nest));
   for (KernelFacts &kernel : explanation.kernels)
     kernel.facts = factsOf(kernel, compilation.program.manifest, explanation.shape);
-  if (compilation.cpu && !compilation.cpu->leftOut().empty())
-    for (KernelFacts &kernel : explanation.kernels)
-      kernel.facts.push_back({"compiled", {compilation.cpu->leftOut()}});
+  for (KernelFacts &kernel : explanation.kernels)
+    if (const KernelDecl *decl = compilation.program.manifest.findKernel(kernel.nest->kernel);
+        decl && compilation.target == "cpu" && !decl->notes.empty())
+      kernel.facts.push_back({"compiled", {decl->notes}});
   explanation.rules = rulesOf(compilation);
   explanation.total = totalOf(explanation.kernels);
   size_t count = compilation.nests.size();

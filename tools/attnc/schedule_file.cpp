@@ -89,14 +89,20 @@ void noteUnused(const ScheduleFile &file, const Target &target) {
     noteUnusedByCpu(file.keys, file.path);
 }
 
+/// What is said of the processor's code, the same of all kernels.
+static std::string notesOnCpu(const driver::Compilation &compilation) {
+  const std::vector<KernelDecl> &kernels = compilation.program.manifest.kernels;
+  return compilation.target == "cpu" && !kernels.empty() ? kernels.front().notes : "";
+}
+
 driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions options,
                                      const ScheduleFile &file) {
   options.schedule = file.keys;
   Result<driver::Compilation> compiled = driver::compile(spec, options);
   if (!compiled)
     throw scheduleFailure(spec, file, compiled.error());
-  if (compiled->cpu && !compiled->cpu->leftOut().empty())
-    note(fmt::format("{} is compiled {}", spec.name, compiled->cpu->leftOut()));
+  if (std::string notes = notesOnCpu(*compiled); !notes.empty())
+    note(fmt::format("{} is compiled {}", spec.name, notes));
   if (options.target == "cpu")
     noteUnusedByCpu(spec.schedule, "the `schedule` of " + spec.name);
   return std::move(*compiled);

@@ -1,12 +1,6 @@
 #include "compiler/codegen/cpu/cpu_target.h"
-#include "compiler/codegen/cpu/llvm_lowering.h"
-#include "compiler/codegen/cpu/lower_nests.h"
-#include "compiler/codegen/cpu/optimise.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
-#include "llvm/IR/Module.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -31,20 +25,17 @@ struct FreeDeleter {
 } // namespace
 
 struct CpuExecutable::Code {
-  std::unique_ptr<ExecutionEngine> engine;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
   llvm::SmallVector<NestCode> nests;
   unsigned threads;
-  std::string leftOut, llvmIr;
 };
 
 CpuExecutable::CpuExecutable(std::unique_ptr<Code> code) : code(std::move(code)) {}
 CpuExecutable::~CpuExecutable() = default;
 unsigned CpuExecutable::size() const { return code->nests.size(); }
-const std::string &CpuExecutable::leftOut() const { return code->leftOut; }
-const std::string &CpuExecutable::llvmIr() const { return code->llvmIr; }
 
 //===----------------------------------------------------------------------===//
-// Compilation
+// Loading
 //===----------------------------------------------------------------------===//
 
 // The C library's functions that LLVM's math intrinsics call: named here, so that generated code
@@ -75,83 +66,45 @@ static llvm::orc::SymbolMap mathSymbols(llvm::orc::MangleAndInterner mangle) {
   return symbols;
 }
 
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostMachine() {
+static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> emptyJit() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
-  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!builder)
-    return builder.takeError();
-  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  return builder->createTargetMachine();
+  std::call_once(once, [] { llvm::InitializeNativeTarget(); });
+  // Kernels have no static constructors, so no platform has to run them.
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                 .setLinkProcessSymbolsByDefault(true)
+                 .create();
+  if (!jit)
+    return jit.takeError();
+  llvm::orc::MangleAndInterner mangle((*jit)->getExecutionSession(), (*jit)->getDataLayout());
+  if (llvm::Error error =
+          (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(mathSymbols(mangle))))
+    return error;
+  return jit;
 }
 
-// The engine adds a function that unpacks arguments for each of ours and is never called here;
-// inlining would double all code.
-static void eraseWrappers(llvm::Module &module) {
-  for (llvm::Function &function : llvm::make_early_inc_range(module))
-    if (function.getName().starts_with("_mlir_") && function.use_empty())
-      function.eraseFromParent();
-}
-
-llvm::Expected<std::unique_ptr<CpuExecutable>> CpuExecutable::compile(ModuleOp module,
-                                                                      const CpuOptions &options) {
-  prepareContext(*module.getContext());
-  auto lowered = lowerNests(module);
-  if (!lowered)
-    return lowered.takeError();
-  unsigned ops = 0;
-  (*lowered)->walk([&](Operation *) { ++ops; });
-  Effort effort = std::min(affordableEffort(ops), options.most);
-  if (failed(lowerToLlvmDialect(**lowered)))
-    return llvm::createStringError("an operation has no lowering to LLVM");
-  auto machine = hostMachine();
-  if (!machine)
-    return machine.takeError();
-
-  if (effort == Effort::Quick)
-    (*machine)->setOptLevel(llvm::CodeGenOptLevel::None);
-
-  llvm::TargetMachine *target = machine->get();
-
+llvm::Expected<std::unique_ptr<CpuExecutable>>
+CpuExecutable::load(StringRef object, ArrayRef<std::string> symbols, unsigned threads) {
+  auto jit = emptyJit();
+  if (!jit)
+    return jit.takeError();
+  if (llvm::Error error =
+          (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object, "kernels.o")))
+    return error;
   auto code = std::make_unique<Code>();
-  code->leftOut = cpu::leftOut(effort, ops);
-  code->threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-  // It must outlive the creation of the engine, which keeps only a reference.
-  auto transform = [&](llvm::Module *llvmModule) -> llvm::Error {
-    eraseWrappers(*llvmModule);
-    optimise(*llvmModule, effort, *target);
-    if (options.keepLlvmIr) {
-      llvm::raw_string_ostream stream(code->llvmIr);
-      llvmModule->print(stream, nullptr);
-    }
-    return llvm::Error::success();
-  };
-  ExecutionEngineOptions engineOptions;
-  engineOptions.transformer = transform;
-  engineOptions.jitCodeGenOptLevel = target->getOptLevel();
-  engineOptions.enableGDBNotificationListener = false;
-  engineOptions.enablePerfNotificationListener = false;
-  auto engine = ExecutionEngine::create(**lowered, engineOptions, std::move(*machine));
-  if (!engine)
-    return engine.takeError();
-  code->engine = std::move(*engine);
-  code->engine->registerSymbols(mathSymbols);
-
-  for (auto [i, nest] : llvm::enumerate(nestsOf(module))) {
-    std::string name = kernelSymbol(i, nest);
-    SmallVector<void *, 3> found;
+  code->threads = threads ? threads : std::thread::hardware_concurrency();
+  for (const std::string &name : symbols) {
+    SmallVector<llvm::orc::ExecutorAddr, 3> found;
     for (const char *suffix : {"", "_cells", "_scratch"}) {
-      llvm::Expected<void *> address = code->engine->lookup(name + suffix);
+      auto address = (*jit)->lookup(name + suffix);
       if (!address)
         return address.takeError();
       found.push_back(*address);
     }
-    code->nests.push_back({reinterpret_cast<Kernel>(found[0]), reinterpret_cast<Count>(found[1]),
-                           reinterpret_cast<Count>(found[2])});
+    code->nests.push_back(
+        {found[0].toPtr<Kernel>(), found[1].toPtr<Count>(), found[2].toPtr<Count>()});
   }
+  code->jit = std::move(*jit);
   return std::unique_ptr<CpuExecutable>(new CpuExecutable(std::move(code)));
 }
 
@@ -159,8 +112,8 @@ llvm::Expected<std::unique_ptr<CpuExecutable>> CpuExecutable::compile(ModuleOp m
 // Runs
 //===----------------------------------------------------------------------===//
 
-void CpuExecutable::run(unsigned nest, ArrayRef<uint64_t> args) const {
-  const NestCode &kernel = code->nests[nest];
+void CpuExecutable::run(unsigned number, ArrayRef<uint64_t> args) const {
+  const NestCode &kernel = code->nests[number];
   int64_t cells = kernel.cells(args.data());
   if (cells <= 0)
     return;

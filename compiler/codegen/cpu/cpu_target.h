@@ -1,46 +1,33 @@
-// Nests compiled for the processor of this machine.
+// Kernels for the processor of this machine, ready to run.
 #ifndef ATTNC_COMPILER_CODEGEN_CPU_CPU_TARGET_H
 #define ATTNC_COMPILER_CODEGEN_CPU_CPU_TARGET_H
 
-#include "compiler/codegen/cpu/effort.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/Support/Error.h"
+#include "compiler/codegen/cpu/object_code.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace attnc::cpu {
 
-struct CpuOptions {
-  unsigned threads = 0;       ///< threads of a run; 0: as many as the machine has
-  Effort most = Effort::Full; ///< less where the program is large
-  bool keepLlvmIr = false;    ///< keep the optimised LLVM IR for CpuExecutable::llvmIr
-};
-
-/// The machine code of a program's nests. Thread-safe once created; independent of the module it
-/// was compiled from. Destroy it before the program's static objects go: its destructor runs LLVM's
-/// code generator once more, which needs LLVM's own.
+/// The machine code of a program's nests. Thread-safe once created. Destroy it before the program's
+/// static objects go: its destructor needs LLVM's own.
 class CpuExecutable {
 public:
-  /// Compiles every red.nest of the one attn.program in `module`. Fails, saying why, on a nest that
-  /// needs two passes over its stream or an op without a lowering.
-  static llvm::Expected<std::unique_ptr<CpuExecutable>> compile(mlir::ModuleOp module,
-                                                                const CpuOptions &options = {});
+  /// Loads an object of compileObject; `symbols` names its kernels. `threads` of a run; 0: as many
+  /// as the machine has. Fails, saying why, on bytes that are no object for this architecture and
+  /// on symbols that it does not define. An object is code: load only what you would run.
+  static llvm::Expected<std::unique_ptr<CpuExecutable>>
+  load(llvm::StringRef object, llvm::ArrayRef<std::string> symbols, unsigned threads = 0);
   ~CpuExecutable();
 
-  /// Number of nests; they are numbered in program order.
+  /// Number of kernels; they are numbered as `symbols` was.
   unsigned size() const;
 
   /// Computes one nest and returns when it is done. `args` are the values of
   /// schedule::KernelSignature in its order: pointers and i64 as they are, f32 params as their bits
   /// in the lower half. Tensors of results must not overlap any other tensor of the call; extents
   /// may be 0.
-  void run(unsigned nest, llvm::ArrayRef<uint64_t> args) const;
-
-  /// What was left out because the program is large, in words; empty if nothing was.
-  const std::string &leftOut() const;
-
-  /// The optimised LLVM IR; empty unless CpuOptions::keepLlvmIr.
-  const std::string &llvmIr() const;
+  void run(unsigned number, llvm::ArrayRef<uint64_t> args) const;
 
 private:
   struct Code;

@@ -31,7 +31,7 @@ attn.program @sums dims [m, n] {
 class CpuEffortRun : public testing::TestWithParam<Effort> {};
 
 TEST_P(CpuEffortRun, ComputesTheSameAndHasVectorsUnlessItIsQuick) {
-  CpuProgram program(kRowSums, {.threads = 2, .most = GetParam(), .keepLlvmIr = true});
+  CpuProgram program(kRowSums, {.most = GetParam(), .keepLlvmIr = true});
   using Type = HostTensor::Type;
   HostTensor x(Type::F32, {5, 1000}, 3);
   x.fill([](const auto &at) { return at[0] + at[1] % 7; });

@@ -169,17 +169,21 @@ struct CpuProgram::Parsed {
 std::string compileError(const std::string &text) {
   CpuProgram::Parsed parsed;
   parsed.parse(text);
-  auto compiled = CpuExecutable::compile(*parsed.module);
+  auto compiled = compileObject(*parsed.module);
   return compiled ? "" : llvm::toString(compiled.takeError());
 }
 
-CpuProgram::CpuProgram(const std::string &text, const CpuOptions &options)
+CpuProgram::CpuProgram(const std::string &text, const ObjectOptions &options)
     : parsed(std::make_unique<Parsed>()) {
   parsed->parse(text);
-  auto compiled = CpuExecutable::compile(*parsed->module, options);
+  auto compiled = compileObject(*parsed->module, options);
   if (!compiled)
     stop(llvm::toString(compiled.takeError()));
-  executable = std::move(*compiled);
+  auto loaded = CpuExecutable::load(compiled->object, compiled->symbols, /*threads=*/2);
+  if (!loaded)
+    stop(llvm::toString(loaded.takeError()));
+  executable = std::move(*loaded);
+  ir = std::move(compiled->llvmIr);
 }
 
 CpuProgram::~CpuProgram() = default;

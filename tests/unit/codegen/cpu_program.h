@@ -45,7 +45,7 @@ private:
 /// Parses and compiles; a failure ends the test run with its message.
 class CpuProgram {
 public:
-  explicit CpuProgram(const std::string &text, const CpuOptions &options = {.threads = 2});
+  explicit CpuProgram(const std::string &text, const ObjectOptions &options = {});
   ~CpuProgram();
 
   std::map<std::string, HostTensor> tensors; ///< inputs, outputs and intermediates, by name
@@ -53,13 +53,14 @@ public:
 
   /// Runs all nests in order. Every dynamic size is taken from the tensors.
   void run();
-  const std::string &llvmIr() const { return executable->llvmIr(); }
+  const std::string &llvmIr() const { return ir; }
 
   struct Parsed;
 
 private:
   std::unique_ptr<Parsed> parsed;
   std::unique_ptr<CpuExecutable> executable;
+  std::string ir;
 };
 
 /// The message with which compilation of `text` fails, or "" if it does not.

@@ -21,6 +21,28 @@ Program example() {
           {{"example.cu", "__global__ void fold_f32() {}"}}};
 }
 
+std::uint32_t crc32c(std::string_view bytes) {
+  std::uint32_t crc = ~0u;
+  for (char byte : bytes) {
+    crc ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit)
+      crc = (crc >> 1) ^ ((crc & 1) ? 0x82f63b78u : 0);
+  }
+  return ~crc;
+}
+
+/// A program file of these sections.
+std::string programOf(const std::string &sections) {
+  auto number = [](std::uint64_t value, int bytes) {
+    std::string text;
+    for (int byte = 0; byte < bytes; ++byte)
+      text += static_cast<char>(value >> (8 * byte));
+    return text;
+  };
+  std::string checked = number(24 + sections.size(), 8) + sections;
+  return "ATTNCPRG" + number(2, 4) + number(crc32c(checked), 4) + checked;
+}
+
 TEST(Program, RoundTripGivesTheSameBytes) {
   std::string bytes = *serializeProgram(example());
   Result<Program> read = deserializeProgram(bytes);
@@ -58,7 +80,7 @@ TEST(Program, ErrorsSayWhatIsWrong) {
   std::string newer = bytes;
   newer[8] = 9;
   EXPECT_EQ(deserializeProgram(newer).error().message,
-            "program format 9 is not 1, the one that this attnc reads");
+            "program format 9 is not 2, the one that this attnc reads");
   EXPECT_NE(
       deserializeProgram(bytes.substr(0, bytes.size() - 1)).error().message.find("its header says"),
       std::string::npos);
@@ -66,6 +88,51 @@ TEST(Program, ErrorsSayWhatIsWrong) {
   damaged.back() ^= 1;
   EXPECT_EQ(deserializeProgram(damaged).error().message,
             "the program file is damaged: its checksum does not match");
+}
+
+TEST(Program, EntryPointsShareImages) {
+  Program program = example();
+  program.entries.push_back({"backward", exampleManifest()});
+  program.entries[0].manifest.name = "example_backward";
+  program.build = "0123456789abcdef";
+  program.processor = "x86_64 avx2";
+  Result<Program> read = deserializeProgram(*serializeProgram(program));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->manifest.name, exampleManifest().name);
+  ASSERT_EQ(read->entries.size(), 1u);
+  EXPECT_EQ(read->entries[0].name, "backward");
+  EXPECT_EQ(read->entries[0].manifest.name, "example_backward");
+  EXPECT_EQ(read->images.size(), 2u);
+  EXPECT_EQ(read->build, program.build);
+  EXPECT_EQ(read->processor, program.processor);
+}
+
+TEST(Program, AnEntryPointIsNamedOnce) {
+  Program program = example();
+  program.entries.push_back({"forward", exampleManifest()});
+  EXPECT_EQ(serializeProgram(program).error().message,
+            "the program has two entry points 'forward'");
+}
+
+/// The bytes of a program with one more section at the end.
+std::string withSection(std::string_view tag, char flags) {
+  std::string body = serializeProgram(example())->substr(24);
+  body += std::string(tag) + flags + std::string(3, '\0') + '\2' + std::string(7, '\0') + "hi";
+  return programOf(body);
+}
+
+TEST(Program, ReadersPassOverSectionsThatTheyNeedNotKnow) {
+  Result<Program> read = deserializeProgram(withSection("NEWS", 0));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*serializeProgram(*read), *serializeProgram(example()));
+}
+
+TEST(Program, SectionsThatMustBeKnownAreRefusedByName) {
+  Result<Program> read = deserializeProgram(withSection("LOOP", 1));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message,
+            "the program file has a section 'LOOP', which this attnc does not know");
+  EXPECT_EQ(read.error().remedy, "use a newer attnc, or compile the spec again with this one");
 }
 
 TEST(Program, WhatCannotBeReadBackIsNotWritten) {

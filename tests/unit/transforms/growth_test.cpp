@@ -43,10 +43,8 @@ ModuleOp moduleOf(FusedProgram &program) { return program.fused()->getParentOfTy
 
 std::string llvmIr(const std::string &text) {
   FusedProgram program(text);
-  cpu::CpuOptions options;
-  options.keepLlvmIr = true;
-  auto executable = cpu::CpuExecutable::compile(moduleOf(program), options);
-  return executable ? (*executable)->llvmIr() : llvm::toString(executable.takeError());
+  auto code = cpu::compileObject(moduleOf(program), {.keepLlvmIr = true});
+  return code ? code->llvmIr : llvm::toString(code.takeError());
 }
 
 size_t instructions(const std::string &ir) {
