@@ -1,7 +1,8 @@
-#include "api/c/handles.h"
-#include "compiler/frontend/frontend.h"
+#include "api/c/compile.h"
 #include "compiler/frontend/json_source.h"
 #include "compiler/frontend/suggest.h"
+#include "compiler/jit/compile_program.h"
+#include "compiler/jit/open_program.h"
 #include "compiler/schedule/machine.h"
 #include "compiler/schedule/tuning_database.h"
 
@@ -16,14 +17,6 @@
 namespace attnc::api {
 
 namespace {
-
-/// Options as C++ values.
-struct Options {
-  std::string target;
-  Overrides overrides;
-  nlohmann::json schedule;
-  bool keepTexts = false, noCache = false, allowMlir = false;
-};
 
 Status checkTarget(const std::string &target) {
   std::vector<std::string> known = {"cpu"};
@@ -46,6 +39,8 @@ Status addOverride(const char *text, Overrides &overrides) {
     return invalidArgument(fmt::format("set gives '{}' twice", name));
   return {};
 }
+
+bool isMlir(const std::string &name) { return name.ends_with(".mlir"); }
 
 /// What the frontend found, as the command line prints it.
 std::string textOf(const Diagnostics &diagnostics) {
@@ -70,6 +65,8 @@ Result<nlohmann::json> parseSchedule(const char *text) {
   return json->toJson();
 }
 
+} // namespace
+
 Result<Options> readOptions(const attnc_compile_options *given) {
   Result<attnc_compile_options> c = readStruct(given, "attnc_compile_options");
   if (!c)
@@ -93,11 +90,15 @@ Result<Options> readOptions(const attnc_compile_options *given) {
   return options;
 }
 
+namespace {
+
+/// What nobody has asked to keep. What a program file holds stays.
 void dropTexts(driver::Compilation &compilation) {
   for (std::string *text :
        {&compilation.attn, &compilation.red, &compilation.tile, &compilation.llvm})
     text->clear();
-  compilation.program.sources.clear();
+  std::erase_if(compilation.program.sources,
+                [](const Source &source) { return source.name.ends_with(".cu"); });
   for (auto *nests : {&compilation.nests, &compilation.partsNests})
     for (driver::NestReport &nest : *nests) {
       nest.tile.clear();
@@ -124,71 +125,81 @@ void fillArrays(CompiledProgram &compiled) {
   for (const DimDecl &dim : compiled.manifest().dims)
     if (!dim.extent || dim.extent->op == ExprOp::Integer || isOfTensor(compiled, dim.name))
       compiled.ownDims.push_back(&dim);
-  for (const KernelDecl &kernel : compiled.manifest().kernels) {
-    const driver::NestReport *report = compiled.report(kernel.name);
-    compiled.notes.push_back(report ? fmt::format("{}", fmt::join(report->ptxasNotes, "\n")) : "");
-  }
 }
 
-Result<driver::Compilation> compileSpec(const Spec &spec, const Options &options) {
+Result<ReadyProgram> compileSpec(const Spec &spec, const Options &options) {
   driver::CompileOptions compile;
   compile.target = options.target;
   compile.schedule = options.schedule;
+  compile.keepTexts = options.keepTexts;
   schedule::TuningDatabase tuned;
   schedule::addBuiltinTuning(tuned);
   compile.tuned = &tuned;
-  if (options.target == "cpu") {
-    compile.upTo = options.keepTexts ? driver::Stage::Llvm : driver::Stage::Cubin;
-  } else {
-    compile.images = ImageCompiler::ofUser();
-    compile.keepTexts = options.keepTexts;
-    compile.parts =
-        options.keepTexts ? driver::PartsVariant::Built : driver::PartsVariant::OnFirstUse;
-  }
-  return driver::compile(spec, compile);
+  bool onCpu = options.target == "cpu";
+  if (onCpu && options.keepTexts)
+    compile.upTo = driver::Stage::Llvm;
+  if (!onCpu)
+    compile.images =
+        options.noCache ? std::make_shared<const ImageCompiler>() : ImageCompiler::ofUser();
+  std::shared_ptr<cache::Store> store = options.noCache ? nullptr : cache::Store::ofUser();
+  Result<ReadyProgram> ready = compileProgram(spec, std::move(compile), store.get());
+  if (!ready || !options.keepTexts)
+    return ready;
+  Result<Program> whole = completed(ready->compilation);
+  if (!whole)
+    return whole.error();
+  ready->compilation.program = *std::move(whole);
+  return ready;
 }
 
-ErrorPtr compileText(const std::string &name, llvm::StringRef text,
-                     const attnc_compile_options *given, attnc_program **program) {
-  auto start = std::chrono::steady_clock::now();
-  Result<Options> options = readOptions(given);
-  if (!options)
-    return toC(options.error());
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  driver::loadDialects(context);
-  Diagnostics diagnostics;
-  std::optional<Spec> spec;
-  bool isMlir = llvm::StringRef(name).ends_with(".mlir");
-  if (isMlir && !options->allowMlir)
-    return toC(invalidArgument(fmt::format("{} is a program in the attn dialect, not a spec", name),
-                               "if you trust where it is from, set allow_mlir"));
-  if (!isMlir)
-    spec = parseSpec(context, name, text, options->overrides, diagnostics);
-  else if (options->overrides.values.empty())
-    spec = parseAttnFile(context, name, text, diagnostics);
-  else
-    return toC(invalidArgument("set does not apply to a .mlir file",
-                               "its extents and types are written in it"));
-  if (!spec)
-    return ErrorPtr(new attnc_error{ATTNC_ERROR_SPEC, textOf(diagnostics), ""});
-  Result<driver::Compilation> compilation = compileSpec(*spec, *options);
-  if (!compilation)
-    return toC(compilation.error());
+std::optional<Spec> parse(mlir::MLIRContext &context, const std::string &name, llvm::StringRef text,
+                          const Options &options, Diagnostics &diagnostics) {
+  if (isMlir(name))
+    return parseAttnFile(context, name, text, diagnostics);
+  return parseSpec(context, name, text, options.overrides, diagnostics);
+}
 
+} // namespace
+
+std::shared_ptr<CompiledProgram> describe(driver::Compilation compilation, int32_t origin,
+                                          std::chrono::steady_clock::time_point start) {
   auto compiled = std::make_shared<CompiledProgram>();
-  compiled->compilation = *std::move(compilation);
-  compiled->warnings = textOf(diagnostics);
-  if (!options->keepTexts)
-    dropTexts(compiled->compilation);
+  compiled->compilation = std::move(compilation);
+  compiled->origin = origin;
   fillArrays(*compiled);
   compiled->seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  *program = new attnc_program{std::move(compiled)};
+  return compiled;
+}
+
+ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Options &options,
+                     std::shared_ptr<const CompiledProgram> &program) {
+  auto start = std::chrono::steady_clock::now();
+  if (isMlir(name) && !options.allowMlir)
+    return toC(invalidArgument(fmt::format("{} is a program in the attn dialect, not a spec", name),
+                               "if you trust where it is from, set allow_mlir"));
+  if (isMlir(name) && !options.overrides.values.empty())
+    return toC(invalidArgument("set does not apply to a .mlir file",
+                               "its extents and types are written in it"));
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  driver::loadDialects(context);
+  Diagnostics diagnostics;
+  std::optional<Spec> spec = parse(context, name, text, options, diagnostics);
+  if (!spec)
+    return ErrorPtr(new attnc_error{ATTNC_ERROR_SPEC, textOf(diagnostics), ""});
+  Result<ReadyProgram> ready = compileSpec(*spec, options);
+  if (!ready)
+    return toC(ready.error());
+  if (!options.keepTexts)
+    dropTexts(ready->compilation);
+  auto compiled = describe(std::move(ready->compilation),
+                           ready->fromDisk ? ATTNC_FROM_DISK : ATTNC_FROM_COMPILER, start);
+  compiled->warnings = textOf(diagnostics);
+  program = std::move(compiled);
   return nullptr;
 }
 
-/// At most one byte more than a spec may have: parseSpec then says that it is too long.
-Result<std::string> readFile(const char *path) {
+Result<std::string> readSpecFile(const char *path) {
   auto unreadable = [&] {
     return environmentError(fmt::format("{} cannot be read: {}", path, std::strerror(errno)),
                             "check the path and its permissions");
@@ -203,12 +214,22 @@ Result<std::string> readFile(const char *path) {
   return text;
 }
 
-} // namespace
-
 } // namespace attnc::api
 
 using namespace attnc;
 using namespace attnc::api;
+
+static ErrorPtr compileInto(attnc_program **program, const std::string &name, llvm::StringRef text,
+                            const attnc_compile_options *given) {
+  Result<Options> options = readOptions(given);
+  if (!options)
+    return toC(options.error());
+  std::shared_ptr<const CompiledProgram> compiled;
+  if (ErrorPtr error = compileText(name, text, *options, compiled))
+    return error;
+  *program = new attnc_program{std::move(compiled)};
+  return nullptr;
+}
 
 attnc_error *attnc_compile_text(const char *name, const char *text, size_t length,
                                 const attnc_compile_options *options, attnc_program **program) {
@@ -216,7 +237,7 @@ attnc_error *attnc_compile_text(const char *name, const char *text, size_t lengt
     *program = nullptr;
     if (!text)
       return toC(invalidArgument("the text of the spec is NULL"));
-    return compileText(name ? name : "<text>", llvm::StringRef(text, length), options, program);
+    return compileInto(program, name ? name : "<text>", llvm::StringRef(text, length), options);
   });
 }
 
@@ -226,8 +247,8 @@ attnc_error *attnc_compile_file(const char *path, const attnc_compile_options *o
     *program = nullptr;
     if (!path)
       return toC(invalidArgument("the path of the spec is NULL"));
-    Result<std::string> text = readFile(path);
-    return text ? compileText(path, *text, options, program) : toC(text.error());
+    Result<std::string> text = readSpecFile(path);
+    return text ? compileInto(program, path, *text, options) : toC(text.error());
   });
 }
 

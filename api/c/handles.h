@@ -2,11 +2,10 @@
 #ifndef ATTNC_API_C_HANDLES_H
 #define ATTNC_API_C_HANDLES_H
 
-#include "api/c/fatal_error.h"
 #include "attnc/result.h"
 #include "attnc_c.h"
 #include "compiler/driver/compile.h"
-#include "compiler/driver/split_variant.h"
+#include "compiler/jit/fatal_error.h"
 #include "runtime/program/loaded_program.h"
 #include <algorithm>
 #include <cstring>
@@ -21,10 +20,10 @@ namespace attnc::api {
 struct CompiledProgram {
   driver::Compilation compilation;
   std::string manifestText, warnings;
-  double seconds = 0;                          ///< from the text of the spec
+  double seconds = 0;                          ///< from the text of the spec, or to read it
+  int32_t origin = ATTNC_FROM_COMPILER;        ///< one of ATTNC_FROM_*
   std::vector<std::vector<const char *>> dims; ///< of each tensor
   std::vector<const DimDecl *> ownDims;        ///< without those computed for use inside
-  std::vector<std::string> notes;              ///< of each kernel, joined
 
   const Manifest &manifest() const { return compilation.program.manifest; }
   bool onCpu() const { return compilation.target == "cpu"; }
@@ -35,16 +34,6 @@ struct CompiledProgram {
       return &inputs[index];
     index -= inputs.size();
     return index < outputs.size() ? &outputs[index] : nullptr;
-  }
-  /// The report on the nest that kernel `name` computes, or null.
-  const driver::NestReport *report(const std::string &name) const {
-    for (const driver::NestReport &nest : compilation.nests)
-      if (nest.kernel == name)
-        return &nest;
-    for (const driver::NestReport &nest : compilation.partsNests)
-      if (driver::partsName(nest.kernel) == name)
-        return &nest;
-    return nullptr;
   }
 };
 

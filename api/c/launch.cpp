@@ -178,6 +178,10 @@ attnc_error *attnc_load(const attnc_program *program, int32_t device, attnc_load
   });
 }
 
+attnc_error *attnc_warm_up(const attnc_loaded *loaded) {
+  return atBorder([&] { return toC(loaded->gpu ? loaded->gpu->loadAll() : Status()); });
+}
+
 int32_t attnc_loaded_device(const attnc_loaded *loaded) {
   return loaded->gpu ? loaded->gpu->device().properties().ordinal : -1;
 }

@@ -36,12 +36,11 @@ ErrorPtr beyond(const char *what, size_t index, size_t count) {
 
 attnc_kernel_info kernelInfo(const CompiledProgram &compiled, size_t index) {
   const KernelDecl &kernel = compiled.manifest().kernels[index];
-  const driver::NestReport *report = compiled.report(kernel.name);
   attnc_kernel_info info = {};
   info.name = kernel.name.c_str();
-  info.form = report ? report->form.c_str() : "";
-  info.schedule = report ? report->schedule.c_str() : "";
-  info.notes = compiled.notes[index].c_str();
+  info.form = kernel.form.c_str();
+  info.schedule = kernel.schedule.c_str();
+  info.notes = kernel.notes.c_str();
   if (const auto &deferred = compiled.compilation.deferred)
     if (const std::string *note = deferred->note(kernel.image))
       info.notes = note->c_str();
@@ -184,6 +183,9 @@ attnc_error *attnc_program_timings(const attnc_program *program, attnc_timings *
     attnc_timings timings = {};
     timings.total = program->compiled->seconds;
     timings.nvrtc = program->compiled->compilation.nvrtcSeconds;
+    timings.origin = program->compiled->origin;
+    timings.kernels_compiled = program->compiled->compilation.imagesCompiled;
+    timings.kernels_cached = program->compiled->compilation.imagesCached;
     return api::toC(writeStruct(timings, out, "attnc_timings"));
   });
 }

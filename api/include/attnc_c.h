@@ -96,6 +96,62 @@ ATTNC_API attnc_error *attnc_compile_file(const char *path, const attnc_compile_
                                           attnc_program **program);
 ATTNC_API void attnc_program_destroy(attnc_program *program);
 
+/* Compiles now what launches may need later: variants that are compiled on first use. After it no
+ * bind waits for the compiler. Does nothing where nothing waits. Thread-safe.
+ * Errors: those of compiling. */
+ATTNC_API attnc_error *attnc_program_warm_up(const attnc_program *program);
+
+/*---- programs in files -------------------------------------------------------------------------*/
+
+/* Writes the program, warmed up, to a file that attnc_program_load, `attnc run` and the Python
+ * module read, also where there is no NVRTC: docs/program-files.md. Written beside `path` and
+ * renamed. Errors: those of attnc_program_warm_up; ENVIRONMENT if the file cannot be written. */
+ATTNC_API attnc_error *attnc_program_save(const attnc_program *program, const char *path);
+/* Reads a program file. Any bytes are safe to pass. Errors: ENVIRONMENT if it cannot be read;
+ * INVALID_ARGUMENT for what is foreign, damaged, written for what this attnc does not know, or for
+ * another processor (target cpu). */
+ATTNC_API attnc_error *attnc_program_load(const char *path, attnc_program **program);
+/* The same from `length` bytes in memory, which are copied. */
+ATTNC_API attnc_error *attnc_program_load_bytes(const void *bytes, size_t length,
+                                                attnc_program **program);
+
+/*---- programs in memory ------------------------------------------------------------------------*/
+
+/* Programs that were asked for before, by spec and options. Thread-safe: several threads may ask at
+ * the same time; of those that ask for the same, one compiles and the others wait. */
+typedef struct attnc_jit attnc_jit;
+
+typedef struct attnc_jit_options {
+  size_t struct_size;
+  size_t capacity; /* programs kept, the least recently used go first; 0 for 256. A program that the
+                      caller holds lives on without the jit. */
+} attnc_jit_options;
+
+typedef struct attnc_jit_stats {
+  size_t struct_size;
+  size_t programs;  /* kept now, errors among them */
+  uint64_t hits;    /* found in memory */
+  uint64_t waits;   /* of the hits, those that waited for another thread to compile */
+  uint64_t misses;  /* compiled, or read from disk */
+  uint64_t dropped; /* to stay within the capacity */
+} attnc_jit_stats;
+
+/* `options` may be NULL. */
+ATTNC_API attnc_error *attnc_jit_create(const attnc_jit_options *options, attnc_jit **jit);
+/* As attnc_compile_text and attnc_compile_file, from memory where the same text has been compiled
+ * with the same options. A file is read each time, and what counts is what it holds. Errors of the
+ * spec and of arguments are kept as programs are; others are tried again by the next who asks. */
+ATTNC_API attnc_error *attnc_jit_text(attnc_jit *jit, const char *name, const char *text,
+                                      size_t length, const attnc_compile_options *options,
+                                      attnc_program **program);
+ATTNC_API attnc_error *attnc_jit_file(attnc_jit *jit, const char *path,
+                                      const attnc_compile_options *options,
+                                      attnc_program **program);
+ATTNC_API attnc_error *attnc_jit_get_stats(attnc_jit *jit, attnc_jit_stats *stats);
+/* Forgets everything. */
+ATTNC_API void attnc_jit_clear(attnc_jit *jit);
+ATTNC_API void attnc_jit_destroy(attnc_jit *jit);
+
 /*---- what a program takes and gives ------------------------------------------------------------*/
 
 /* Element types. */
@@ -169,10 +225,20 @@ typedef struct attnc_kernel_info {
   int32_t static_shared_bytes;
 } attnc_kernel_info;
 
+/* Where a program came from. */
+enum {
+  ATTNC_FROM_COMPILER = 0, /* compiled, though kernels may have come from the cache on disk */
+  ATTNC_FROM_DISK = 1,     /* the cache on disk had it */
+  ATTNC_FROM_FILE = 2      /* attnc_program_load */
+};
+
 typedef struct attnc_timings {
   size_t struct_size;
-  double total; /* from the text of the spec to machine code */
-  double nvrtc; /* of that, in NVRTC */
+  double total;    /* from the text of the spec to machine code, or to read it */
+  double nvrtc;    /* of that, in NVRTC */
+  int32_t origin;  /* one of ATTNC_FROM_* */
+  int32_t kernels_compiled; /* by NVRTC, when the program was made here */
+  int32_t kernels_cached;   /* that the cache on disk had then */
 } attnc_timings;
 
 /* Texts; those marked * exist only with keep_texts. */
@@ -212,6 +278,9 @@ typedef struct attnc_plan attnc_plan;
  * Errors: ENVIRONMENT if there is no driver or no such GPU, or if it cannot run the program. */
 ATTNC_API attnc_error *attnc_load(const attnc_program *program, int32_t device,
                                   attnc_loaded **loaded);
+/* attnc_program_warm_up, and loads on the device all kernels that the program may launch. After it
+ * a bind neither compiles nor loads, and launches can be captured in a CUDA graph. */
+ATTNC_API attnc_error *attnc_warm_up(const attnc_loaded *loaded);
 /* The number of its GPU; -1 for the target cpu. */
 ATTNC_API int32_t attnc_loaded_device(const attnc_loaded *loaded);
 ATTNC_API void attnc_loaded_destroy(attnc_loaded *loaded);

@@ -134,7 +134,7 @@ def _candidates():
     if chosen := os.environ.get("ATTNC_LIBRARY"):
         return [pathlib.Path(chosen)]
     here = pathlib.Path(__file__).resolve().parent
-    installed, build = here.parent.parent, (here / "../../../build/lib").resolve()
+    installed, build = here.parent.parent, (here / "../../build/lib").resolve()
     return [folder / name for folder in (here, here.parent / "lib", installed, build)
             for name in ("libattnc.so", f"libattnc.so.{ABI_VERSION}")]
 

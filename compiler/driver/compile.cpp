@@ -293,14 +293,9 @@ private:
   void deferImages() {
     if (!build || build->waiting().empty())
       return;
-    std::map<std::string, NvrtcRequest> requests;
     for (const KernelOf &kernel : build->waiting())
-      requests[kernel.image()] =
-          requestFor(options.target, kernel.report().source, kernel.report().kernel);
-    result.deferred = std::make_shared<DeferredImages>(
-        std::move(requests), [images = options.images](const std::vector<NvrtcRequest> &asked) {
-          return compileSideBySide(*images, asked);
-        });
+      result.program.images.push_back({ImageKind::Cuda, kernel.image(), kernel.report().source});
+    result.deferred = deferredImagesOf(result.program, options.images);
   }
 
   //===--- the program -----------------------------------------------------------------------===//

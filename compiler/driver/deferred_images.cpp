@@ -1,4 +1,5 @@
 #include "compiler/driver/deferred_images.h"
+#include "compiler/driver/side_by_side.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -62,6 +63,21 @@ Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string>
     images.push_back({ImageKind::Ptx, name, done.at(name).ptx});
   }
   return images;
+}
+
+std::shared_ptr<DeferredImages> deferredImagesOf(const Program &program,
+                                                 std::shared_ptr<const ImageCompiler> images) {
+  std::map<std::string, NvrtcRequest> requests;
+  for (const Image &image : program.images)
+    if (image.kind == ImageKind::Cuda)
+      requests[image.name] = requestFor(program.manifest.target, image.bytes, image.name);
+  if (requests.empty())
+    return nullptr;
+  return std::make_shared<DeferredImages>(
+      std::move(requests),
+      [images = std::move(images)](const std::vector<NvrtcRequest> &asked) {
+        return compileSideBySide(*images, asked);
+      });
 }
 
 } // namespace attnc::driver

@@ -2,7 +2,7 @@
 #ifndef ATTNC_COMPILER_DRIVER_DEFERRED_IMAGES_H
 #define ATTNC_COMPILER_DRIVER_DEFERRED_IMAGES_H
 
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/image_compiler.h"
 #include "runtime/program/program.h"
 #include <functional>
 #include <map>
@@ -45,6 +45,11 @@ private:
   std::map<std::string, NvrtcOutput> done;
   std::map<std::string, std::string> remarks;
 };
+
+/// The images of `program` that wait as sources (ImageKind::Cuda), compiled by `images`; null if
+/// none waits.
+std::shared_ptr<DeferredImages> deferredImagesOf(const Program &program,
+                                                 std::shared_ptr<const ImageCompiler> images);
 
 } // namespace attnc::driver
 

@@ -121,6 +121,13 @@ void TuningDatabase::add(std::string origin, TuningFile file) {
   files.emplace_back(std::move(origin), std::move(file));
 }
 
+std::string TuningDatabase::text() const {
+  std::string all;
+  for (const auto &[origin, file] : files)
+    all += file.text();
+  return all;
+}
+
 const TunedSchedule *TuningDatabase::find(std::string_view key, std::string_view target,
                                           std::string &origin) const {
   for (const auto &[from, file] : files)

@@ -69,6 +69,9 @@ public:
   const TunedSchedule *find(std::string_view key, std::string_view target,
                             std::string &origin) const;
 
+  /// All files as one text: equal databases give equal texts.
+  std::string text() const;
+
 private:
   std::vector<std::pair<std::string, TuningFile>> files;
 };

@@ -30,9 +30,10 @@ public:
   /// NVRTC, loaded if it is not yet; it lives as long as the object. Errors: those of Nvrtc::open.
   Result<const Nvrtc *> nvrtc() const;
 
-private:
   /// Of the NVRTC that is loaded, or else of the file that would be; empty if there is none.
   std::string identity() const;
+
+private:
   /// Without the cache, but for what others have made where there is no NVRTC.
   Result<NvrtcOutput> compileOnly(const NvrtcRequest &request,
                                   const std::optional<std::string> &content) const;

@@ -157,6 +157,13 @@ Status LoadedProgram::loadWaiting(const VariantDecl &variant) const {
   return {};
 }
 
+Status LoadedProgram::loadAll() const {
+  for (const VariantDecl &variant : plan.variants)
+    if (Status status = loadWaiting(variant); !status)
+      return status;
+  return {};
+}
+
 Status LoadedProgram::checkClusters(const KernelDecl &kernel, const CudaFunction &function) const {
   constexpr int portableCluster = 8;
   if (kernel.cluster == 1)

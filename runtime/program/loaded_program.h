@@ -39,6 +39,10 @@ public:
   /// such kernel, or one that no launch has needed so far.
   Result<CudaFunction::Attributes> attributes(const std::string &name) const;
 
+  /// Makes and loads the kernels that wait for their first launch: after it no layout waits for a
+  /// compiler. Errors: those of making and loading them.
+  Status loadAll() const;
+
   /// What a call needs but addresses, for this program only: evaluated, encoded, its kernels
   /// loaded. Immutable.
   class Layout;

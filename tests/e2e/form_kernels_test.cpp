@@ -68,10 +68,10 @@ std::vector<FormCase> formCases() {
 class FormKernel : public testing::TestWithParam<FormCase> {
 protected:
   void SetUp() override {
-    static const Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
-    if (!opened)
-      GTEST_SKIP() << opened.error().text();
-    options.nvrtc = opened->get();
+    static const auto images = std::make_shared<const ImageCompiler>(cache::Store::ofUser());
+    if (Result<const Nvrtc *> nvrtc = images->nvrtc(); !nvrtc)
+      GTEST_SKIP() << nvrtc.error().text();
+    options.images = images;
     options.target = GetParam().target;
     if (GetParam().isScheduled)
       options.schedule = {{"form", GetParam().form}};

@@ -1,7 +1,7 @@
 #include "tests/e2e/nest_table.h"
 #include "compiler/driver/compile.h"
 #include "mlir/IR/MLIRContext.h"
-#include "tools/attnc/explain_facts.h"
+#include "compiler/explain/facts.h"
 #include "tools/attnc/library.h"
 #include "tools/attnc/shape.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,7 +26,7 @@ bool NestRow::sameAs(const NestRow &other) const {
 }
 
 /// The row of a kernel on `target`.
-static NestRow rowOf(const cli::KernelFacts &kernel, const std::string &target) {
+static NestRow rowOf(const KernelFacts &kernel, const std::string &target) {
   NestRow row;
   row.name = kernel.nest->kernel;
   row.forms[target] = kernel.nest->form;
@@ -34,7 +34,7 @@ static NestRow rowOf(const cli::KernelFacts &kernel, const std::string &target) 
   for (const derivation::Step &step : kernel.nest->derivation)
     if (step.rule == derivation::Rule::Recomputed)
       row.recomputed.push_back(step.fold);
-  for (const cli::TensorFacts &tensor : kernel.stores)
+  for (const TensorFacts &tensor : kernel.stores)
     if (tensor.intermediate)
       row.materialised[tensor.tensor->name] = tensor.bytes.value_or(-1);
   return row;
@@ -66,9 +66,9 @@ Result<SpecRow> nestsOf(const std::string &name) {
     Result<driver::Compilation> compilation = driver::compile(*spec, options);
     if (!compilation)
       return compilation.error();
-    row.shape = cli::shapeText(options.extents);
-    cli::Explanation facts = cli::explain(*compilation, spec->doc, options.extents);
-    for (const cli::KernelFacts &kernel : facts.kernels)
+    row.shape = shapeText(options.extents);
+    Explanation facts = explain(*compilation, spec->doc, options.extents);
+    for (const KernelFacts &kernel : facts.kernels)
       merge(row, rowOf(kernel, target));
   }
   return row;

@@ -106,8 +106,8 @@ int main(int argc, char **argv) {
     std::cout << specOf(plan, *shown) << "\n";
     return 0;
   }
-  if (plan.nvrtcEvery && !nvrtcOfProcess()) {
-    std::cerr << "no NVRTC: " << nvrtcOfProcess().error().text() << "\n";
+  if (plan.nvrtcEvery && !imagesOfProcess()) {
+    std::cerr << "no NVRTC: " << imagesOfProcess().error().text() << "\n";
     return kSkipped;
   }
   return replayed.empty() ? campaign(plan, commit, report) : replay(replayed, plan.limit) != 0;

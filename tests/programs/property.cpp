@@ -184,11 +184,12 @@ private:
     if (stopped())
       return;
     std::string stage = "nvrtc_" + target;
-    if (!nvrtcOfProcess())
-      return fail(stage, nvrtcOfProcess().error().text());
+    Result<std::shared_ptr<const ImageCompiler>> images = imagesOfProcess();
+    if (!images)
+      return fail(stage, images.error().text());
     driver::CompileOptions options;
     options.target = target;
-    options.nvrtc = nvrtcOfProcess()->get();
+    options.images = *images;
     Result<driver::Compilation> compiled = driver::compile(*spec, options);
     if (!compiled)
       return fail(stage, compiled.error().text());
@@ -266,9 +267,10 @@ private:
 
 } // namespace
 
-const Result<std::unique_ptr<Nvrtc>> &nvrtcOfProcess() {
-  static const Result<std::unique_ptr<Nvrtc>> opened = Nvrtc::open();
-  return opened;
+Result<std::shared_ptr<const ImageCompiler>> imagesOfProcess() {
+  static const auto images = std::make_shared<const ImageCompiler>();
+  Result<const Nvrtc *> nvrtc = images->nvrtc();
+  return nvrtc ? Result<std::shared_ptr<const ImageCompiler>>(images) : nvrtc.error();
 }
 
 Outcome checkSpec(const std::string &text, const Stages &stages) {

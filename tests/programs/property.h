@@ -2,7 +2,7 @@
 #ifndef ATTNC_TESTS_PROGRAMS_PROPERTY_H
 #define ATTNC_TESTS_PROGRAMS_PROPERTY_H
 
-#include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/image_compiler.h"
 #include <map>
 #include <optional>
 #include <string>
@@ -36,7 +36,7 @@ struct Outcome {
 };
 
 /// NVRTC, or why there is none.
-const Result<std::unique_ptr<Nvrtc>> &nvrtcOfProcess();
+Result<std::shared_ptr<const ImageCompiler>> imagesOfProcess();
 
 /// Evaluates `text` on ordinary and adversarial inputs before and after the passes; compiles it as
 /// `stages` says and compares with the evaluator. Stops at the first failure.

@@ -1,5 +1,5 @@
 // attnc compile: a spec to IR, CUDA C++, PTX, a cubin, a manifest or a program file.
-#include "compiler/driver/compile.h"
+#include "compiler/jit/open_program.h"
 #include "tools/attnc/command.h"
 #include "tools/attnc/emit.h"
 #include "tools/attnc/launch_json.h"
@@ -69,18 +69,30 @@ struct Part {
   std::string text;
 };
 
-/// The images of nests; with `all` also those of the other variants, and of the kernels that copy
-/// tensors which are not aligned: what a program holds.
-std::vector<Part> imagesOf(const Compilation &compilation, ImageKind kind, bool all) {
+/// The kernels of the first variant that serves all sizes, but for those that copy tensors which
+/// are not aligned: what a program in one pass consists of.
+std::vector<const KernelDecl *> kernelsOf(const Manifest &manifest) {
+  auto main = llvm::find_if(manifest.variants, [](auto &variant) { return !variant.when; });
+  std::vector<const KernelDecl *> kernels;
+  if (main == manifest.variants.end())
+    return kernels;
+  for (const LaunchDecl &launch : main->launches)
+    kernels.push_back(manifest.findKernel(launch.kernel));
+  return kernels;
+}
+
+/// The images of these kernels; with `all` also those of the other variants, and of the kernels
+/// that copy: what a program holds.
+std::vector<Part> imagesOf(const Program &program, ImageKind kind, bool all) {
   std::vector<Part> parts;
   if (all) {
-    for (const Image &image : compilation.program.images)
+    for (const Image &image : program.images)
       if (image.kind == kind)
         parts.push_back({image.name, image.bytes});
     return parts;
   }
-  for (const driver::NestReport &nest : compilation.nests)
-    if (const Image *image = compilation.program.findImage(nest.kernel, kind))
+  for (const KernelDecl *kernel : kernelsOf(program.manifest))
+    if (const Image *image = program.findImage(kernel->name, kind))
       parts.push_back({image->name, image->bytes});
   return parts;
 }
@@ -99,7 +111,7 @@ std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool
   if (emit.is("manifest"))
     return {{"", readableJson(Json::parse(printManifest(compilation.program.manifest)))}};
   if (emit.isImage())
-    return imagesOf(compilation, emit.is("ptx") ? ImageKind::Ptx : ImageKind::Cubin, all);
+    return imagesOf(compilation.program, emit.is("ptx") ? ImageKind::Ptx : ImageKind::Cubin, all);
   std::vector<Part> parts;
   for (const driver::NestReport &nest : compilation.nests)
     parts.push_back({nest.kernel, nest.source});
@@ -152,13 +164,16 @@ std::string writeLaunchJson(const Compilation &compilation, const std::vector<Pa
 
 nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
   auto kernels = nlohmann::ordered_json::array();
-  for (const driver::NestReport &nest : compilation.nests) {
-    nlohmann::ordered_json kernel = {{"name", nest.kernel}, {"form", nest.form}};
-    if (nest.resources)
-      kernel["resources"] = {{"registers", nest.resources->registers},
-                             {"spill_stores", nest.resources->spillStores},
-                             {"spill_loads", nest.resources->spillLoads},
-                             {"static_shared_bytes", nest.resources->staticSharedBytes}};
+  if (compilation.program.manifest.kernels.empty()) // no stage that has them was reached
+    for (const driver::NestReport &nest : compilation.nests)
+      kernels.push_back({{"name", nest.kernel}, {"form", nest.form}});
+  for (const KernelDecl *decl : kernelsOf(compilation.program.manifest)) {
+    nlohmann::ordered_json kernel = {{"name", decl->name}, {"form", decl->form}};
+    if (decl->resources)
+      kernel["resources"] = {{"registers", decl->resources->registers},
+                             {"spill_stores", decl->resources->spillStores},
+                             {"spill_loads", decl->resources->spillLoads},
+                             {"static_shared_bytes", decl->resources->staticSharedBytes}};
     kernels.push_back(kernel);
   }
   return kernels;
@@ -166,22 +181,23 @@ nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
 
 // Schedules that the compiler chooses do not spill; one that was asked for is not changed.
 void noteSpills(const Compilation &compilation) {
-  for (const driver::NestReport &nest : compilation.nests)
-    if (nest.resources && nest.resources->spillStores > 0)
+  for (const KernelDecl *kernel : kernelsOf(compilation.program.manifest))
+    if (kernel->resources && kernel->resources->spillStores > 0)
       note(fmt::format("{} spills registers ({} bytes stored): a schedule with fewer columns or "
                        "more registers is faster",
-                       nest.kernel, nest.resources->spillStores));
+                       kernel->name, kernel->resources->spillStores));
 }
 
-void printSummary(const Compilation &compilation, const Emit &emit, const std::vector<Part> &parts,
+void printSummary(const ReadyProgram &ready, const Emit &emit, const std::vector<Part> &parts,
                   const std::vector<std::string> &files, const std::string &launchFile,
                   const std::vector<StageTime> &times, bool json) {
+  const Compilation &compilation = ready.compilation;
   if (!json) {
     if (!times.empty())
       note(timesText(times));
     for (size_t i = 0; i < files.size(); ++i)
       note(fmt::format("wrote {} ({} bytes, {} for {}, {:.2f} s)", files[i], parts[i].text.size(),
-                       emit.name, compilation.target, compilation.seconds));
+                       emit.name, compilation.target, ready.seconds));
     if (!launchFile.empty())
       note(fmt::format("wrote {} (how they are launched)", launchFile));
     noteSpills(compilation);
@@ -191,7 +207,8 @@ void printSummary(const Compilation &compilation, const Emit &emit, const std::v
                                    {"spec", compilation.name},
                                    {"target", compilation.target},
                                    {"emit", emit.name},
-                                   {"seconds", compilation.seconds},
+                                   {"tier", ready.fromDisk ? "disk" : "compiler"},
+                                   {"seconds", ready.seconds},
                                    {"nvrtc_seconds", compilation.nvrtcSeconds},
                                    {"images_compiled", compilation.imagesCompiled},
                                    {"images_cached", compilation.imagesCached},
@@ -216,11 +233,23 @@ driver::CompileOptions optionsFor(const CompileArguments &arguments, const Emit 
   // Of the processor's kernels the manifest says nothing that LLVM finds out.
   options.upTo = emit.is("manifest") && target.isCpu() ? Stage::Red : emit.stage;
   options.keepTexts = false; // those of the stage are kept
-  if (arguments.launchJson || emit.is("program") || emit.is("manifest")) // for others to launch
-    options.parts = driver::PartsVariant::Built;
   options.memoryBudget = readMemoryBudget(arguments.memoryBudget);
   options.verifyPasses = arguments.verifyPasses;
   return options;
+}
+
+/// Machine code comes from the user's cache, unless it is the time of each pass that is asked for.
+ReadyProgram compileFor(const CompileArguments &arguments, const Emit &emit, const Spec &spec,
+                        const driver::CompileOptions &options, const ScheduleFile &schedule) {
+  if (options.upTo != Stage::Cubin) {
+    ReadyProgram ready{compileScheduled(spec, options, schedule)};
+    ready.seconds = ready.compilation.seconds;
+    return ready;
+  }
+  ReadyProgram ready = compileReady(spec, options, schedule, /*isStored=*/!arguments.timing);
+  if (arguments.launchJson || emit.is("program") || emit.is("manifest")) // for others to launch
+    ready.compilation.program = orFail(completed(ready.compilation), Internal);
+  return ready;
 }
 
 ExitCode compileSpec(const CompileArguments &arguments) {
@@ -238,10 +267,11 @@ ExitCode compileSpec(const CompileArguments &arguments) {
     options.images = imagesFor(target);
   schedule::TuningDatabase tuned = tunedSchedules(target);
   options.tuned = &tuned;
-  Compilation compilation = [&] {
+  ReadyProgram ready = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
-    return compileScheduled(*loaded.spec, options, schedule);
+    return compileFor(arguments, emit, *loaded.spec, options, schedule);
   }();
+  const Compilation &compilation = ready.compilation;
   std::vector<Part> parts = partsOf(compilation, emit, arguments.launchJson);
   std::vector<std::string> files = write(parts, emit, arguments);
   std::string launchFile;
@@ -250,7 +280,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   std::vector<StageTime> times;
   if (arguments.timing)
     times = stageTimes(compilation, frontend.count());
-  printSummary(compilation, emit, parts, files, launchFile, times, arguments.json);
+  printSummary(ready, emit, parts, files, launchFile, times, arguments.json);
   return Done;
 }
 

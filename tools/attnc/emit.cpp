@@ -9,10 +9,14 @@ namespace attnc::cli {
 using driver::Stage;
 
 static constexpr Emit emits[] = {
-    {"attn", Stage::Attn, Emit::Anywhere, false}, {"red", Stage::Red, Emit::Anywhere, false},
-    {"tile", Stage::Tile, Emit::Gpu, false},      {"cuda", Stage::Cuda, Emit::Gpu, false},
-    {"ptx", Stage::Cubin, Emit::Gpu, false},      {"cubin", Stage::Cubin, Emit::Gpu, true},
-    {"program", Stage::Cubin, Emit::Gpu, true},   {"manifest", Stage::Cubin, Emit::Anywhere, false},
+    {"attn", Stage::Attn, Emit::Anywhere, false},
+    {"red", Stage::Red, Emit::Anywhere, false},
+    {"tile", Stage::Tile, Emit::Gpu, false},
+    {"cuda", Stage::Cuda, Emit::Gpu, false},
+    {"ptx", Stage::Cubin, Emit::Gpu, false},
+    {"cubin", Stage::Cubin, Emit::Gpu, true},
+    {"program", Stage::Cubin, Emit::Anywhere, true},
+    {"manifest", Stage::Cubin, Emit::Anywhere, false},
     {"llvm", Stage::Llvm, Emit::Cpu, false},
 };
 

@@ -1,7 +1,8 @@
 // attnc explain: what the compiler made of a spec, and why.
+#include "compiler/explain/text.h"
+#include "compiler/jit/spec_texts.h"
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/command.h"
-#include "tools/attnc/explain_text.h"
 #include "tools/attnc/html_page.h"
 #include "tools/attnc/memory_budget.h"
 #include "tools/attnc/output_file.h"
@@ -68,11 +69,35 @@ void printAsJson(const Explanation &explanation, const ExplainArguments &argumen
 }
 
 void printAsText(const Explanation &explanation, const ExplainArguments &arguments) {
-  print(explainText(explanation));
+  print(explainText(explanation, colourOnStdout()));
   if (arguments.ir)
     printIr(*explanation.compilation);
   if (arguments.cuda)
     printCuda(*explanation.compilation);
+}
+
+/// What explain said when the program was compiled.
+ExitCode explainProgram(const Program &program, const ExplainArguments &arguments) {
+  std::pair<const char *, bool> given[] = {{"--target", !arguments.target.empty()},
+                                           {"--shape", !arguments.shape.empty()},
+                                           {"--schedule", !arguments.schedule.empty()},
+                                           {"--memory-budget", !arguments.memoryBudget.empty()},
+                                           {"--ir", arguments.ir},
+                                           {"--cuda", arguments.cuda},
+                                           {"--html", !arguments.html.empty()}};
+  for (auto [name, is] : given)
+    if (is)
+      throw Failure(Usage,
+                    fmt::format("{} does not apply to {}, which is compiled", name, arguments.spec),
+                    "explain the spec");
+  const Source *said = program.findSource(arguments.json ? explanationJson : explanationText);
+  if (!said)
+    throw Failure(Usage, fmt::format("{} does not hold what explain says", arguments.spec),
+                  "programs that attnc compile writes hold it");
+  print(said->text);
+  if (!said->text.ends_with('\n'))
+    print("\n");
+  return Done;
 }
 
 ExitCode explainSpec(const ExplainArguments &arguments) {
@@ -82,7 +107,9 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
     throw Failure(Usage, "the target cpu has no CUDA", "add --target sm_80 or --target sm_90a");
   ScheduleFile schedule = readSchedule(arguments.schedule);
   noteUnused(schedule, target);
-  LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+  LoadedSpec loaded = loadSpecOrProgram(arguments.spec, arguments.set);
+  if (loaded.program)
+    return explainProgram(*loaded.program, arguments);
 
   schedule::TuningDatabase tuned = tunedSchedules(target);
   driver::CompileOptions options;
@@ -125,7 +152,8 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
 Command addExplainCommand(CLI::App &tool) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App *app = tool.add_subcommand("explain", "Say what was fused and how, and what was not");
-  app->add_option("SPEC", arguments->spec, specHelp)->required();
+  app->add_option("SPEC", arguments->spec, std::string(specHelp) + "; or a program file")
+      ->required();
   app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,

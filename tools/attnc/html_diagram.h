@@ -2,7 +2,7 @@
 #ifndef ATTNC_TOOLS_ATTNC_HTML_DIAGRAM_H
 #define ATTNC_TOOLS_ATTNC_HTML_DIAGRAM_H
 
-#include "tools/attnc/explain_facts.h"
+#include "compiler/explain/facts.h"
 #include "tools/attnc/html_writer.h"
 
 namespace attnc::cli {

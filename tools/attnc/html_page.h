@@ -2,7 +2,7 @@
 #ifndef ATTNC_TOOLS_ATTNC_HTML_PAGE_H
 #define ATTNC_TOOLS_ATTNC_HTML_PAGE_H
 
-#include "tools/attnc/explain_facts.h"
+#include "compiler/explain/facts.h"
 
 namespace attnc::cli {
 

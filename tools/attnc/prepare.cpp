@@ -1,9 +1,25 @@
 #include "tools/attnc/prepare.h"
 #include "compiler/driver/interpreter_executor.h"
+#include "compiler/jit/open_program.h"
 #include "tools/attnc/failure.h"
 #include "tools/attnc/tuned_schedules.h"
 
+#include <chrono>
+
 namespace attnc::cli {
+
+static Prepared executable(ReadyProgram ready, const Target &target) {
+  Prepared prepared{std::move(ready.compilation), nullptr, ready.fromDisk, ready.seconds};
+  prepared.executor = orFail(driver::makeExecutor(prepared.compilation, target.device), Internal);
+  return prepared;
+}
+
+static Prepared interpreted(driver::Compilation compilation) {
+  Prepared prepared{std::move(compilation), nullptr};
+  prepared.seconds = prepared.compilation.seconds;
+  prepared.executor = orFail(driver::makeInterpreterExecutor(prepared.compilation), Internal);
+  return prepared;
+}
 
 Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &asked) {
   schedule::TuningDatabase tuned = tunedSchedules(target);
@@ -12,17 +28,22 @@ Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &a
   options.target = target.name;
   options.upTo = target.interpreted ? driver::Stage::Tile : driver::Stage::Cubin;
   options.parts = driver::PartsVariant::OnFirstUse;
+  options.keepTexts = target.interpreted;
   options.verifyPasses = asked.verifyPasses;
   options.extents = asked.extents;
   options.params = asked.params;
   options.memoryBudget = asked.memoryBudget;
   options.images = imagesFor(target);
-  Prepared prepared{compileScheduled(spec, options, asked.schedule), nullptr};
-  prepared.executor =
-      orFail(target.interpreted ? driver::makeInterpreterExecutor(prepared.compilation)
-                                : driver::makeExecutor(prepared.compilation, target.device),
-             Internal);
-  return prepared;
+  if (target.interpreted)
+    return interpreted(compileScheduled(spec, options, asked.schedule));
+  return executable(compileReady(spec, options, asked.schedule), target);
+}
+
+Prepared prepare(Program program, const Target &target) {
+  auto start = std::chrono::steady_clock::now();
+  ReadyProgram ready{orFail(openProgram(std::move(program), ImageCompiler::ofUser()), Usage)};
+  ready.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return executable(std::move(ready), target);
 }
 
 } // namespace attnc::cli

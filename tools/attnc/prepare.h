@@ -11,6 +11,8 @@ namespace attnc::cli {
 struct Prepared {
   driver::Compilation compilation;
   std::unique_ptr<driver::Executor> executor;
+  bool fromDisk = false; ///< the program was in the user's cache
+  double seconds = 0;    ///< to compile the program, or to read it
 };
 
 struct PrepareOptions {
@@ -24,6 +26,10 @@ struct PrepareOptions {
 
 /// Compiles `spec` for a target that runs here, and loads it. Failures: as of compileScheduled.
 Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &asked);
+
+/// A program that is compiled already, loaded. Failures: Usage for one that this processor cannot
+/// run, and those of loading.
+Prepared prepare(Program program, const Target &target);
 
 } // namespace attnc::cli
 

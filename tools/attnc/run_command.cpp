@@ -2,6 +2,7 @@
 #include "compiler/driver/check.h"
 #include "compiler/driver/memory_check.h"
 #include "compiler/driver/reference_executor.h"
+#include "compiler/explain/facts.h"
 #include "compiler/frontend/suggest.h"
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/bounds_text.h"
@@ -146,8 +147,9 @@ void printRan(const Ran &ran, const Prepared &prepared, bool time) {
       fmt::format("{} on {}: {}\n", compilation.name, compilation.target, shapeText(ran.extents)));
   for (const TensorDecl &output : prepared.executor->manifest().outputs)
     printOutput(output, ran.result.outputs.at(output.name));
-  print(fmt::format("{:.3f} ms{}, compiled in {:.2f} s\n", ran.result.milliseconds,
-                    time ? " (median)" : " (one run)", compilation.seconds));
+  print(fmt::format("{:.3f} ms{}, {} in {:.2f} s\n", ran.result.milliseconds,
+                    time ? " (median)" : " (one run)", prepared.fromDisk ? "read" : "compiled",
+                    prepared.seconds));
   if (!ran.check)
     return;
   size_t width = std::max<size_t>(compilation.name.size(), 4);
@@ -163,7 +165,8 @@ void printRanJson(const Ran &ran, const Prepared &prepared) {
                                  {"target", prepared.compilation.target},
                                  {"shape", ran.extents},
                                  {"milliseconds", ran.result.milliseconds},
-                                 {"compile_seconds", prepared.compilation.seconds},
+                                 {"tier", prepared.fromDisk ? "disk" : "compiler"},
+                                 {"compile_seconds", prepared.seconds},
                                  {"ready_seconds", ran.readySeconds}};
   for (const auto &[name, tensor] : ran.result.outputs)
     json["outputs"].push_back(outputJson(name, tensor));
@@ -192,6 +195,20 @@ Prepared prepareReference(const Spec &spec) {
   return prepared;
 }
 
+/// A program is compiled: what would compile it otherwise comes too late.
+void refuseCompiling(const RunArguments &arguments) {
+  std::pair<const char *, bool> given[] = {{"--target", !arguments.target.empty()},
+                                           {"--schedule", !arguments.schedule.empty()},
+                                           {"--memory-budget", !arguments.memoryBudget.empty()},
+                                           {"--verify-passes", arguments.verifyPasses},
+                                           {"--interpret", arguments.interpret}};
+  for (auto [name, is] : given)
+    if (is)
+      throw Failure(Usage,
+                    fmt::format("{} does not apply to {}, which is compiled", name, arguments.spec),
+                    "leave it out, or run the spec");
+}
+
 ExitCode runSpec(const RunArguments &arguments) {
   auto inputFiles = parseAssignments("--input", arguments.input);
   auto outputFiles = parseAssignments("--output", arguments.output);
@@ -199,14 +216,19 @@ ExitCode runSpec(const RunArguments &arguments) {
   auto params = parseNumbers("--param", arguments.param);
   ScheduleFile schedule = readSchedule(arguments.schedule);
   std::optional<int64_t> budget = readMemoryBudget(arguments.memoryBudget);
-  Target target = chooseRunTarget(arguments);
-  noteUnused(schedule, target);
   auto start = std::chrono::steady_clock::now();
-  LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+  LoadedSpec loaded = loadSpecOrProgram(arguments.spec, arguments.set);
+  if (loaded.program)
+    refuseCompiling(arguments);
+  Target target = loaded.program ? chooseRunnableTarget(loaded.program->manifest.target)
+                                 : chooseRunTarget(arguments);
+  noteUnused(schedule, target);
   checkParams(*loaded.spec, params);
 
   Prepared prepared = [&] {
     Progress progress("compiling " + loaded.spec->name + " for " + target.name);
+    if (loaded.program)
+      return prepare(*std::move(loaded.program), target);
     if (target.name == driver::referenceTarget)
       return prepareReference(*loaded.spec);
     return prepare(*loaded.spec, target, {schedule, arguments.verifyPasses, budget, shape, params});
@@ -255,8 +277,9 @@ ExitCode runSpec(const RunArguments &arguments) {
 
 Command addRunCommand(CLI::App &tool) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App *app = tool.add_subcommand("run", "Compile a spec and run it");
-  app->add_option("SPEC", arguments->spec, specHelp)->required();
+  CLI::App *app = tool.add_subcommand("run", "Compile a spec and run it, or run a program");
+  app->add_option("SPEC", arguments->spec, std::string(specHelp) + "; or a program file")
+      ->required();
   app->add_option("--target", arguments->target, runTargetHelp)->type_name("TARGET|reference");
   addRepeatable(*app, "--set", arguments->set, setHelp);
   addRepeatable(*app, "--shape", arguments->shape,

@@ -95,17 +95,35 @@ static std::string notesOnCpu(const driver::Compilation &compilation) {
   return compilation.target == "cpu" && !kernels.empty() ? kernels.front().notes : "";
 }
 
-driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions options,
-                                     const ScheduleFile &file) {
+static std::string notesOnCpu(const ReadyProgram &ready) { return notesOnCpu(ready.compilation); }
+
+/// `compile` takes the spec and the options.
+template <typename Compile>
+static auto compiledBy(Compile &&compile, const Spec &spec, driver::CompileOptions options,
+                       const ScheduleFile &file) {
   options.schedule = file.keys;
-  Result<driver::Compilation> compiled = driver::compile(spec, options);
+  auto compiled = compile(spec, options);
   if (!compiled)
     throw scheduleFailure(spec, file, compiled.error());
   if (std::string notes = notesOnCpu(*compiled); !notes.empty())
     note(fmt::format("{} is compiled {}", spec.name, notes));
   if (options.target == "cpu")
     noteUnusedByCpu(spec.schedule, "the `schedule` of " + spec.name);
-  return std::move(*compiled);
+  return *std::move(compiled);
+}
+
+driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions options,
+                                     const ScheduleFile &file) {
+  return compiledBy(driver::compile, spec, std::move(options), file);
+}
+
+ReadyProgram compileReady(const Spec &spec, driver::CompileOptions options,
+                          const ScheduleFile &file, bool isStored) {
+  std::shared_ptr<cache::Store> store = isStored ? cache::Store::ofUser() : nullptr;
+  auto compile = [&](const Spec &checked, const driver::CompileOptions &asked) {
+    return compileProgram(checked, asked, store.get());
+  };
+  return compiledBy(compile, spec, std::move(options), file);
 }
 
 } // namespace attnc::cli

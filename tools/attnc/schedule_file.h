@@ -2,7 +2,7 @@
 #ifndef ATTNC_TOOLS_ATTNC_SCHEDULE_FILE_H
 #define ATTNC_TOOLS_ATTNC_SCHEDULE_FILE_H
 
-#include "compiler/driver/compile.h"
+#include "compiler/jit/compile_program.h"
 #include "tools/attnc/target.h"
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,11 +26,16 @@ ScheduleFile readSchedule(const std::string &path);
 /// Says on stderr which keys of `file` the target cpu does not use.
 void noteUnused(const ScheduleFile &file, const Target &target);
 
-/// Compiles with the keys of `file`. A Failure about them names the file (Usage, unless the spec has
-/// a schedule of its own that they are joined with), one about the spec's own schedule has its
+/// Compiles with the keys of `file`. A Failure about them names the file (Usage, unless the spec
+/// has a schedule of its own that they are joined with), one about the spec's own schedule has its
 /// place (SpecErrors); other Failures: SpecErrors, Environment, Internal.
 driver::Compilation compileScheduled(const Spec &spec, driver::CompileOptions options,
                                      const ScheduleFile &file);
+
+/// The same to machine code, through the user's cache of programs if `isStored`: `options` as for
+/// compileProgram.
+ReadyProgram compileReady(const Spec &spec, driver::CompileOptions options,
+                          const ScheduleFile &file, bool isStored = true);
 
 } // namespace attnc::cli
 

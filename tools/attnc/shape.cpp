@@ -2,6 +2,7 @@
 #include "compiler/driver/check.h"
 #include "compiler/evaluator/evaluator.h"
 #include "compiler/evaluator/host_expression.h"
+#include "compiler/explain/facts.h"
 #include "compiler/frontend/suggest.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "tools/attnc/failure.h"
@@ -226,13 +227,6 @@ void checkParams(const Spec &spec, const std::map<std::string, double> &params) 
                                names.empty()
                                    ? std::string("it has none")
                                    : fmt::format("its params are {}", fmt::join(names, ", "))));
-}
-
-std::string shapeText(const std::map<std::string, int64_t> &extents) {
-  std::string text;
-  for (const auto &[dim, extent] : extents)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", dim, extent);
-  return text;
 }
 
 } // namespace attnc::cli

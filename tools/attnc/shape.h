@@ -26,9 +26,6 @@ std::map<std::string, int64_t> resolveExtents(const Spec &spec,
 /// Checks names and kinds of params, and that those without a default are there.
 void checkParams(const Spec &spec, const std::map<std::string, double> &params);
 
-/// "b=2, h=3, i=129"
-std::string shapeText(const std::map<std::string, int64_t> &extents);
-
 } // namespace attnc::cli
 
 #endif

@@ -1,6 +1,7 @@
 #include "tools/attnc/spec_options.h"
 #include "compiler/driver/compile.h"
 #include "compiler/frontend/suggest.h"
+#include "compiler/jit/spec_texts.h"
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/failure.h"
 #include "tools/attnc/library.h"
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 
 namespace fs = std::filesystem;
 
@@ -74,30 +76,64 @@ SourceText find(const std::string &argument) {
   return {spec->name + ".json", std::string(spec->text)};
 }
 
+bool isProgramFile(const std::string &path) {
+  std::string start(8, '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), start.size()) && isProgram(start);
+}
+
 } // namespace
 
-LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> &set) {
-  Overrides overrides{parseAssignments("--set", set)};
-  SourceText source = find(argument);
+static LoadedSpec withContext(SourceText source) {
   LoadedSpec loaded;
   loaded.context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   driver::loadDialects(*loaded.context);
+  loaded.fileName = std::move(source.fileName);
+  loaded.text = std::move(source.text);
+  return loaded;
+}
+
+static LoadedSpec openProgramFile(const std::string &path, const std::vector<std::string> &set) {
+  if (!set.empty())
+    throw Failure(Usage, fmt::format("--set does not apply to {}, which is compiled", path),
+                  "compile the spec with it");
+  LoadedSpec loaded = withContext({path, ""});
+  loaded.program = orFail(loadProgram(path), Usage);
+  Diagnostics diagnostics;
+  std::optional<Spec> spec = readSpec(*loaded.context, *loaded.program, diagnostics);
+  if (!spec && !diagnostics.hasErrors())
+    throw Failure(Usage, fmt::format("{} does not hold the spec that it was made from", path),
+                  "programs that attnc compile writes hold it");
+  if (!spec)
+    throw Failure(std::move(diagnostics));
+  loaded.spec = std::make_unique<Spec>(std::move(*spec));
+  return loaded;
+}
+
+LoadedSpec loadSpecOrProgram(const std::string &argument, const std::vector<std::string> &set) {
+  return isProgramFile(argument) ? openProgramFile(argument, set) : loadSpec(argument, set);
+}
+
+LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> &set) {
+  if (isProgramFile(argument))
+    throw Failure(Usage, fmt::format("{} is a program, and this takes a spec", argument),
+                  "attnc run, explain and compile take programs too");
+  Overrides overrides{parseAssignments("--set", set)};
+  LoadedSpec loaded = withContext(find(argument));
   Diagnostics diagnostics;
   std::optional<Spec> spec;
-  if (llvm::StringRef(source.fileName).ends_with(".mlir")) {
+  if (llvm::StringRef(loaded.fileName).ends_with(".mlir")) {
     if (!set.empty())
       throw Failure(Usage, "--set does not apply to a .mlir file",
                     "its extents and types are written in it");
-    spec = parseAttnFile(*loaded.context, source.fileName, source.text, diagnostics);
+    spec = parseAttnFile(*loaded.context, loaded.fileName, loaded.text, diagnostics);
   } else {
-    spec = parseSpec(*loaded.context, source.fileName, source.text, overrides, diagnostics);
+    spec = parseSpec(*loaded.context, loaded.fileName, loaded.text, overrides, diagnostics);
   }
   if (!spec)
     throw Failure(std::move(diagnostics));
   diagnostics.render(llvm::errs(), colourOnStderr());
   loaded.spec = std::make_unique<Spec>(std::move(*spec));
-  loaded.fileName = std::move(source.fileName);
-  loaded.text = std::move(source.text);
   if (!loaded.spec->grad.empty())
     note(fmt::format("gradients are not available yet: those of {} are left out",
                      fmt::join(loaded.spec->grad, ", ")));

@@ -4,8 +4,10 @@
 
 #include "compiler/frontend/frontend.h"
 #include "mlir/IR/MLIRContext.h"
+#include "runtime/program/program.h"
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +18,19 @@ struct LoadedSpec {
   std::string fileName, text; // as read
   std::unique_ptr<mlir::MLIRContext> context;
   std::unique_ptr<Spec> spec; // destroyed before its context
+  /// Of a program file, which is compiled already; `spec` is the one that it was made from.
+  std::optional<Program> program;
 };
 
 /// Reads and checks a spec: a .json file, a .mlir file with one attn.program, "-" for stdin, or the
 /// name of a spec of the library. `set` holds assignments of --set. Warnings go to stderr.
-/// Failures: Usage where there is no such file, Environment where it may not be read, SpecErrors.
+/// Failures: Usage where there is no such file or where it is a program file, Environment where it
+/// may not be read, SpecErrors.
 LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> &set);
+
+/// The same, and program files too. Failures of these: Usage for one that is damaged or lacks its
+/// spec, and where `set` would change it.
+LoadedSpec loadSpecOrProgram(const std::string &argument, const std::vector<std::string> &set);
 
 /// An option that may be given several times, with one value each.
 CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,

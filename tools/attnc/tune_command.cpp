@@ -2,6 +2,7 @@
 #include "compiler/driver/check.h"
 #include "compiler/driver/memory_check.h"
 #include "compiler/driver/tune.h"
+#include "compiler/explain/facts.h"
 #include "compiler/schedule/tuning_update.h"
 #include "tools/attnc/assignments.h"
 #include "tools/attnc/command.h"

@@ -1,6 +1,6 @@
 // What there is to say of a compilation, gathered once: the text, the JSON and the page print this.
-#ifndef ATTNC_TOOLS_ATTNC_EXPLAIN_FACTS_H
-#define ATTNC_TOOLS_ATTNC_EXPLAIN_FACTS_H
+#ifndef ATTNC_COMPILER_EXPLAIN_FACTS_H
+#define ATTNC_COMPILER_EXPLAIN_FACTS_H
 
 #include "compiler/driver/compile.h"
 #include "runtime/program/byte_count.h"
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace attnc::cli {
+namespace attnc {
 
 /// A tensor in memory.
 struct TensorFacts {
@@ -71,6 +71,8 @@ struct Explanation {
 Explanation explain(const driver::Compilation &compilation, const std::string &doc,
                     const std::map<std::string, int64_t> &extents);
 
+/// "b=2, h=3, i=129"
+std::string shapeText(const std::map<std::string, int64_t> &extents);
 /// "1.2 M", "15.4 k"
 std::string countText(double count);
 /// "p_max: f32[b, h, i]"
@@ -80,6 +82,6 @@ std::string sizeText(const TensorFacts &facts, const std::string &shape);
 /// "o reads it at subscripts of its own, a.json:10:14; computed at a.json:9:5"
 std::string whyText(const TensorFacts &facts);
 
-} // namespace attnc::cli
+} // namespace attnc
 
 #endif

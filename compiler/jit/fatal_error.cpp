@@ -1,11 +1,11 @@
-#include "api/c/fatal_error.h"
+#include "compiler/jit/fatal_error.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 
-namespace attnc::api {
+namespace attnc {
 
 namespace {
 
@@ -34,7 +34,7 @@ thread_local WayBack *innermost = nullptr;
 void onFatalError(void *, const char *reason, bool) { giveUp(reason, false); }
 void onLackOfMemory(void *, const char *reason, bool) { giveUp(reason, true); }
 
-/// Once for the process. The LLVM in this library is hidden, so its handlers are nobody else's.
+/// Once for the process. The LLVM that we link is hidden, so its handlers are nobody else's.
 void installHandlers() {
   [[maybe_unused]] static const bool installed = [] {
     llvm::install_fatal_error_handler(onFatalError);
@@ -71,4 +71,4 @@ Status runContained(llvm::function_ref<void()> body) {
   return internalError("LLVM: " + reason.str(), "report this with the spec");
 }
 
-} // namespace attnc::api
+} // namespace attnc

@@ -1,6 +1,5 @@
-#include "tools/attnc/explain_facts.h"
-#include "tools/attnc/explain_words.h"
-#include "tools/attnc/shape.h"
+#include "compiler/explain/facts.h"
+#include "compiler/explain/words.h"
 
 #include "runtime/program/bind.h"
 #include "runtime/program/disjoint.h"
@@ -8,7 +7,7 @@
 #include <fmt/format.h>
 #include <tuple>
 
-namespace attnc::cli {
+namespace attnc {
 
 namespace {
 
@@ -279,4 +278,11 @@ std::string whyText(const TensorFacts &facts) {
          (place.empty() ? "" : "computed at " + place);
 }
 
-} // namespace attnc::cli
+std::string shapeText(const std::map<std::string, int64_t> &extents) {
+  std::string text;
+  for (const auto &[dim, extent] : extents)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", dim, extent);
+  return text;
+}
+
+} // namespace attnc

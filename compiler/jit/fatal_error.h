@@ -1,11 +1,11 @@
-// Fatal errors of LLVM, which would end the process of the program that uses this library.
-#ifndef ATTNC_API_C_FATAL_ERROR_H
-#define ATTNC_API_C_FATAL_ERROR_H
+// Fatal errors of LLVM, which would end the process.
+#ifndef ATTNC_COMPILER_JIT_FATAL_ERROR_H
+#define ATTNC_COMPILER_JIT_FATAL_ERROR_H
 
 #include "attnc/result.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-namespace attnc::api {
+namespace attnc {
 
 /// Runs `body`, and returns an error if LLVM gave up in it: Internal with its reason, or
 /// Environment if it got no memory. What `body` throws passes through. May be nested; each thread
@@ -20,6 +20,6 @@ namespace attnc::api {
 /// not checked in the LLVM that we link.
 Status runContained(llvm::function_ref<void()> body);
 
-} // namespace attnc::api
+} // namespace attnc
 
 #endif

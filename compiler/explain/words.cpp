@@ -1,8 +1,8 @@
-#include "tools/attnc/explain_words.h"
+#include "compiler/explain/words.h"
 
 #include <fmt/format.h>
 
-namespace attnc::cli {
+namespace attnc {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
   return facts;
 }
 
-} // namespace attnc::cli
+} // namespace attnc

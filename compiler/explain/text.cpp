@@ -1,22 +1,23 @@
-#include "tools/attnc/explain_text.h"
-#include "tools/attnc/terminal.h"
+#include "compiler/explain/text.h"
 
 #include <fmt/format.h>
 
-namespace attnc::cli {
+namespace attnc {
 
 namespace {
 
 using driver::NestReport;
 
-std::string bold(const std::string &text) { return styled(text, Style::Bold, colourOnStdout()); }
+std::string heading(const std::string &text, bool isBold) {
+  return isBold ? "\033[1m" + text + "\033[0m" : text;
+}
 
 std::string line(std::string_view label, std::string_view text) {
   return fmt::format("    {:<11} {}\n", label, text);
 }
 
-std::string kernelText(const KernelFacts &kernel) {
-  std::string text = bold(kernel.nest->kernel) + ": " + kernel.walk + "\n";
+std::string kernelText(const KernelFacts &kernel, bool boldNames) {
+  std::string text = heading(kernel.nest->kernel, boldNames) + ": " + kernel.walk + "\n";
   for (const Fact &fact : kernel.facts)
     for (size_t i = 0; i < fact.lines.size(); ++i)
       text += line(i == 0 ? fact.label : "", fact.lines[i]);
@@ -128,14 +129,14 @@ nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
 
 } // namespace
 
-std::string explainText(const Explanation &explanation) {
+std::string explainText(const Explanation &explanation, bool boldNames) {
   const driver::Compilation &compilation = *explanation.compilation;
-  std::string text = bold(compilation.name) + " for " + compilation.target + "\n";
+  std::string text = heading(compilation.name, boldNames) + " for " + compilation.target + "\n";
   if (!explanation.doc.empty())
     text += explanation.doc + "\n";
   text += "\n" + explanation.summary + "\n";
   for (const KernelFacts &kernel : explanation.kernels)
-    text += "\n" + kernelText(kernel);
+    text += "\n" + kernelText(kernel, boldNames);
   text += "\n" + rulesText(explanation) + "\n" + materialisedText(explanation);
   return explanation.copiesText.empty() ? text : text + explanation.copiesText + "\n";
 }
@@ -170,4 +171,4 @@ nlohmann::ordered_json explainJson(const Explanation &explanation) {
   return json;
 }
 
-} // namespace attnc::cli
+} // namespace attnc

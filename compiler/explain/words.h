@@ -1,10 +1,10 @@
 // A kernel in words.
-#ifndef ATTNC_TOOLS_ATTNC_EXPLAIN_WORDS_H
-#define ATTNC_TOOLS_ATTNC_EXPLAIN_WORDS_H
+#ifndef ATTNC_COMPILER_EXPLAIN_WORDS_H
+#define ATTNC_COMPILER_EXPLAIN_WORDS_H
 
-#include "tools/attnc/explain_facts.h"
+#include "compiler/explain/facts.h"
 
-namespace attnc::cli {
+namespace attnc {
 
 /// How the nest goes through its dims, as a sentence.
 std::string walkText(const driver::NestReport &nest);
@@ -13,6 +13,6 @@ std::string walkText(const driver::NestReport &nest);
 std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
                           const std::string &shape);
 
-} // namespace attnc::cli
+} // namespace attnc
 
 #endif

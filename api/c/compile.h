@@ -1,0 +1,35 @@
+// What the functions of C that compile have in common.
+#ifndef ATTNC_API_C_COMPILE_H
+#define ATTNC_API_C_COMPILE_H
+
+#include "api/c/handles.h"
+#include "compiler/frontend/frontend.h"
+
+namespace attnc::api {
+
+/// attnc_compile_options as C++ values.
+struct Options {
+  std::string target;
+  Overrides overrides;
+  nlohmann::json schedule;
+  bool keepTexts = false, noCache = false, allowMlir = false;
+};
+
+Result<Options> readOptions(const attnc_compile_options *given);
+
+/// Compiles the text of a spec, or takes its program from the cache on disk. `name` stands for it
+/// in errors.
+ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Options &options,
+                     std::shared_ptr<const CompiledProgram> &program);
+
+/// At most one byte more than a spec may have: then compileText says that it is too long. Error
+/// (Environment): it cannot be read.
+Result<std::string> readSpecFile(const char *path);
+
+/// A compilation, and when it began, with what C's structs point into.
+std::shared_ptr<CompiledProgram> describe(driver::Compilation compilation, int32_t origin,
+                                          std::chrono::steady_clock::time_point start);
+
+} // namespace attnc::api
+
+#endif

@@ -1,0 +1,81 @@
+#include "compiler/jit/compile_program.h"
+#include "compiler/jit/fatal_error.h"
+#include "compiler/jit/open_program.h"
+#include "compiler/jit/program_key.h"
+#include "compiler/jit/spec_texts.h"
+#include <chrono>
+
+namespace attnc {
+
+using driver::Compilation;
+
+namespace {
+
+// With the texts that a program keeps. Others may wait for it, so LLVM may not end it halfway.
+Result<Compilation> compileWhole(const Spec &spec, const driver::CompileOptions &options) {
+  Result<Compilation> compiled = internalError("LLVM gave up");
+  Status contained = runContained([&] {
+    Result<Compilation> whole = driver::compile(spec, options);
+    if (whole) {
+      addSpec(spec, whole->program);
+      addExplanation(spec, *whole);
+    }
+    compiled = std::move(whole);
+  });
+  return contained ? std::move(compiled) : contained.error();
+}
+
+Result<ReadyProgram> compileOnly(const Spec &spec, const driver::CompileOptions &options) {
+  Result<Compilation> compiled = compileWhole(spec, options);
+  return compiled ? Result<ReadyProgram>(ReadyProgram{*std::move(compiled)}) : compiled.error();
+}
+
+// What was just compiled is not read back; `made` gets it.
+Result<cache::Store::Made> compileOrRead(const Spec &spec, const driver::CompileOptions &options,
+                                         cache::Store &store, std::optional<Compilation> &made) {
+  return store.getOrMake(cache::Tier::Program, programKey(spec, options),
+                         [&]() -> Result<std::string> {
+                           Result<Compilation> compiled = compileWhole(spec, options);
+                           if (!compiled)
+                             return compiled.error();
+                           Result<std::string> bytes = serializeProgram(storable(*compiled));
+                           made = *std::move(compiled);
+                           return bytes;
+                         });
+}
+
+Result<ReadyProgram> through(cache::Store &store, const Spec &spec,
+                             const driver::CompileOptions &options) {
+  std::optional<Compilation> made;
+  Result<cache::Store::Made> stored = compileOrRead(spec, options, store, made);
+  if (made)
+    return ReadyProgram{*std::move(made)};
+  if (!stored)
+    return stored.error();
+  Result<Program> program = deserializeProgram(stored->bytes);
+  Result<Compilation> opened =
+      program ? openProgram(*std::move(program), options.images) : program.error();
+  if (opened)
+    return ReadyProgram{*std::move(opened), /*fromDisk=*/true};
+  // It was stored by this build, so it should open; if not, that is no reason to fail.
+  return compileOnly(spec, options);
+}
+
+} // namespace
+
+Result<ReadyProgram> compileProgram(const Spec &spec, driver::CompileOptions options,
+                                    cache::Store *store) {
+  auto start = std::chrono::steady_clock::now();
+  options.parts = driver::PartsVariant::OnFirstUse;
+  if (!options.verifyPasses) // a program does not depend on extents, and neither does what it says
+    options.extents = referenceShape(spec);
+  bool isStored = store && !options.verifyPasses;
+  Result<ReadyProgram> program =
+      isStored ? through(*store, spec, options) : compileOnly(spec, options);
+  if (program)
+    program->seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return program;
+}
+
+} // namespace attnc

@@ -1,0 +1,53 @@
+#include "compiler/jit/spec_digest.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace attnc {
+
+// A place in the spec, whatever its file is called.
+static void printPlace(Location location, llvm::raw_ostream &out) {
+  if (auto place = dyn_cast<FileLineColRange>(location))
+    out << place.getStartLine() << ':' << place.getStartColumn() << '-' << place.getEndLine() << ':'
+        << place.getEndColumn();
+  else if (auto name = dyn_cast<NameLoc>(location)) {
+    out << name.getName() << '(';
+    printPlace(name.getChildLoc(), out);
+    out << ')';
+  } else if (auto fused = dyn_cast<FusedLoc>(location)) {
+    out << '[' << fused.getMetadata();
+    for (Location part : fused.getLocations()) {
+      out << ' ';
+      printPlace(part, out);
+    }
+    out << ']';
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    printPlace(call.getCallee(), out);
+    out << " at ";
+    printPlace(call.getCaller(), out);
+  } else {
+    out << '?';
+  }
+}
+
+std::string specDigest(const Spec &spec) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  ModuleOp module = spec.module.get();
+  module->print(out, OpPrintingFlags().printGenericOpForm());
+  module->walk([&](Operation *op) {
+    out << '\n';
+    printPlace(op->getLoc(), out);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments()) {
+          out << ' ';
+          printPlace(argument.getLoc(), out);
+        }
+  });
+  out << '\n' << spec.name << '\n' << spec.doc << '\n' << spec.schedule.dump() << '\n';
+  out << spec.reference.dump();
+  return text;
+}
+
+} // namespace attnc

@@ -1,0 +1,125 @@
+#pragma once
+
+/// Values of this process by key: a bounded cache in which of several threads that ask for the same
+/// key one makes the value.
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <future>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace attnc::cache {
+
+struct MemoryStats {
+  std::size_t values = 0;    ///< kept now
+  std::uint64_t hits = 0;    ///< found
+  std::uint64_t waits = 0;   ///< of the hits, those that waited for another thread's value
+  std::uint64_t misses = 0;  ///< made
+  std::uint64_t dropped = 0; ///< to stay within the capacity
+};
+
+/// Thread-safe. A value lives as long as somebody holds it, also without the cache.
+template <typename Value> class MemoryCache {
+public:
+  using Pointer = std::shared_ptr<const Value>;
+
+  /// `capacity` is the number of values kept, at least 1; the least recently used go first. Values
+  /// that are being made do not count.
+  explicit MemoryCache(std::size_t capacity) : capacity(capacity) {}
+
+  /// The value of `key`, or what `make` returns, which is called without a lock held. It is kept
+  /// only if `keeps`; who waited for it gets it all the same. What `make` throws, all of them get,
+  /// and it is tried again by the next who asks.
+  Pointer getOrMake(const std::string &key, const std::function<Pointer()> &make,
+                    const std::function<bool(const Value &)> &keeps) {
+    std::promise<Pointer> promise;
+    std::uint64_t turn;
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      if (auto found = entries.find(key); found != entries.end()) {
+        ++counts.hits;
+        counts.waits += !found->second->ready;
+        order.splice(order.begin(), order, found->second);
+        std::shared_future<Pointer> value = found->second->value;
+        lock.unlock();
+        return value.get();
+      }
+      ++counts.misses;
+      turn = ++turns;
+      order.push_front({key, promise.get_future().share(), false, turn});
+      entries[key] = order.begin();
+    }
+    try {
+      Pointer value = make();
+      settle(key, turn, keeps(*value));
+      promise.set_value(value);
+      return value;
+    } catch (...) {
+      settle(key, turn, false);
+      promise.set_exception(std::current_exception());
+      throw;
+    }
+  }
+
+  /// Forgets all values. Those that are being made are not kept.
+  void clear() {
+    std::lock_guard<std::mutex> lock(mutex);
+    entries.clear();
+    order.clear();
+    ready = 0;
+  }
+
+  MemoryStats stats() const {
+    std::lock_guard<std::mutex> lock(mutex);
+    MemoryStats result = counts;
+    result.values = ready;
+    return result;
+  }
+
+private:
+  struct Entry {
+    std::string key;
+    std::shared_future<Pointer> value;
+    bool ready;
+    std::uint64_t turn; // tells it from another of its key, made after a clear
+  };
+
+  void settle(const std::string &key, std::uint64_t turn, bool keep) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = entries.find(key);
+    if (found == entries.end() || found->second->turn != turn)
+      return;
+    if (!keep) {
+      order.erase(found->second);
+      entries.erase(found);
+      return;
+    }
+    found->second->ready = true;
+    for (++ready; ready > capacity; --ready)
+      dropLast();
+  }
+
+  void dropLast() {
+    auto last = std::prev(order.end());
+    while (!last->ready)
+      --last;
+    entries.erase(last->key);
+    order.erase(last);
+    ++counts.dropped;
+  }
+
+  const std::size_t capacity;
+  mutable std::mutex mutex;
+  std::list<Entry> order; // the most recently used first
+  std::unordered_map<std::string, typename std::list<Entry>::iterator> entries;
+  std::size_t ready = 0;
+  std::uint64_t turns = 0;
+  MemoryStats counts;
+};
+
+} // namespace attnc::cache
