@@ -5,14 +5,16 @@
     program(q=q, k=k, v=v, out={"o": o}, scale=0.1)   # writes into o
     plan = program.bind(q=q, k=k, v=v, out={"o": o})  # checks once,
     plan()                                            # launches many times
+    program.save("causal.program")                    # attnc.load reads it, also without NVRTC
+    jit = attnc.Jit(); jit.compile(...)               # as attnc.compile, remembered
 
 GPU programs take PyTorch tensors and whatever has `__cuda_array_interface__`; programs for the
 target "cpu" take NumPy arrays and whatever has `__array_interface__`. bf16, which NumPy lacks, is
 uint16 there. Launches are asynchronous, on PyTorch's current stream unless `stream` is given.
 
 This file needs the standard library and libattnc.so, which it looks for in ATTNC_LIBRARY (a file),
-beside itself, and where the bundle, an installation and the build folder have it. Programs and plans may be used
-from several threads.
+beside itself, and where the bundle, an installation and the build folder have it. Programs, plans
+and jits may be used from several threads.
 """
 import collections
 import ctypes
@@ -23,8 +25,8 @@ import pathlib
 import sys
 import threading
 
-__all__ = ["compile", "version", "Program", "Plan", "Error", "InvalidArgument", "SpecError",
-           "Unavailable", "CompilationError", "InternalError"]
+__all__ = ["compile", "load", "version", "Jit", "Program", "Plan", "Error", "InvalidArgument",
+           "SpecError", "Unavailable", "CompilationError", "InternalError"]
 
 ABI_VERSION = 1
 
@@ -94,7 +96,13 @@ _KernelInfo = _struct(
     ("notes", _text), ("threads", _i32), ("shared_bytes", _i32), ("registers", _i32),
     ("spill_store_bytes", _i32), ("spill_load_bytes", _i32), ("stack_bytes", _i32),
     ("static_shared_bytes", _i32))
-_Timings = _struct("_Timings", ("struct_size", _size), ("total", _f64), ("nvrtc", _f64))
+_Timings = _struct(
+    "_Timings", ("struct_size", _size), ("total", _f64), ("nvrtc", _f64), ("origin", _i32),
+    ("kernels_compiled", _i32), ("kernels_cached", _i32))
+_JitOptions = _struct("_JitOptions", ("struct_size", _size), ("capacity", _size))
+_JitStats = _struct(
+    "_JitStats", ("struct_size", _size), ("programs", _size), ("hits", ctypes.c_uint64),
+    ("waits", ctypes.c_uint64), ("misses", ctypes.c_uint64), ("dropped", ctypes.c_uint64))
 _Tensor = _struct(
     "_Tensor", ("name", _text), ("data", _pointer), ("dtype", _i32), ("rank", _i32),
     ("shape", _extents), ("strides", _extents))
@@ -112,12 +120,18 @@ _FUNCTIONS = {
     "error_remedy": (_text, _pointer), "error_destroy": (None, _pointer),
     "compile_text": (_pointer, _text, _text, _size, _pointer, _pointer),
     "compile_file": (_pointer, _text, _pointer, _pointer),
-    "program_destroy": (None, _pointer),
+    "program_destroy": (None, _pointer), "program_save": (_pointer, _pointer, _text),
+    "program_load": (_pointer, _text, _pointer),
+    "jit_create": (_pointer, _pointer, _pointer), "jit_destroy": (None, _pointer),
+    "jit_text": (_pointer, _pointer, _text, _text, _size, _pointer, _pointer),
+    "jit_file": (_pointer, _pointer, _text, _pointer, _pointer),
+    "jit_get_stats": (_pointer, _pointer, _pointer), "jit_clear": (None, _pointer),
     "program_name": (_text, _pointer), "program_target": (_text, _pointer),
     "program_text": (_pointer, _pointer, _i32, _size, _pointer),
     "program_timings": (_pointer, _pointer, _pointer),
     "program_shape": (_pointer, _pointer, _pointer, _size, _pointer),
     "load": (_pointer, _pointer, _i32, _pointer), "loaded_device": (_i32, _pointer),
+    "warm_up": (_pointer, _pointer),
     "loaded_destroy": (None, _pointer),
     "bind": (_pointer, _pointer, _pointer, _pointer),
     "plan_workspace_bytes": (_i64, _pointer),
@@ -378,7 +392,8 @@ class _Known:
 
 class Program:
     """A compiled spec. `inputs`, `outputs`, `params`, `dims` and `kernels` say what is in it;
-    `seconds` (`nvrtc_seconds` of them in NVRTC) is how long compiling took."""
+    `seconds` (`nvrtc_seconds` of them in NVRTC) is how long it took to be ready, and `origin` where
+    it came from: "compiler", "disk" (the cache) or "file"."""
 
     def __init__(self, handle):
         self._handle, self._loaded, self._lock = handle, {}, threading.Lock()
@@ -406,6 +421,7 @@ class Program:
         timings = _Timings()
         _check(library.program_timings(handle.value, ctypes.byref(timings)))
         self.seconds, self.nvrtc_seconds = timings.total, timings.nvrtc
+        self.origin = ("compiler", "disk", "file")[timings.origin]
 
     def _all(self, what, struct):
         library = _library()
@@ -434,6 +450,16 @@ class Program:
             return None
         content = ctypes.string_at(address, length.value)
         return content if which == "cubin" else content.decode()
+
+    def save(self, path):
+        """Writes a program file, with all that launches may need. `load` of this module, `attnc
+        run` and the C interface read it, also where there is no NVRTC."""
+        _check(_library().program_save(self._handle.value, os.fsencode(path)))
+
+    def warm_up(self, device=None):
+        """As `load`, with all variants: after it no call waits for the compiler, and calls can be
+        captured in a CUDA graph."""
+        _check(_library().warm_up(self._load(-1 if device is None else device).value))
 
     def load(self, device=None):
         """Loads the kernels on GPU number `device` (that of the current context without it), which
@@ -638,29 +664,92 @@ def _empty(shape, dtype, like, side):
     return tensor
 
 
-def compile(spec, target, set=None, schedule=None, keep_texts=False, allow_mlir=False):
+def compile(spec, target, set=None, schedule=None, keep_texts=False, allow_mlir=False, cache=True):
     """Compiles a spec: a path, the text of a spec, or a dict as json.load gives it.
 
     `target` is "sm_90a", "sm_80", ... or "cpu"; `set` overrides static extents, named types and
     integer lets, as in {"d": 128, "T": "bf16"}; `schedule` is a dict, JSON text or the path of a
     schedule file; `allow_mlir` takes a path that ends in .mlir, a program in the attn dialect,
-    which can say more than a spec. Raises SpecError, InvalidArgument, or Unavailable without NVRTC.
+    which can say more than a spec; without `cache`, the cache on disk is not used. Raises
+    SpecError, InvalidArgument, or Unavailable without NVRTC.
     """
     library = _library()
+    return Program(_compiled(library.compile_text, library.compile_file, spec,
+                             (target, set, schedule, keep_texts, allow_mlir, cache)))
+
+
+def load(path):
+    """The program in a file that `Program.save` or `attnc compile` wrote. Raises InvalidArgument
+    for what is no program, damaged, or for another processor, and Unavailable if it cannot be
+    read."""
+    library = _library()
+    handle = _Handle(library.program_destroy)
+    _check(library.program_load(os.fsencode(path), ctypes.byref(handle.value)))
+    return Program(handle)
+
+
+class Jit:
+    """Compiles specs and remembers the programs, the `capacity` that were used last. Of several
+    threads that ask for the same program, one compiles it. Errors of specs and arguments are
+    remembered too."""
+
+    def __init__(self, capacity=256):
+        library = _library()
+        self._handle, self._lock = _Handle(library.jit_destroy), threading.Lock()
+        self._capacity, self._programs = capacity, collections.OrderedDict()
+        options = _JitOptions(capacity=capacity)
+        _check(library.jit_create(ctypes.byref(options), ctypes.byref(self._handle.value)))
+
+    def compile(self, spec, target, set=None, schedule=None, keep_texts=False, allow_mlir=False,
+                cache=True):
+        """As the module's `compile`. The same spec and options give the same Program, with what it
+        has loaded. A file is read each time, and what counts is what it holds."""
+        library, jit = _library(), self._handle.value
+        handle = _compiled(functools.partial(library.jit_text, jit),
+                           functools.partial(library.jit_file, jit), spec,
+                           (target, set, schedule, keep_texts, allow_mlir, cache))
+        # Handles differ, but what they stand for has one manifest.
+        identity = library.program_text(handle.value, _TEXTS.index("manifest"), 0, None)
+        with self._lock:
+            program = self._programs.get(identity) or Program(handle)
+            self._programs[identity] = program
+            self._programs.move_to_end(identity)
+            while len(self._programs) > self._capacity:
+                self._programs.popitem(last=False)
+            return program
+
+    def stats(self):
+        """Counts: `programs` kept, `hits` (of which `waits` for another thread), `misses`, and how
+        many were `dropped` to stay within the capacity."""
+        stats = _JitStats()
+        _check(_library().jit_get_stats(self._handle.value, ctypes.byref(stats)))
+        return {name: getattr(stats, name) for name, _ in _JitStats._fields_[1:]}
+
+    def clear(self):
+        """Forgets everything."""
+        with self._lock:
+            self._programs.clear()
+        _library().jit_clear(self._handle.value)
+
+
+def _compiled(from_text, from_file, spec, options):
+    """The handle that one of the library's functions gives for a spec."""
+    target, set, schedule, keep_texts, allow_mlir, cache = options
     values = [f"{name}={value}".encode() for name, value in (set or {}).items()]
     options = _CompileOptions(target=target.encode(), set=(_text * max(len(values), 1))(*values),
                               set_count=len(values), schedule=_schedule_text(schedule),
-                              keep_texts=int(keep_texts), allow_mlir=int(allow_mlir))
-    handle = _Handle(library.program_destroy)
+                              keep_texts=int(keep_texts), no_cache=int(not cache),
+                              allow_mlir=int(allow_mlir))
+    handle = _Handle(_library().program_destroy)
     tail = (ctypes.byref(options), ctypes.byref(handle.value))
     if isinstance(spec, dict):
         spec = json.dumps(spec)
     if isinstance(spec, str) and spec.lstrip().startswith(("{", "/*", "//")):
         text = spec.encode()
-        _check(library.compile_text(b"<text>", text, len(text), *tail))
+        _check(from_text(b"<text>", text, len(text), *tail))
     else:
-        _check(library.compile_file(os.fsencode(spec), *tail))
-    return Program(handle)
+        _check(from_file(os.fsencode(spec), *tail))
+    return handle
 
 
 def _schedule_text(schedule):

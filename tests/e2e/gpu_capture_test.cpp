@@ -44,10 +44,9 @@ public:
   explicit Captured(std::shared_ptr<const CudaDevice> gpu) : device(std::move(gpu)) {}
 
   void load(const Spec &spec) {
-    Result<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::open();
     driver::CompileOptions options;
     options.target = cli::targetOf(device->properties());
-    options.nvrtc = nvrtc->get();
+    options.images = ImageCompiler::ofUser();
     options.parts = driver::PartsVariant::OnFirstUse;
     options.keepTexts = false;
     Result<driver::Compilation> compilation = driver::compile(spec, options);
@@ -55,6 +54,8 @@ public:
     Result<std::unique_ptr<LoadedProgram>> loaded = driver::loadCompiled(*compilation, device);
     ASSERT_TRUE(loaded.ok()) << loaded.error().text();
     program = std::move(*loaded);
+    Status warm = program->loadAll();
+    ASSERT_TRUE(warm.ok()) << warm.error().text();
   }
 
   void bindTo(const Spec &spec, const Extents &extents) {
