@@ -9,10 +9,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -92,6 +94,40 @@ struct Call {
   void *workspace = nullptr;
 };
 
+/// The driver itself: what a launch takes at the least. Its context is current from then on, as in
+/// a program that uses the CUDA runtime.
+class EmptyKernel {
+public:
+  explicit EmptyKernel(int ordinal) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    auto call = [&](const char *name, auto... arguments) {
+      auto *function = reinterpret_cast<int (*)(decltype(arguments)...)>(dlsym(library, name));
+      if (!function || function(arguments...) != 0)
+        fail(name);
+    };
+    const char *ptx = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                      ".visible .entry empty()\n{\n  ret;\n}\n";
+    int device = 0;
+    void *context = nullptr, *module = nullptr;
+    call("cuDeviceGet", &device, ordinal);
+    call("cuDevicePrimaryCtxRetain", &context, device);
+    call("cuCtxSetCurrent", context);
+    call("cuModuleLoadData", &module, ptx);
+    call("cuModuleGetFunction", &function, module, "empty");
+    launchKernel = reinterpret_cast<decltype(launchKernel)>(dlsym(library, "cuLaunchKernel"));
+  }
+
+  void launch() const {
+    if (launchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr) != 0)
+      fail("an empty kernel cannot be launched");
+  }
+
+private:
+  void *function = nullptr;
+  int (*launchKernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      void *, void **, void **) = nullptr;
+};
+
 double microseconds(const Memory &memory, int calls, const std::function<void()> &call) {
   call(); // what is made once is made
   memory.synchronize();
@@ -124,17 +160,22 @@ int main(int count, char **arguments) {
   }
   {
     Memory memory(device);
+    std::optional<EmptyKernel> empty;
+    if (device)
+      empty.emplace(attnc_loaded_device(loaded));
     // A size at which the GPU does next to nothing, and a decoding step, which is made of parts.
     bool onGpu = device != nullptr;
     Call small(memory, loaded, 1, onGpu ? 64 : 1, onGpu ? 64 : 1);
     Call decode(memory, loaded, onGpu ? 8 : 1, 1, onGpu ? 8192 : 1);
-    const std::pair<const char *, std::function<void()>> cases[] = {
+    std::vector<std::pair<const char *, std::function<void()>>> cases = {
         {"plan", [&] { check(attnc_plan_launch(small.plan, nullptr, nullptr)); }},
         {"plan_at", [&] { check(attnc_plan_launch_at(small.plan, small.data, nullptr, nullptr)); }},
         {"full", [&] { check(attnc_launch(loaded, &small.arguments, nullptr)); }},
         {"decode", [&] { check(attnc_plan_launch(decode.plan, nullptr, decode.workspace)); }},
         {"decode_own", [&] { check(attnc_plan_launch(decode.plan, nullptr, nullptr)); }},
         {"decode_full", [&] { check(attnc_launch(loaded, &decode.arguments, nullptr)); }}};
+    if (empty)
+      cases.push_back({"empty", [&] { empty->launch(); }});
     for (std::string line; std::getline(std::cin, line);) {
       std::string answer;
       for (const auto &[name, call] : cases)

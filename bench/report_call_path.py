@@ -12,7 +12,8 @@ CASES = {"plan": "a plan launched again", "plan_at": "a plan at other addresses"
          "full": "a whole call", "full_out": "a whole call, the output given",
          "decode": "a decoding step's plan", "decode_own": "the same with scratch memory of its own",
          "decode_full": "a decoding step as a whole call", "sdpa": "PyTorch's attention",
-         "sdpa_decode": "PyTorch's attention, the decoding step"}
+         "sdpa_decode": "PyTorch's attention, the decoding step",
+         "empty": "an empty kernel, launched through the driver alone"}
 
 
 def picture(report):

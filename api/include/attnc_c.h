@@ -107,7 +107,8 @@ ATTNC_API attnc_error *attnc_program_warm_up(const attnc_program *program);
  * module read, also where there is no NVRTC: docs/program-files.md. Written beside `path` and
  * renamed. Errors: those of attnc_program_warm_up; ENVIRONMENT if the file cannot be written. */
 ATTNC_API attnc_error *attnc_program_save(const attnc_program *program, const char *path);
-/* Reads a program file. Any bytes are safe to pass. Errors: ENVIRONMENT if it cannot be read;
+/* Reads a program file. Any bytes are safe to read, but a program is code: one that attnc has not
+ * written can do anything once it is loaded. Errors: ENVIRONMENT if it cannot be read;
  * INVALID_ARGUMENT for what is foreign, damaged, written for what this attnc does not know, or for
  * another processor (target cpu). */
 ATTNC_API attnc_error *attnc_program_load(const char *path, attnc_program **program);

@@ -266,13 +266,13 @@ def _encode(views, params, memory_budget=None):
     for slot, (name, value) in zip(encoded, params.items()):
         slot.name = name.encode()
         if isinstance(value, int):
-            slot.is_integer, slot.integer = 1, value
+            slot.is_integer, slot.integer = 1, _int64(f"param {name}", value)
         else:
             slot.real = float(value)
     arguments = _Arguments(tensors=tensors, tensor_count=len(views), params=encoded,
                            param_count=len(params))
     if memory_budget is not None:
-        budget = _i64(memory_budget)
+        budget = _i64(_int64("memory_budget", memory_budget))
         arguments.memory_budget = ctypes.pointer(budget)
         kept.append(budget)
     return arguments, kept + [encoded]
@@ -307,6 +307,13 @@ def _current_stream(device):
     if torch is None or device is None or not torch.cuda.is_initialized():
         return None
     return _raw_stream_query(torch)(device)
+
+
+def _int64(what, value):
+    """ctypes would cut what does not fit, without a word."""
+    if not -2 ** 63 <= value < 2 ** 63:
+        raise InvalidArgument(f"{what} is {value}, which is no integer of 64 bits")
+    return value
 
 
 def _stream_handle(stream):
@@ -694,6 +701,8 @@ class Jit:
     remembered too."""
 
     def __init__(self, capacity=256):
+        if capacity < 1:
+            raise InvalidArgument(f"the capacity is {capacity}", "keep at least one program")
         library = _library()
         self._handle, self._lock = _Handle(library.jit_destroy), threading.Lock()
         self._capacity, self._programs = capacity, collections.OrderedDict()

@@ -67,10 +67,12 @@ Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string>
 
 std::shared_ptr<DeferredImages> deferredImagesOf(const Program &program,
                                                  std::shared_ptr<const ImageCompiler> images) {
+  // The source is called after its kernel, as where it does not wait: NVRTC names what is internal
+  // after it.
   std::map<std::string, NvrtcRequest> requests;
-  for (const Image &image : program.images)
-    if (image.kind == ImageKind::Cuda)
-      requests[image.name] = requestFor(program.manifest.target, image.bytes, image.name);
+  for (const KernelDecl &kernel : program.manifest.kernels)
+    if (const Image *image = program.findImage(kernel.image, ImageKind::Cuda))
+      requests[kernel.image] = requestFor(program.manifest.target, image->bytes, kernel.symbol);
   if (requests.empty())
     return nullptr;
   return std::make_shared<DeferredImages>(

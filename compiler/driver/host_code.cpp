@@ -24,7 +24,9 @@ Result<std::shared_ptr<const cpu::CpuExecutable>> loadForHost(const Program &pro
         "compile the spec on this machine");
   auto code = cpu::CpuExecutable::load(object ? object->bytes : llvm::StringRef(), symbols);
   if (!code)
-    return internalError(llvm::toString(code.takeError()), "report this with the spec");
+    return invalidArgument(fmt::format("the code of the program {} does not load: {}",
+                                       program.manifest.name, llvm::toString(code.takeError())),
+                           "compile the spec again");
   return std::shared_ptr<const cpu::CpuExecutable>(std::move(*code));
 }
 

@@ -10,8 +10,8 @@
 namespace attnc::driver {
 
 /// Loads the program's object; its kernels are numbered as in the manifest. Errors
-/// (InvalidArgument): the program has no object, or one for a processor that can do what this one
-/// cannot; (Internal) what it was compiled to does not load.
+/// (InvalidArgument): the program has no object, one for a processor that can do what this one
+/// cannot, or one that does not load.
 Result<std::shared_ptr<const cpu::CpuExecutable>> loadForHost(const Program &program);
 
 } // namespace attnc::driver

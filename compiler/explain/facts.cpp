@@ -62,12 +62,13 @@ public:
     return facts;
   }
 
-  /// What goes from one nest to another; the stand-ins of tensors that are not aligned are not.
+  /// What goes from one nest to another. Other variants have intermediates of their own.
   std::vector<TensorFacts> materialised() const {
     std::vector<TensorFacts> tensors;
     for (const TensorDecl &decl : manifest.intermediates)
-      if (llvm::none_of(compilation.copies.tensors,
-                        [&](const driver::AlignedCopy &copy) { return copy.standIn == decl.name; }))
+      if (llvm::any_of(compilation.nests, [&](const NestReport &nest) {
+            return llvm::is_contained(nest.intermediates, decl.name);
+          }))
         tensors.push_back(tensor(decl));
     return tensors;
   }
@@ -91,9 +92,13 @@ private:
   /// The tensors that the nest's kernel reads.
   std::vector<const TensorDecl *> readBy(const NestReport &nest) const {
     std::vector<const TensorDecl *> tensors;
-    if (manifest.variants.empty())
+    auto variant = llvm::find_if(manifest.variants, [&](const VariantDecl &candidate) {
+      return llvm::any_of(candidate.launches,
+                          [&](const LaunchDecl &launch) { return launch.kernel == nest.kernel; });
+    });
+    if (variant == manifest.variants.end())
       return tensors;
-    for (const LaunchDecl &launch : manifest.variants.front().launches)
+    for (const LaunchDecl &launch : variant->launches)
       for (const ArgDecl &arg : launch.args) {
         bool reads = arg.kind == ArgKind::Pointer || arg.kind == ArgKind::TensorMap;
         const TensorDecl *decl = reads ? manifest.findTensor(arg.name) : nullptr;

@@ -57,8 +57,12 @@ Result<ReadyProgram> through(cache::Store &store, const Spec &spec,
       program ? openProgram(*std::move(program), options.images) : program.error();
   if (opened)
     return ReadyProgram{*std::move(opened), /*fromDisk=*/true};
-  // It was stored by this build, so it should open; if not, that is no reason to fail.
-  return compileOnly(spec, options);
+  // What a pack has brought under our key may be anything: it is made anew.
+  Result<ReadyProgram> fresh = compileOnly(spec, options);
+  if (fresh)
+    if (Result<std::string> bytes = serializeProgram(storable(fresh->compilation)))
+      store.put(cache::Tier::Program, programKey(spec, options), *bytes);
+  return fresh;
 }
 
 } // namespace

@@ -3,35 +3,56 @@
 #include "compiler/driver/spec_hints.h"
 #include "compiler/evaluator/evaluator.h"
 #include "compiler/explain/text.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace attnc {
 
-// The text with the spec's name for its file, where a place follows.
-static std::string withoutFolder(StringRef text, const Spec &spec, StringRef mark) {
-  auto place = spec.module.get()->getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!place)
-    place = driver::programOf(spec)->getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!place)
+// The file of the spec, as it was given.
+static StringRef fileOf(const Spec &spec) {
+  auto place = driver::programOf(spec)->getLoc()->findInstanceOf<FileLineColLoc>();
+  return place ? place.getFilename().strref() : "";
+}
+
+// The text with the spec's name for `file`, where a place follows.
+static std::string withoutFolder(StringRef text, StringRef file, const std::string &name) {
+  if (file.empty())
     return text.str();
-  std::string file = place.getFilename().str() + mark.str() + ":", result;
-  for (size_t at; (at = text.find(file)) != StringRef::npos;) {
-    StringRef rest = text.substr(at + file.size());
+  std::string start = file.str() + ":", result;
+  for (size_t at; (at = text.find(start)) != StringRef::npos;) {
+    StringRef rest = text.substr(at + start.size());
     bool isPlace = !rest.empty() && llvm::isDigit(rest.front());
     result += text.substr(0, at);
-    result += isPlace ? spec.name + mark.str() + ":" : file;
+    result += isPlace ? name + ":" : start;
     text = rest;
   }
   return result + text.str();
 }
 
+static std::string jsonText(const nlohmann::ordered_json &json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// With the spec's name for its file.
+static OwningOpRef<ModuleOp> withoutFolder(const Spec &spec) {
+  OwningOpRef<ModuleOp> module(cast<ModuleOp>(spec.module.get()->clone()));
+  auto file = StringAttr::get(module->getContext(), spec.name);
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](FileLineColRange place) -> std::optional<Attribute> {
+    return FileLineColRange::get(file, place.getStartLine(), place.getStartColumn(),
+                                 place.getEndLine(), place.getEndColumn());
+  });
+  replacer.recursivelyReplaceElementsIn(*module, /*replaceAttrs=*/true, /*replaceLocs=*/true);
+  return module;
+}
+
 void addSpec(const Spec &spec, Program &program) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  spec.module.get()->print(out, OpPrintingFlags().enableDebugInfo());
-  program.sources.push_back({specText, withoutFolder(text, spec, "\"")});
+  withoutFolder(spec)->print(out, OpPrintingFlags().enableDebugInfo());
+  program.sources.push_back({specText, text});
   program.sources.push_back({referenceText, spec.reference.dump()});
 }
 
@@ -60,11 +81,12 @@ void addExplanation(const Spec &spec, driver::Compilation &compilation) {
   for (const char *time : {"seconds", "nvrtc_seconds"}) // equal programs have equal bytes
     json.erase(time);
   std::vector<Source> &sources = compilation.program.sources;
-  sources.push_back({explanationText, withoutFolder(explainText(explanation), spec, "")});
+  StringRef file = fileOf(spec);
+  sources.push_back({explanationText, withoutFolder(explainText(explanation), file, spec.name)});
+  std::string quoted = jsonText(file.str(), 0);
   sources.push_back(
       {explanationJson,
-       withoutFolder(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), spec,
-                     "")});
+       withoutFolder(jsonText(json, 2), StringRef(quoted).drop_front().drop_back(), spec.name)});
 }
 
 std::optional<Spec> readSpec(MLIRContext &context, const Program &program,

@@ -40,6 +40,10 @@ AtomicFile::AtomicFile(const FileOperations &files, std::string path, std::strin
 }
 
 Result<AtomicFile> AtomicFile::create(const FileOperations &files, std::string path, mode_t mode) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    return environmentError(fmt::format("{} cannot be written: it is no file", path),
+                            "name a file");
   std::string temporary = temporaryFor(path);
   std::optional<LockableFile> file =
       LockableFile::open(files, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);

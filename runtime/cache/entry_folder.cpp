@@ -96,9 +96,10 @@ std::optional<EntryFolder::File> EntryFolder::read(Tier tier, const std::string 
 
 Status EntryFolder::write(Tier tier, const std::string &key, std::string_view file) const {
   Status status = writeAtomically(files, pathOf(tier, key), file, 0600);
-  if (status || std::filesystem::exists(directory))
+  std::error_code ignored;
+  if (status || std::filesystem::exists(directory + "/" + std::string(nameOf(tier)), ignored))
     return status;
-  // Somebody has removed the whole directory meanwhile.
+  // Somebody has removed the directory meanwhile, or what was in it.
   if (Status prepared = prepare(); !prepared)
     return prepared;
   return writeAtomically(files, pathOf(tier, key), file, 0600);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unistd.h>
 #include <unordered_map>
 
 namespace attnc::cache {
@@ -41,7 +42,14 @@ public:
     std::uint64_t turn;
     {
       std::unique_lock<std::mutex> lock(mutex);
-      if (auto found = entries.find(key); found != entries.end()) {
+      auto found = entries.find(key);
+      // After a fork nobody in the child makes what a thread of its parent was making.
+      if (found != entries.end() && !found->second->ready && found->second->process != ::getpid()) {
+        order.erase(found->second);
+        entries.erase(found);
+        found = entries.end();
+      }
+      if (found != entries.end()) {
         ++counts.hits;
         counts.waits += !found->second->ready;
         order.splice(order.begin(), order, found->second);
@@ -51,7 +59,7 @@ public:
       }
       ++counts.misses;
       turn = ++turns;
-      order.push_front({key, promise.get_future().share(), false, turn});
+      order.push_front({key, promise.get_future().share(), false, turn, ::getpid()});
       entries[key] = order.begin();
     }
     try {
@@ -87,6 +95,7 @@ private:
     std::shared_future<Pointer> value;
     bool ready;
     std::uint64_t turn; // tells it from another of its key, made after a clear
+    pid_t process;      // that makes it
   };
 
   void settle(const std::string &key, std::uint64_t turn, bool keep) {

@@ -101,13 +101,16 @@ void Store::pruneAtTimes(std::uint64_t written) {
 
 PruneReport Store::clear() {
   PruneReport report;
-  if (!writes())
+  if (!place)
     return report;
   place->removeAbandoned();
   for (const EntryInfo &entry : place->list())
     if (place->remove(entry.tier, entry.key)) {
       ++report.removed;
       report.removedBytes += entry.bytes;
+    } else {
+      ++report.left.entries;
+      report.left.bytes += entry.bytes;
     }
   return report;
 }

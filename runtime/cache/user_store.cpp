@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace attnc::cache {
 
@@ -37,7 +39,11 @@ std::string userStoreFolder() {
   std::string wanted = variable("ATTNC_CACHE"), folder = variable("ATTNC_CACHE_DIR");
   if (wanted == "off" || wanted == "0")
     return "";
-  return folder.empty() ? userCacheFolder() : std::filesystem::absolute(folder).string();
+  if (folder.empty())
+    return userCacheFolder();
+  std::error_code code; // where the current folder is gone, whoever opens it says so
+  std::filesystem::path absolute = std::filesystem::absolute(folder, code);
+  return code ? folder : absolute.string();
 }
 
 std::optional<StoreOptions> userStoreOptions() {
@@ -46,6 +52,10 @@ std::optional<StoreOptions> userStoreOptions() {
   if (options.directory.empty())
     return std::nullopt;
   options.maxBytes = userMaxBytes();
+  // What root has put into a container, say, is there to be read.
+  struct stat status = {};
+  options.readOnly =
+      ::stat(options.directory.c_str(), &status) == 0 && status.st_uid == 0 && ::geteuid() != 0;
   return options;
 }
 

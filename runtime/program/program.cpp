@@ -1,5 +1,7 @@
 #include "runtime/program/program.h"
 
+#include "runtime/cache/atomic_file.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <unistd.h>
 #include <utility>
 
 namespace attnc {
@@ -324,25 +325,13 @@ Status saveProgram(const Program &program, const std::filesystem::path &path) {
   Result<std::string> bytes = serializeProgram(program);
   if (!bytes)
     return bytes.error();
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}.tmp", ::getpid());
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file.write(bytes->data(), static_cast<std::streamsize>(bytes->size()));
-    file.close();
-    if (!file)
-      return fileError("write", temporary);
-  }
-  std::error_code code;
-  std::filesystem::rename(temporary, path, code);
-  if (!code)
-    return {};
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  return environmentError(fmt::format("cannot write {}: {}", path.string(), code.message()));
+  return cache::writeAtomically(cache::systemFiles(), path.string(), *bytes, /*mode=*/0666);
 }
 
 Result<Program> loadProgram(const std::filesystem::path &path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return environmentError(fmt::format("cannot read {}: it is a directory", path.string()));
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return fileError("read", path);

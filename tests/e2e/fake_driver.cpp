@@ -54,8 +54,11 @@ std::string argumentText(const void *value, int bytes) {
   }
   Address word = 0;
   std::memcpy(&word, value, sizeof word);
-  if (bytes == 128)
-    return driver().maps.at(word);
+  if (bytes == 128) {
+    Address base = 0;
+    std::memcpy(&base, static_cast<const char *>(value) + sizeof word, sizeof base);
+    return "map of " + nameOf(base) + ": " + driver().maps.at(word);
+  }
   // Heap addresses of the host are far above every size and stride.
   return word >> 40 ? nameOf(word) : fmt::format("{}", word);
 }
@@ -78,7 +81,10 @@ int cuInit(unsigned) { return 0; }
 int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
 int cuDeviceGetCount(int *count) { return *count = 1, 0; }
 int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, 0; }
-int cuDeviceGetName(char *name, int, int) { return std::strcpy(name, "fake"), 0; }
+// One whose measured schedules come with attnc, so that they are those of every command.
+int cuDeviceGetName(char *name, int, int) {
+  return std::strcpy(name, "NVIDIA H100 80GB HBM3"), 0;
+}
 int cuDeviceGetAttribute(int *value, int attribute, int) {
   const char *capability = std::getenv("ATTNC_FAKE_DRIVER_CAPABILITY");
   int both = capability ? std::stoi(capability) : 90;
@@ -97,6 +103,7 @@ int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 int cuCtxSetCurrent(void *) { return 0; }
 int cuCtxPushCurrent_v2(void *) { return 0; }
 int cuCtxPopCurrent_v2(void **context) { return store(context, &driver()); }
+int cuCtxGetCurrent(void **context) { return store(context, &driver()); }
 int cuCtxSynchronize() { return 0; }
 int cuCtxGetDevice(int *device) { return *device = 0, 0; }
 
@@ -163,19 +170,23 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
   return 0;
 }
 
+int cuTensorMapReplaceAddress(void *map, Address base) {
+  std::memcpy(static_cast<char *>(map) + sizeof(Address), &base, sizeof base);
+  return 0;
+}
 int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, Address base,
                            const std::uint64_t *extents, const std::uint64_t *strides,
                            const std::uint32_t *box, const std::uint32_t *steps, int interleave,
                            int swizzle, int promotion, int fill) {
   std::vector<std::uint64_t> boxes(box, box + rank), everyElement(steps, steps + rank);
-  driver().maps.push_back(fmt::format(
-      "map(type {} of {}: {}; strides {}; box {}; steps {}; {} {} {} {})", type, nameOf(base),
-      joined(extents, rank), joined(strides, rank - 1), joined(boxes.data(), rank),
-      joined(everyElement.data(), rank), interleave, swizzle, promotion, fill));
+  driver().maps.push_back(fmt::format("type {}; {}; strides {}; box {}; steps {}; {} {} {} {}",
+                                      type, joined(extents, rank), joined(strides, rank - 1),
+                                      joined(boxes.data(), rank), joined(everyElement.data(), rank),
+                                      interleave, swizzle, promotion, fill));
   Address number = driver().maps.size() - 1;
   std::memset(map, 0, 128);
   std::memcpy(map, &number, sizeof number);
-  return 0;
+  return cuTensorMapReplaceAddress(map, base);
 }
 
 int cuLaunchKernel(void *handle, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,

@@ -170,7 +170,7 @@ TEST(LaunchFiles, tellTheDriverWhatAttncTellsIt) {
   EXPECT_THAT(portable, HasSubstr("causal_o grid"));
   std::string copies = launchLog("sm_90a", copied());
   EXPECT_THAT(copies, HasSubstr("align_bias grid"));
-  EXPECT_THAT(copies, HasSubstr("map(type 9 of memory"));
+  EXPECT_THAT(copies, HasSubstr("map of memory: type 9"));
   EXPECT_THAT(launchLog("sm_90a", inParts()), testing::ContainsRegex("grid(.|\n)*grid"));
 }
 

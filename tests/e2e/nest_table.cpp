@@ -1,7 +1,7 @@
 #include "tests/e2e/nest_table.h"
 #include "compiler/driver/compile.h"
-#include "mlir/IR/MLIRContext.h"
 #include "compiler/explain/facts.h"
+#include "mlir/IR/MLIRContext.h"
 #include "tools/attnc/library.h"
 #include "tools/attnc/shape.h"
 #include "llvm/ADT/STLExtras.h"

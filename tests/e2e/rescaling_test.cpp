@@ -58,16 +58,16 @@ TEST_P(Rescaling, FaultsAreSeen) {
   EXPECT_FALSE(isRight(faulty));
 }
 
-constexpr const char *kWarps = R"({"form": "stream", "row_tile": 32, "warps": 2, "stream_tile": 16})";
+constexpr const char *kWarps =
+    R"({"form": "stream", "row_tile": 32, "warps": 2, "stream_tile": 16})";
 constexpr const char *kGroup = R"({"groups": 1, "stream_tile": 16})";
 
-INSTANTIATE_TEST_SUITE_P(
-    Targets, Rescaling,
-    testing::Values(Rising{"warps", "lse", "sm_80", kWarps},
-                    Rising{"group", "lse", "sm_90a", kGroup},
-                    Rising{"exact", "lse", "sm_90a",
-                           R"({"groups": 2, "stream_tile": 16, "slack": 0})"}),
-    [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Targets, Rescaling,
+                         testing::Values(Rising{"warps", "lse", "sm_80", kWarps},
+                                         Rising{"group", "lse", "sm_90a", kGroup},
+                                         Rising{"exact", "lse", "sm_90a",
+                                                R"({"groups": 2, "stream_tile": 16, "slack": 0})"}),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace
 } // namespace attnc::e2e

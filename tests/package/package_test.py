@@ -96,7 +96,7 @@ def headers(work, gcc, clang):
     run(clang, "-std=c++20", "-Wshadow", "-fno-exceptions", *warnings, source)
     source = work / "header.c"
     source.write_text("#include <attnc_c.h>\n")
-    run(gcc, "-std=c99", *warnings, source)
+    run(gcc, "-x", "c", "-std=c99", *warnings, source)
 
 
 def libraries(work, nm, readelf):

@@ -254,7 +254,7 @@ ReadyProgram compileFor(const CompileArguments &arguments, const Emit &emit, con
 
 ExitCode compileSpec(const CompileArguments &arguments) {
   const Emit &emit = findEmit(arguments.emit);
-  Target target = chooseTarget(arguments.target);
+  Target target = chooseCompiledTarget(arguments.target);
   driver::CompileOptions options = optionsFor(arguments, emit, target);
   checkTarget(emit, target, !arguments.target.empty());
   checkEmit(emit, arguments);

@@ -102,7 +102,7 @@ ExitCode explainProgram(const Program &program, const ExplainArguments &argument
 
 ExitCode explainSpec(const ExplainArguments &arguments) {
   auto shape = parseExtents("--shape", arguments.shape);
-  Target target = chooseTarget(arguments.target);
+  Target target = chooseCompiledTarget(arguments.target);
   if (arguments.cuda && target.isCpu())
     throw Failure(Usage, "the target cpu has no CUDA", "add --target sm_80 or --target sm_90a");
   ScheduleFile schedule = readSchedule(arguments.schedule);

@@ -111,12 +111,11 @@ int main(int argc, char **argv) {
                 "Exit codes: 0 done, 1 a check failed or could decide nothing, 2 wrong usage,\n"
                 "            3 the spec has errors, 4 the environment lacks something,\n"
                 "            5 an internal error");
-    std::vector<Command> commands = {addCompileCommand(tool), addRunCommand(tool),
-                                     addCheckCommand(tool),   addExplainCommand(tool),
-                                     addTuneCommand(tool),    addListCommand(tool),
-                                     addShowCommand(tool),    addNewCommand(tool),
-                                     addCacheCommand(tool),   addDoctorCommand(tool),
-                                     addCompletionCommand(tool)};
+    std::vector<Command> commands = {
+        addCompileCommand(tool), addRunCommand(tool),       addCheckCommand(tool),
+        addExplainCommand(tool), addTuneCommand(tool),      addListCommand(tool),
+        addShowCommand(tool),    addNewCommand(tool),       addCacheCommand(tool),
+        addDoctorCommand(tool),  addCompletionCommand(tool)};
     return dispatch(tool, commands, argc, argv);
   } catch (const Failure &failure) {
     return report(failure, json);

@@ -8,8 +8,12 @@
 
 namespace attnc::cli {
 
-static Prepared executable(ReadyProgram ready, const Target &target) {
-  Prepared prepared{std::move(ready.compilation), nullptr, ready.fromDisk, ready.seconds};
+const char *nameOf(Origin origin) {
+  return origin == Origin::Compiler ? "compiler" : origin == Origin::Disk ? "disk" : "file";
+}
+
+static Prepared executable(ReadyProgram ready, const Target &target, Origin origin) {
+  Prepared prepared{std::move(ready.compilation), nullptr, origin, ready.seconds};
   prepared.executor = orFail(driver::makeExecutor(prepared.compilation, target.device), Internal);
   return prepared;
 }
@@ -36,14 +40,16 @@ Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &a
   options.images = imagesFor(target);
   if (target.interpreted)
     return interpreted(compileScheduled(spec, options, asked.schedule));
-  return executable(compileReady(spec, options, asked.schedule), target);
+  ReadyProgram ready = compileReady(spec, options, asked.schedule);
+  Origin origin = ready.fromDisk ? Origin::Disk : Origin::Compiler;
+  return executable(std::move(ready), target, origin);
 }
 
 Prepared prepare(Program program, const Target &target) {
   auto start = std::chrono::steady_clock::now();
   ReadyProgram ready{orFail(openProgram(std::move(program), ImageCompiler::ofUser()), Usage)};
   ready.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return executable(std::move(ready), target);
+  return executable(std::move(ready), target, Origin::File);
 }
 
 } // namespace attnc::cli

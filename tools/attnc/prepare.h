@@ -8,11 +8,16 @@
 
 namespace attnc::cli {
 
+/// Where a program came from: the compiler, the user's cache, or its own file.
+enum class Origin { Compiler, Disk, File };
+/// "compiler", "disk", "file"
+const char *nameOf(Origin origin);
+
 struct Prepared {
   driver::Compilation compilation;
   std::unique_ptr<driver::Executor> executor;
-  bool fromDisk = false; ///< the program was in the user's cache
-  double seconds = 0;    ///< to compile the program, or to read it
+  Origin origin = Origin::Compiler;
+  double seconds = 0; ///< to compile the program, or to read it
 };
 
 struct PrepareOptions {

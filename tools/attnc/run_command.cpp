@@ -148,8 +148,8 @@ void printRan(const Ran &ran, const Prepared &prepared, bool time) {
   for (const TensorDecl &output : prepared.executor->manifest().outputs)
     printOutput(output, ran.result.outputs.at(output.name));
   print(fmt::format("{:.3f} ms{}, {} in {:.2f} s\n", ran.result.milliseconds,
-                    time ? " (median)" : " (one run)", prepared.fromDisk ? "read" : "compiled",
-                    prepared.seconds));
+                    time ? " (median)" : " (one run)",
+                    prepared.origin == Origin::Compiler ? "compiled" : "read", prepared.seconds));
   if (!ran.check)
     return;
   size_t width = std::max<size_t>(compilation.name.size(), 4);
@@ -165,7 +165,7 @@ void printRanJson(const Ran &ran, const Prepared &prepared) {
                                  {"target", prepared.compilation.target},
                                  {"shape", ran.extents},
                                  {"milliseconds", ran.result.milliseconds},
-                                 {"tier", prepared.fromDisk ? "disk" : "compiler"},
+                                 {"tier", nameOf(prepared.origin)},
                                  {"compile_seconds", prepared.seconds},
                                  {"ready_seconds", ran.readySeconds}};
   for (const auto &[name, tensor] : ran.result.outputs)

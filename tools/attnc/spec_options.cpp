@@ -117,7 +117,7 @@ LoadedSpec loadSpecOrProgram(const std::string &argument, const std::vector<std:
 LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> &set) {
   if (isProgramFile(argument))
     throw Failure(Usage, fmt::format("{} is a program, and this takes a spec", argument),
-                  "attnc run, explain and compile take programs too");
+                  "attnc run and attnc explain take programs");
   Overrides overrides{parseAssignments("--set", set)};
   LoadedSpec loaded = withContext(find(argument));
   Diagnostics diagnostics;

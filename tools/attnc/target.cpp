@@ -76,14 +76,23 @@ std::string targetOf(const DeviceProperties &device) {
   return best;
 }
 
-Target chooseTarget(const std::string &asked) {
-  if (asked == "cpu")
-    return {"cpu", nullptr};
+static void checkName(const std::string &asked) {
   std::vector<std::string> known = targetNames();
   if (!asked.empty() && std::find(known.begin(), known.end(), asked) == known.end())
     throw Failure(
         Usage, fmt::format("there is no target '{}'", asked),
         didYouMean(asked, known, fmt::format("the targets are {}", fmt::join(known, ", "))));
+}
+
+Target chooseCompiledTarget(const std::string &asked) {
+  checkName(asked);
+  return asked.empty() || asked == "native" ? chooseTarget(asked) : Target{asked, nullptr};
+}
+
+Target chooseTarget(const std::string &asked) {
+  checkName(asked);
+  if (asked == "cpu")
+    return {"cpu", nullptr};
   std::shared_ptr<const CudaDevice> device = openDevice();
   if (asked == "native" && !device)
     throw Failure(Environment,

@@ -28,6 +28,10 @@ std::vector<std::string> targetNames();
 /// nearest. Failure (Environment): "native", and there is no GPU.
 Target chooseTarget(const std::string &asked);
 
+/// The same for a command that runs nothing: a GPU is looked for only where none is named, because
+/// to open one takes a fifth of a second.
+Target chooseCompiledTarget(const std::string &asked);
+
 /// The same for a command that runs kernels. Failure (Environment): no GPU here runs this target.
 Target chooseRunnableTarget(const std::string &asked);
 

@@ -7,9 +7,9 @@
 
 namespace attnc::cli {
 
-/// The user's file for the GPU of the target, then attnc's own for it. Without a GPU: attnc's own
-/// for any device, whose entries name their target. A damaged file is reported on stderr and left
-/// out.
+/// The user's file for the GPU of the target, then attnc's own for it. Without a GPU: all files of
+/// the user's, then attnc's own for any device; entries name their target. A damaged file is
+/// reported on stderr and left out.
 schedule::TuningDatabase tunedSchedules(const Target &target);
 
 /// The user's file for a device; empty if there is no folder for it.

@@ -183,6 +183,78 @@ class OnCpu(unittest.TestCase):
         self.expect_causal(1 / math.sqrt(8))
 
 
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name) / "causal.program"
+        self.program = attnc.compile(SPECS / "causal.json", target="cpu", set=F32)
+        self.program.save(self.path)
+
+    def test_what_is_saved_computes_the_same(self):
+        q, k, v = (random_array((1, 2, 9, 8), seed) for seed in (1, 2, 3))
+        loaded = attnc.load(self.path)
+        self.assertEqual(loaded.origin, "file")
+        self.assertEqual(repr(loaded), repr(self.program))
+        outputs = [Array((1, 2, 9, 8)) for _ in range(2)]
+        for program, out in zip((self.program, loaded), outputs):
+            program(q=q, k=k, v=v, out=out)
+        self.assertEqual(outputs[0].values, outputs[1].values)
+
+    def test_what_is_no_program_raises(self):
+        with self.assertRaises(attnc.Unavailable):
+            attnc.load(self.path.with_name("nothing"))
+        for bytes_ in (b"", b"text", self.path.read_bytes()[:-1]):
+            self.path.write_bytes(bytes_)
+            with self.assertRaises(attnc.InvalidArgument):
+                attnc.load(self.path)
+
+    def test_the_cache_on_disk_is_used_only_if_allowed(self):
+        spec = SPECS / "lse.json"
+        attnc.compile(spec, target="cpu", set=F32)
+        self.assertEqual(attnc.compile(spec, target="cpu", set=F32).origin, "disk")
+        self.assertEqual(attnc.compile(spec, target="cpu", set=F32, cache=False).origin,
+                         "compiler")
+
+
+class Jit(unittest.TestCase):
+    def test_the_same_spec_and_options_give_the_same_program(self):
+        jit = attnc.Jit()
+        spec = (SPECS / "causal.json").read_text()
+        first = jit.compile(spec, target="cpu", set=F32)
+        self.assertIs(jit.compile(spec, target="cpu", set=F32), first)
+        self.assertIsNot(jit.compile(spec, target="cpu", set={**F32, "d": 16, "e": 16}), first)
+        self.assertEqual(jit.stats(), {"programs": 2, "hits": 1, "waits": 0, "misses": 2,
+                                       "dropped": 0})
+
+    def test_what_a_file_holds_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "spec.json"
+            jit = attnc.Jit()
+            text = (SPECS / "causal.json").read_text()
+            path.write_text(text)
+            first = jit.compile(path, target="cpu", set=F32)
+            self.assertIs(jit.compile(path, target="cpu", set=F32), first)
+            path.write_text(text.replace('"causal"', '"other"', 1))
+            self.assertEqual(jit.compile(path, target="cpu", set=F32).name, "other")
+
+    def test_errors_of_specs_are_remembered(self):
+        jit = attnc.Jit()
+        for _ in range(2):
+            with self.assertRaises(attnc.SpecError):
+                jit.compile("{}", target="cpu")
+        self.assertEqual(jit.stats()["hits"], 1)
+
+    def test_it_keeps_as_many_as_it_may(self):
+        jit = attnc.Jit(capacity=1)
+        for name in ("causal", "full", "causal"):
+            jit.compile(SPECS / f"{name}.json", target="cpu", set=F32)
+        self.assertEqual(jit.stats()["misses"], 3)
+        self.assertEqual(jit.stats()["programs"], 1)
+        jit.clear()
+        self.assertEqual(jit.stats()["programs"], 0)
+
+
 class Errors(unittest.TestCase):
     def test_specs_with_errors_raise_with_their_places(self):
         with self.assertRaises(attnc.SpecError) as raised:
@@ -205,7 +277,8 @@ class Errors(unittest.TestCase):
 class ForGpu(unittest.TestCase):
     def setUp(self):
         try:
-            self.program = attnc.compile(SPECS / "causal.json", target="sm_90a", keep_texts=True)
+            self.program = attnc.compile(SPECS / "causal.json", target="sm_90a", keep_texts=True,
+                                         cache=False)
         except attnc.Unavailable as error:
             self.skipTest(error.message)
 

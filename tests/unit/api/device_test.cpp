@@ -79,7 +79,7 @@ TEST_F(GpuApi, HostMemoryIsRefused) {
 /// tableSpec on GPU 0, with one row of scores for all rows.
 class GpuScratch : public OnGpu {
 protected:
-  static constexpr int64_t most = int64_t(1) << 22;
+  static constexpr int64_t most = int64_t(1) << 18;
 
   void SetUp() override {
     OnGpu::SetUp();
@@ -105,14 +105,14 @@ protected:
   DeviceBuffer row, table, result;
 };
 
-// 64 TiB of weights: more than a GPU has. What follows is as if nothing had been asked for.
+// 256 GiB of weights: more than a GPU has. What follows is as if nothing had been asked for.
 TEST_F(GpuScratch, ThatIsNotThereIsAnErrorAndNoMore) {
   std::string text = launch(most, nullptr);
-  EXPECT_EQ(text.find("3: there is no memory for what goes between kernels, 64.0 TiB at i=4194304, "
-                      "j=4194304: "),
+  EXPECT_EQ(text.find("3: there is no memory for what goes between kernels, 256.0 GiB at i=262144, "
+                      "j=262144: "),
             0U)
       << text;
-  EXPECT_NE(text.find("p: f32[i, j], 64.0 TiB, table:"), std::string::npos) << text;
+  EXPECT_NE(text.find("p: f32[i, j], 256.0 GiB, table:"), std::string::npos) << text;
   ASSERT_EQ(launch(1000, nullptr), "");
   ASSERT_TRUE(device->synchronize());
   std::vector<float> weights(1000);

@@ -412,6 +412,21 @@ TEST_F(Abuse, ADirectoryOfAnotherUserIsNotUsed) {
   EXPECT_FALSE(Store::open({trap}));
 }
 
+// As in a container, into which root has put a cache.
+TEST_F(Abuse, WhatRootHasPreparedIsReadByOthers) {
+  if (::geteuid() != 0)
+    return; // nothing of root's can be prepared
+  ASSERT_TRUE(getsOrMakes(1));
+  for (const auto &file : std::filesystem::recursive_directory_iterator(directory))
+    ASSERT_EQ(::chmod(file.path().c_str(), file.is_directory() ? 0755 : 0644), 0);
+  ASSERT_EQ(::chmod(directory.c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  EXPECT_TRUE(asNobody([&] {
+    ::setenv("ATTNC_CACHE_DIR", directory.c_str(), 1);
+    return Store::ofUser()->get(Tier::Image, keyOf(1)) == valueOf(1);
+  }));
+}
+
 TEST_F(Abuse, ADirectoryThatMayNotBeWrittenGivesWhatItHas) {
   ASSERT_TRUE(getsOrMakes(1));
   std::vector<std::string> all = {directory};

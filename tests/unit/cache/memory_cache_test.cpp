@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <latch>
 #include <stdexcept>
+#include <sys/wait.h>
 #include <thread>
 #include <vector>
 
@@ -100,6 +101,28 @@ TEST(MemoryCache, WhoWaitsGetsWhatIsNotKeptToo) {
   Maker maker;
   EXPECT_EQ(*cache.getOrMake("a", std::ref(maker), always), "error");
   EXPECT_EQ(maker.count, 0);
+}
+
+TEST(MemoryCache, AChildDoesNotWaitForAThreadOfItsParent) {
+  Cache cache(2);
+  std::latch forked(1);
+  auto make = [&] {
+    forked.wait();
+    return std::make_shared<const std::string>("parent's");
+  };
+  std::jthread maker([&] { cache.getOrMake("a", make, always); });
+  while (cache.stats().misses == 0)
+    std::this_thread::yield();
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(10); // it would wait for ever
+    Maker own;
+    ::_exit(*cache.getOrMake("a", std::ref(own), always) == "1" ? 0 : 1);
+  }
+  forked.count_down();
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(MemoryCache, WhatIsMadeDuringAClearIsNotKept) {

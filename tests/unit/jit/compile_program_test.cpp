@@ -73,10 +73,11 @@ TEST_F(CompileProgram, PassesThatAreVerifiedAreRun) {
   EXPECT_FALSE(verified.compilation.passes.empty());
 }
 
-TEST_F(CompileProgram, WhatIsStoredAndDoesNotOpenIsCompiled) {
+TEST_F(CompileProgram, WhatIsStoredAndDoesNotOpenIsMadeAnew) {
   std::string key = programKey(*parsed.spec, {});
   open()->put(cache::Tier::Program, key, "no program");
   EXPECT_FALSE(compile(open().get()).fromDisk);
+  EXPECT_TRUE(compile(open().get()).fromDisk);
 }
 
 TEST_F(CompileProgram, ErrorsAreThoseOfTheCompilerAndAreNotStored) {
