@@ -380,15 +380,17 @@ static void *load(const char *kernel) {
 }
 
 static void launch(const char *launch) {
-  static char buffer[4096] __attribute__((aligned(64)));
+  static char buffer[4096] __attribute__((aligned(64))); /* tensor maps are at multiples of 64 */
+  void *values[64];
   const char *kernel = named(get(json, "kernels"), text_of(get(launch, "kernel"))), *parameter;
-  size_t size = 0;
   for (int n = 0; (parameter = item(get(kernel, "parameters"), n)); ++n) {
     int offset = atoi(get(parameter, "offset"));
-    size = (size_t)(offset + atoi(get(parameter, "bytes")));
-    if (size > sizeof buffer)
+    if (offset + atoi(get(parameter, "bytes")) > (int)sizeof buffer)
       fail("parameters of more than %d bytes", (int)sizeof buffer);
-    put(buffer + offset, item(get(launch, "args"), n), parameter);
+    if (n == 64)
+      fail("more than %d parameters", n);
+    values[n] = buffer + offset;
+    put(values[n], item(get(launch, "args"), n), parameter);
   }
   unsigned grid[3];
   for (int axis = 0; axis < 3; ++axis)
@@ -396,10 +398,9 @@ static void launch(const char *launch) {
       return;
   if (find(kernel, "cluster"))
     fail("clusters need cuLaunchKernelEx");
-  void *extra[] = {(void *)1, buffer, (void *)2, &size, NULL}; /* the buffer, and its size */
   check(cuLaunchKernel(load(kernel), grid[0], grid[1], grid[2],
                        (unsigned)atoi(get(kernel, "threads")), 1, 1,
-                       (unsigned)value_of(get(kernel, "shared_bytes")), NULL, NULL, extra),
+                       (unsigned)value_of(get(kernel, "shared_bytes")), NULL, values, NULL),
         "cuLaunchKernel");
 }
 

@@ -82,9 +82,7 @@ int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
 int cuDeviceGetCount(int *count) { return *count = 1, 0; }
 int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, 0; }
 // One whose measured schedules come with attnc, so that they are those of every command.
-int cuDeviceGetName(char *name, int, int) {
-  return std::strcpy(name, "NVIDIA H100 80GB HBM3"), 0;
-}
+int cuDeviceGetName(char *name, int, int) { return std::strcpy(name, "NVIDIA H100 80GB HBM3"), 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
   const char *capability = std::getenv("ATTNC_FAKE_DRIVER_CAPABILITY");
   int both = capability ? std::stoi(capability) : 90;
@@ -190,22 +188,14 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, Address base,
 }
 
 int cuLaunchKernel(void *handle, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
-                   unsigned, unsigned shared, void *, void **values, void **extra) {
+                   unsigned, unsigned shared, void *, void **values, void **) {
   const Function &function = *static_cast<Function *>(handle);
   std::string text = fmt::format("{} grid {} {} {} threads {} shared {}", function.entry.name, x, y,
                                  z, threads, shared);
   for (auto [attribute, value] : function.attributes)
     text += fmt::format(" attribute {} = {}", attribute, value);
-  int end = 0, number = 0;
-  for (const attnc::e2e::PtxParameter &parameter : function.entry.parameters) {
-    int offset = (end + parameter.align - 1) / parameter.align * parameter.align;
-    end = offset + parameter.bytes;
-    const void *value = values ? values[number] : static_cast<char *>(extra[1]) + offset;
-    text += "\n  " + argumentText(value, parameter.bytes);
-    ++number;
-  }
-  if (extra && *static_cast<std::size_t *>(extra[3]) != static_cast<std::size_t>(end))
-    text += "\n  a buffer of another size";
+  for (const attnc::e2e::PtxParameter &parameter : function.entry.parameters)
+    text += "\n  " + argumentText(*values++, parameter.bytes);
   if (const char *log = std::getenv("ATTNC_FAKE_DRIVER_LOG"))
     std::ofstream(log, std::ios::app) << text << "\n";
   return 0;
