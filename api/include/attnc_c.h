@@ -235,9 +235,9 @@ enum {
 
 typedef struct attnc_timings {
   size_t struct_size;
-  double total;    /* from the text of the spec to machine code, or to read it */
-  double nvrtc;    /* of that, in NVRTC */
-  int32_t origin;  /* one of ATTNC_FROM_* */
+  double total;             /* from the text of the spec to machine code, or to read it */
+  double nvrtc;             /* of that, in NVRTC */
+  int32_t origin;           /* one of ATTNC_FROM_* */
   int32_t kernels_compiled; /* by NVRTC, when the program was made here */
   int32_t kernels_cached;   /* that the cache on disk had then */
 } attnc_timings;

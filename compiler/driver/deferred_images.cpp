@@ -76,8 +76,7 @@ std::shared_ptr<DeferredImages> deferredImagesOf(const Program &program,
   if (requests.empty())
     return nullptr;
   return std::make_shared<DeferredImages>(
-      std::move(requests),
-      [images = std::move(images)](const std::vector<NvrtcRequest> &asked) {
+      std::move(requests), [images = std::move(images)](const std::vector<NvrtcRequest> &asked) {
         return compileSideBySide(*images, asked);
       });
 }

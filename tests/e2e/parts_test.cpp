@@ -120,6 +120,27 @@ TEST(GpuParts, MergeToTheResult) {
     }
 }
 
+// Each of the many kernels asks something of the sizes, and the variant in parts asks all of it.
+TEST_P(Parts, OfManyKernelsAskInExpressionsThatAreRead) {
+  const std::string text = R"json({
+    "attnc": 1, "name": "potentials", "types": {"T": "f16"}, "dims": {"d": 16, "e": 16},
+    "inputs": {"q": "T[i, d]", "k": "T[j, d]", "v": "T[j, e]"},
+    "body": ["s = sum(d, q[i,d] * k[j,d])", "f = sum(d, q[i,d]) * 0.0", "g = sum(d, k[j,d]) * 0.0",
+             {"repeat": 100, "carry": ["f", "g"],
+              "body": ["f = -logsumexp(j, s + g)", "g = -logsumexp(i, s + f)"]},
+             "o[i,e] = sum(j, exp(s + f + g) * v[j,e])"],
+    "outputs": {"o": "T"}})json";
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  driver::loadDialects(context);
+  Diagnostics diagnostics;
+  std::optional<attnc::Spec> spec = parseSpec(context, "potentials.json", text, {}, diagnostics);
+  ASSERT_TRUE(spec);
+  Result<Compilation> compilation = compile(*spec);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  Result<Manifest> read = parseManifest(printManifest(compilation->program.manifest));
+  EXPECT_TRUE(read) << read.error().text();
+}
+
 // What the program in parts computes as the other one does is in one image.
 TEST(PartsImages, ServeBothPrograms) {
   LoadedSpec spec("documents");

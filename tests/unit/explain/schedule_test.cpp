@@ -1,7 +1,7 @@
 // What is said of a kernel once it has a schedule.
 #include "compiler/driver/compile.h"
-#include "compiler/frontend/frontend.h"
 #include "compiler/explain/words.h"
+#include "compiler/frontend/frontend.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
