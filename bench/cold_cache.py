@@ -54,6 +54,7 @@ def main():
             thread.join()
         stats = json.loads(subprocess.run([arguments.attnc, "cache", "stats", "--json"], text=True,
                                           capture_output=True, env=environment).stdout)
+        del stats["directory"]
     report = {"kind": "cold_cache", "date": datetime.date.today().isoformat(),
               "commit": arguments.commit,
               "machine": f"{platform.machine()}, {os.cpu_count()} processors",

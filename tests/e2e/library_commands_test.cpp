@@ -95,6 +95,8 @@ TEST(Completion, bashCompletesCommandsOptionsAndTheirValues) {
   EXPECT_THAT(completed(folder, "attnc explain full --schedule cau"), ElementsAre("cause.json"));
   EXPECT_THAT(completed(folder, "attnc compile full --set d"), IsEmpty());
   EXPECT_THAT(completed(folder, "attnc completion ''"), ElementsAre("bash", "fish", "zsh"));
+  EXPECT_THAT(completed(folder, "attnc cache st"), ElementsAre("stats"));
+  EXPECT_THAT(completed(folder, "attnc cache export --ti"), ElementsAre("--tier"));
 }
 
 TEST(Completion, everyShellKnowsEveryCommandAndOption) {

@@ -82,6 +82,19 @@ CommandWords wordsOf(const CLI::App &command) {
   return words;
 }
 
+/// The names of the commands inside another, and what any of them takes.
+void addInner(const CLI::App &command, CommandWords &words) {
+  for (const CLI::App *inner : command.get_subcommands([](const CLI::App *) { return true; })) {
+    CommandWords more = wordsOf(*inner);
+    words.arguments.words.push_back(more.name);
+    words.arguments.files |= more.arguments.files;
+    for (OptionWords &option : more.options)
+      if (std::none_of(words.options.begin(), words.options.end(),
+                       [&](const OptionWords &known) { return known.names == option.names; }))
+        words.options.push_back(std::move(option));
+  }
+}
+
 ExitCode printScript(const CLI::App &tool, const std::string &name) {
   const Shell *shell = std::find_if(std::begin(shells), std::end(shells),
                                     [&](const Shell &one) { return one.name == name; });
@@ -90,8 +103,10 @@ ExitCode printScript(const CLI::App &tool, const std::string &name) {
                   didYouMean(name, shellNames(),
                              fmt::format("the shells are {}", fmt::join(shellNames(), ", "))));
   std::vector<CommandWords> commands;
-  for (const CLI::App *command : tool.get_subcommands([](const CLI::App *) { return true; }))
+  for (const CLI::App *command : tool.get_subcommands([](const CLI::App *) { return true; })) {
     commands.push_back(wordsOf(*command));
+    addInner(*command, commands.back());
+  }
   print(shell->script(commands, wordsOf(tool).options));
   return Done;
 }
