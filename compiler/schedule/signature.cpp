@@ -76,13 +76,22 @@ Tensor tensorOf(Value value) {
   return tensor;
 }
 
+// True where a name goes on as what stands for a byte beyond ASCII does: _uCE.
+static bool looksEscaped(StringRef rest) {
+  constexpr StringRef digits = "0123456789ABCDEF";
+  return rest.size() > 2 && rest[0] == 'u' && digits.drop_front(8).contains(rest[1]) &&
+         digits.contains(rest[2]);
+}
+
 std::string cIdentifier(StringRef text) {
   std::string result;
-  for (unsigned char c : text.bytes())
-    if (llvm::isAlnum(c) || c == '_')
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = text[i];
+    if (llvm::isAlnum(c) || (c == '_' && !looksEscaped(text.drop_front(i + 1))))
       result += c;
     else
       result += "_u" + llvm::utohexstr(c);
+  }
   if (result.empty() || llvm::isDigit(result.front()))
     result.insert(0, "_");
   return result;

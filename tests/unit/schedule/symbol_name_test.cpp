@@ -17,6 +17,12 @@ TEST(SymbolName, IsTheWordsAsLongAsTheyFit) {
   EXPECT_NE(symbolName({longest, "oo"}), longest + "_oo");
 }
 
+TEST(SymbolName, OfLettersBeyondAsciiIsNobodyElses) {
+  EXPECT_EQ(cIdentifier("\u03b1"), "_uCE_uB1");
+  EXPECT_EQ(cIdentifier("_uCE_uB1"), "_u5FuCE_u5FuB1");
+  EXPECT_EQ(cIdentifier("q_u16"), "q_u16");
+}
+
 TEST(SymbolName, OfManyWordsIsTheFirstAndAHash) {
   std::vector<std::string> words = {"program"};
   for (int number = 0; number < 60; ++number)
