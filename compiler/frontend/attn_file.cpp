@@ -53,6 +53,22 @@ static bool dividesByZero(Operation *op) {
          matchPattern(op->getOperand(1), m_Zero());
 }
 
+/// The dim that an op asks for and the program does not have, or null.
+static StringAttr unknownDim(attn::ProgramOp program, Operation *op) {
+  StringAttr dim;
+  if (auto size = dyn_cast<attn::SizeOp>(op))
+    dim = size.getDimAttr();
+  else if (auto index = dyn_cast<attn::IndexOp>(op))
+    dim = index.getDimAttr();
+  return dim && !program.lookupDim(dim) ? dim : StringAttr();
+}
+
+static bool repeatsDim(attn::OutputOp output) {
+  SmallVector<StringAttr> dims = attn::dimNames(output.getDims());
+  llvm::SmallDenseSet<StringAttr> names(dims.begin(), dims.end());
+  return names.size() != dims.size();
+}
+
 /// Reports what a verifier of one op cannot see.
 static void checkOps(attn::ProgramOp program, Report report) {
   program.walk([&](Operation *op) {
@@ -61,6 +77,11 @@ static void checkOps(attn::ProgramOp program, Report report) {
              "the passes make the other dialects from it");
     else if (dividesByZero(op))
       report(op, "division by zero", "a constant divisor is another number than 0");
+    else if (StringAttr unknown = unknownDim(program, op))
+      report(op, "there is no dim '" + unknown.str() + "'",
+             "the program's dims are listed at its top");
+    else if (auto output = dyn_cast<attn::OutputOp>(op); output && repeatsDim(output))
+      report(op, "an output has each of its dims once", "");
   });
 }
 

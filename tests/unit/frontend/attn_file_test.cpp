@@ -182,6 +182,24 @@ TEST_F(AttnFile, ManyAliasesAndComparisonsAreNoNesting) {
   EXPECT_TRUE(parseAttnFile(context, "p.mlir", text + textOf(readX), diagnostics)) << rendered();
 }
 
+TEST_F(AttnFile, ADimThatTheProgramDoesNotHaveIsRefused) {
+  EXPECT_FALSE(parseAttnFile(context, "p.mlir",
+                             "attn.program @p dims [i] {\n  %x = attn.input \"x\" : <[i], f32>\n"
+                             "  %n = attn.size n : <[], i64>\n"
+                             "  attn.output \"y\" [i] %x as f32 : <[i], f32>\n}\n",
+                             diagnostics));
+  EXPECT_NE(rendered().find("p.mlir:3:8: error: there is no dim 'n'"), std::string::npos)
+      << rendered();
+}
+
+TEST_F(AttnFile, AnOutputHasEachDimOnce) {
+  EXPECT_FALSE(parseAttnFile(context, "p.mlir",
+                             "attn.program @p dims [i] {\n  %x = attn.input \"x\" : <[i], f32>\n"
+                             "  attn.output \"y\" [i, i] %x as f32 : <[i], f32>\n}\n",
+                             diagnostics));
+  EXPECT_NE(rendered().find("each of its dims once"), std::string::npos) << rendered();
+}
+
 TEST_F(AttnFile, AnOutputIsNeeded) {
   EXPECT_FALSE(parseAttnFile(
       context, "p.mlir", "attn.program @p dims [i] {\n  %x = attn.input \"x\" : <[i], f32>\n}\n",
