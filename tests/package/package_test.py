@@ -156,8 +156,7 @@ def subdirectory(work, cmake, c_compiler, compiler):
     run(cmake, "-S", SOURCE / "tests/package/subdirectory", "-B", build, "-G", "Ninja",
         f"-DCMAKE_C_COMPILER={c_compiler}", f"-DCMAKE_CXX_COMPILER={compiler}",
         f"-DATTNC_SOURCE={SOURCE}")
-    # The program's own object: attnc itself would take minutes.
-    run(cmake, "--build", build, "--target", f"{EXAMPLE}/main.cpp^")
+    # Nothing is built: whatever links attnc waits for all of it, which takes as long as attnc itself.
 
 
 def main(work, way, *arguments):
