@@ -152,6 +152,18 @@ Result<ReadyProgram> compileSpec(const Spec &spec, const Options &options) {
   return ready;
 }
 
+int32_t originOf(cache::Source source) {
+  switch (source) {
+  case cache::Source::Disk:
+    return ATTNC_FROM_DISK;
+  case cache::Source::Remote:
+    return ATTNC_FROM_REMOTE;
+  case cache::Source::Made:
+    break;
+  }
+  return ATTNC_FROM_COMPILER;
+}
+
 std::optional<Spec> parse(mlir::MLIRContext &context, const std::string &name, llvm::StringRef text,
                           const Options &options, Diagnostics &diagnostics) {
   if (isMlir(name))
@@ -192,8 +204,7 @@ ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Option
     return toC(ready.error());
   if (!options.keepTexts)
     dropTexts(ready->compilation);
-  auto compiled = describe(std::move(ready->compilation),
-                           ready->fromDisk ? ATTNC_FROM_DISK : ATTNC_FROM_COMPILER, start);
+  auto compiled = describe(std::move(ready->compilation), originOf(ready->source), start);
   compiled->warnings = textOf(diagnostics);
   program = std::move(compiled);
   return nullptr;

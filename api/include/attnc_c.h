@@ -230,7 +230,8 @@ typedef struct attnc_kernel_info {
 enum {
   ATTNC_FROM_COMPILER = 0, /* compiled, though kernels may have come from the cache on disk */
   ATTNC_FROM_DISK = 1,     /* the cache on disk had it */
-  ATTNC_FROM_FILE = 2      /* attnc_program_load */
+  ATTNC_FROM_FILE = 2,     /* attnc_program_load */
+  ATTNC_FROM_REMOTE = 3    /* the remote cache had it, or a service has compiled it */
 };
 
 typedef struct attnc_timings {

@@ -400,7 +400,7 @@ class _Known:
 class Program:
     """A compiled spec. `inputs`, `outputs`, `params`, `dims` and `kernels` say what is in it;
     `seconds` (`nvrtc_seconds` of them in NVRTC) is how long it took to be ready, and `origin` where
-    it came from: "compiler", "disk" (the cache) or "file"."""
+    it came from: "compiler", "disk" (the cache), "remote" (the fleet's) or "file"."""
 
     def __init__(self, handle):
         self._handle, self._loaded, self._lock = handle, {}, threading.Lock()
@@ -428,7 +428,7 @@ class Program:
         timings = _Timings()
         _check(library.program_timings(handle.value, ctypes.byref(timings)))
         self.seconds, self.nvrtc_seconds = timings.total, timings.nvrtc
-        self.origin = ("compiler", "disk", "file")[timings.origin]
+        self.origin = ("compiler", "disk", "file", "remote")[timings.origin]
 
     def _all(self, what, struct):
         library = _library()

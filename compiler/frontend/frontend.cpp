@@ -2,6 +2,7 @@
 #include "compiler/frontend/program_builder.h"
 #include "compiler/frontend/source_limits.h"
 #include "compiler/frontend/statement_lines.h"
+#include "llvm/Support/Path.h"
 
 namespace attnc {
 
@@ -18,7 +19,12 @@ std::optional<Spec> parseSpec(mlir::MLIRContext &context, llvm::StringRef fileNa
     return std::nullopt;
   joinStatementLines(*root);
   auto spec = ProgramBuilder(context, file, *root, overrides, diagnostics).build();
-  return diagnostics.errorCount() == before ? std::move(spec) : std::nullopt;
+  if (!spec || diagnostics.errorCount() != before)
+    return std::nullopt;
+  spec->fileName = llvm::sys::path::filename(fileName);
+  spec->text = text;
+  spec->overrides = overrides;
+  return spec;
 }
 
 } // namespace attnc

@@ -36,6 +36,10 @@ struct Spec {
   nlohmann::json reference = nlohmann::json::object();
   /// Inputs whose gradients are asked for.
   std::vector<std::string> grad;
+  /// What it was parsed from, for who has it compiled elsewhere: the file's name without its
+  /// folder, its text, and what was set. Empty for a .mlir file.
+  std::string fileName, text;
+  Overrides overrides;
 };
 
 /// Parses the text of a spec (JSON with comments). `fileName` is used in locations only. Returns

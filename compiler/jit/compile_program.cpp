@@ -2,6 +2,7 @@
 #include "compiler/jit/fatal_error.h"
 #include "compiler/jit/open_program.h"
 #include "compiler/jit/program_key.h"
+#include "compiler/jit/remote_compile.h"
 #include "compiler/jit/spec_texts.h"
 #include <chrono>
 
@@ -30,24 +31,42 @@ Result<ReadyProgram> compileOnly(const Spec &spec, const driver::CompileOptions 
   return compiled ? Result<ReadyProgram>(ReadyProgram{*std::move(compiled)}) : compiled.error();
 }
 
+Result<cache::Store::Value> valueOf(Result<std::string> bytes, cache::Source source) {
+  return bytes ? Result<cache::Store::Value>(cache::Store::Value{*std::move(bytes), source})
+               : bytes.error();
+}
+
+// No NVRTC here and no service that helps: both are worth knowing.
+Error neither(const Error &here, const Error &there) {
+  if (here.kind != ErrorKind::Environment || there.message.empty())
+    return here;
+  return {here.kind, here.message + "; nor was it compiled elsewhere: " + there.message,
+          there.remedy.empty() ? here.remedy : there.remedy};
+}
+
 // What was just compiled is not read back; `made` gets it.
-Result<cache::Store::Made> compileOrRead(const Spec &spec, const driver::CompileOptions &options,
-                                         cache::Store &store, std::optional<Compilation> &made) {
+Result<cache::Store::Value> compileOrRead(const Spec &spec, const driver::CompileOptions &options,
+                                          cache::Store &store, std::optional<Compilation> &made) {
   return store.getOrMake(cache::Tier::Program, programKey(spec, options),
-                         [&]() -> Result<std::string> {
+                         [&]() -> Result<cache::Store::Value> {
+                           Error unreached;
+                           if (store.remote() && needsService(spec, options))
+                             if (std::optional<Result<std::string>> there =
+                                     compileElsewhere(spec, options, *store.remote(), unreached))
+                               return valueOf(*std::move(there), cache::Source::Remote);
                            Result<Compilation> compiled = compileWhole(spec, options);
                            if (!compiled)
-                             return compiled.error();
+                             return neither(compiled.error(), unreached);
                            Result<std::string> bytes = serializeProgram(storable(*compiled));
                            made = *std::move(compiled);
-                           return bytes;
+                           return valueOf(std::move(bytes), cache::Source::Made);
                          });
 }
 
 Result<ReadyProgram> through(cache::Store &store, const Spec &spec,
                              const driver::CompileOptions &options) {
   std::optional<Compilation> made;
-  Result<cache::Store::Made> stored = compileOrRead(spec, options, store, made);
+  Result<cache::Store::Value> stored = compileOrRead(spec, options, store, made);
   if (made)
     return ReadyProgram{*std::move(made)};
   if (!stored)
@@ -56,7 +75,7 @@ Result<ReadyProgram> through(cache::Store &store, const Spec &spec,
   Result<Compilation> opened =
       program ? openProgram(*std::move(program), options.images) : program.error();
   if (opened)
-    return ReadyProgram{*std::move(opened), /*fromDisk=*/true};
+    return ReadyProgram{*std::move(opened), stored->source};
   // What a pack has brought under our key may be anything: it is made anew.
   Result<ReadyProgram> fresh = compileOnly(spec, options);
   if (fresh)

@@ -10,8 +10,9 @@ namespace attnc {
 /// A compilation, and where it came from.
 struct ReadyProgram {
   driver::Compilation compilation;
-  bool fromDisk = false; ///< then it has no records of passes and nests
-  double seconds = 0;    ///< to compile it, or to read and open it
+  /// Made: by the compiler; else it has no records of passes and nests.
+  cache::Source source = cache::Source::Made;
+  double seconds = 0; ///< to compile it, or to read and open it
 };
 
 /// Compiles a spec to machine code, or takes it from `store` (null: compiles), where several

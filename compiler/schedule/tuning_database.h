@@ -69,6 +69,9 @@ public:
   const TunedSchedule *find(std::string_view key, std::string_view target,
                             std::string &origin) const;
 
+  /// In the order of add, each with its origin.
+  const std::vector<std::pair<std::string, TuningFile>> &all() const { return files; }
+
   /// All files as one text: equal databases give equal texts.
   std::string text() const;
 

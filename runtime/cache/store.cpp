@@ -23,6 +23,10 @@ Error notUsed(const Error &why) {
 
 } // namespace
 
+const char *nameOf(Source source) {
+  return source == Source::Made ? "compiler" : source == Source::Disk ? "disk" : "remote";
+}
+
 StoreUsage StoreStats::total() const {
   StoreUsage all;
   for (const StoreUsage &one : usage) {
@@ -40,9 +44,9 @@ Result<std::shared_ptr<Store>> Store::open(const StoreOptions &options) {
   return store;
 }
 
-std::shared_ptr<Store> Store::withoutDisk(const Error &why) {
+std::shared_ptr<Store> Store::withoutDisk(const StoreOptions &options, const Error &why) {
   warnOnce(notUsed(why));
-  return std::shared_ptr<Store>(new Store({}));
+  return std::shared_ptr<Store>(new Store(options));
 }
 
 std::optional<Store::Read> Store::read(Tier tier, const std::string &key, bool countsAsUse) {
@@ -63,19 +67,44 @@ std::optional<Store::Read> Store::read(Tier tier, const std::string &key, bool c
 std::optional<std::string> Store::get(Tier tier, const std::string &key) {
   std::optional<Read> found = read(tier, key, /*countsAsUse=*/true);
   ++(found ? hits : misses);
-  return found ? std::optional(std::move(found->value)) : std::nullopt;
+  return found ? std::optional(std::move(found->value)) : fetch(tier, key);
+}
+
+std::optional<std::string> Store::fetch(Tier tier, const std::string &key) {
+  std::optional<std::string> entry = remote() ? remote()->get(tier, key) : std::nullopt;
+  Result<std::string> value =
+      entry ? decodeEntry(tier, key, *entry) : invalidArgument("there is none");
+  if (!value)
+    return std::nullopt;
+  ++fetched;
+  (void)writeEntry(tier, key, *entry).ok(); // it has said that it cannot, and the value is here
+  return *std::move(value);
+}
+
+Status Store::writeEntry(Tier tier, const std::string &key, std::string_view entry) {
+  if (!writes())
+    return {};
+  if (Status status = place->write(tier, key, entry); !status) {
+    ++failed;
+    warnOnce(notUsed(status.error()));
+    return status;
+  }
+  pruneAtTimes(entry.size());
+  return {};
 }
 
 void Store::put(Tier tier, const std::string &key, std::string_view value) {
-  if (!writes() || value.size() > maxEntryBytes)
+  keep(tier, key, value, /*isShared=*/false);
+}
+
+void Store::keep(Tier tier, const std::string &key, std::string_view value, bool isShared) {
+  bool gives = remote() && !isShared;
+  if (value.size() > maxEntryBytes || (!writes() && !gives))
     return;
-  std::string file = encodeEntry(tier, key, value);
-  if (Status status = place->write(tier, key, file); !status) {
-    ++failed;
-    warnOnce(notUsed(status.error()));
-    return;
-  }
-  pruneAtTimes(file.size());
+  std::string entry = encodeEntry(tier, key, value);
+  (void)writeEntry(tier, key, entry).ok();
+  if (gives)
+    remote()->put(tier, key, entry);
 }
 
 std::optional<LockableFile> Store::lockKey(Tier tier, const std::string &key) const {
@@ -94,25 +123,29 @@ std::optional<LockableFile> Store::lockKey(Tier tier, const std::string &key) co
   return std::nullopt;
 }
 
-Result<Store::Made> Store::makeAlone(Tier tier, const std::string &key, const Make &make) {
+Result<Store::Value> Store::makeAlone(Tier tier, const std::string &key, const Make &make) {
   std::optional<LockableFile> lock = lockKey(tier, key);
   // Whoever had the lock may have made it.
   if (std::optional<Read> found = read(tier, key, /*countsAsUse=*/true))
-    return Made{std::move(found->value), true};
-  Result<std::string> value = make();
+    return Value{std::move(found->value), Source::Disk};
+  if (std::optional<std::string> found = fetch(tier, key))
+    return Value{*std::move(found), Source::Remote};
+  Result<Value> value = make();
   if (!value)
     return value.error();
-  ++made;
-  put(tier, key, *value);
-  return Made{*std::move(value), false};
+  made += value->source == Source::Made;
+  keep(tier, key, value->bytes, /*isShared=*/value->source == Source::Remote);
+  return value;
 }
 
-Result<Store::Made> Store::getOrMake(Tier tier, const std::string &key, const Make &make) {
-  if (std::optional<std::string> value = get(tier, key))
-    return Made{*std::move(value), true};
+Result<Store::Value> Store::getOrMake(Tier tier, const std::string &key, const Make &make) {
+  std::optional<Read> found = read(tier, key, /*countsAsUse=*/true);
+  ++(found ? hits : misses);
+  if (found)
+    return Value{std::move(found->value), Source::Disk};
   auto [result, ofOther] = flights.share({tier, key}, [&] { return makeAlone(tier, key, make); });
   if (result && ofOther)
-    result->fromDisk = true;
+    result->source = Source::Disk;
   return std::move(result);
 }
 

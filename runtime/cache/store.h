@@ -5,6 +5,7 @@
 #include "attnc/result.h"
 #include "runtime/cache/entry_folder.h"
 #include "runtime/cache/file_lock.h"
+#include "runtime/cache/remote_tier.h"
 #include "runtime/cache/single_flight.h"
 
 #include <array>
@@ -29,12 +30,21 @@ struct StoreOptions {
   bool readOnly = false;                    ///< nothing is written, locked or removed
   /// Null: the system's.
   std::shared_ptr<const FileOperations> files = nullptr;
+  /// What is not in the directory is looked for there, and what was made is given there. Null:
+  /// none.
+  std::shared_ptr<RemoteTier> remote = nullptr;
 };
+
+/// Where a value was.
+enum class Source { Made, Disk, Remote };
+/// "compiler", "disk", "remote": who made it is always the compiler.
+const char *nameOf(Source source);
 
 /// What happened through one Store, in this process.
 struct StoreCounts {
   std::uint64_t hits = 0;    ///< values found on disk
   std::uint64_t misses = 0;  ///< keys not found there
+  std::uint64_t remote = 0;  ///< of those, found in the remote tier
   std::uint64_t made = 0;    ///< values made by getOrMake
   std::uint64_t dropped = 0; ///< files removed: damaged, cut off, foreign, or of another version
   std::uint64_t failed = 0;  ///< values that could not be written
@@ -73,9 +83,10 @@ struct PackReport {
 class Store {
 public:
   /// The cache of this user: ATTNC_CACHE_DIR, else $XDG_CACHE_HOME/attnc, else ~/.cache/attnc, with
-  /// at most ATTNC_CACHE_SIZE bytes ("2GiB"). One object for all who ask while the variables stay.
-  /// Null: ATTNC_CACHE is "off" or "0", or there is no home. A directory that cannot be used, or a
-  /// size that is none, gives a warning; the former a store that stores nothing.
+  /// at most ATTNC_CACHE_SIZE bytes ("2GiB"), and the remote tier that ATTNC_REMOTE names. One
+  /// object for all who ask while the variables stay. Null: ATTNC_CACHE is "off" or "0", or there
+  /// is no home. A directory that cannot be used, or a size or a remote tier that is none, gives a
+  /// warning; the first of these a store without a disk.
   static std::shared_ptr<Store> ofUser();
 
   /// Makes the directory if it is not there. Error (Environment): it cannot be used (directory.h).
@@ -84,22 +95,26 @@ public:
   /// Null: the directory cannot be used, so there is none.
   const EntryFolder *folder() const { return place ? &*place : nullptr; }
   std::uint64_t maxBytes() const { return options.maxBytes; }
+  /// Null: there is none.
+  RemoteTier *remote() const { return options.remote.get(); }
 
+  /// From disk, else from the remote tier; then it is on disk too.
   std::optional<std::string> get(Tier tier, const std::string &key);
   void put(Tier tier, const std::string &key, std::string_view value);
 
-  using Make = std::function<Result<std::string>()>;
-  struct Made {
+  struct Value {
     std::string bytes;
-    /// This call has made nothing: the value was on disk, or another thread made it meanwhile.
-    bool fromDisk = false;
+    /// Disk also where another thread or process made it meanwhile. Remote from a `make`: the value
+    /// came from there, so it is not given there.
+    Source source = Source::Made;
   };
-  /// From disk, or from `make`, which of all processes and threads that ask for the key only one
-  /// calls at a time; the others wait for it. Where its process ends, the next one makes it. Where
-  /// the directory has no locks, processes do not wait for each other. `make` may call this for a
-  /// later tier only. Errors: those of `make`, for the threads that waited for it too; nothing of
-  /// them is kept.
-  Result<Made> getOrMake(Tier tier, const std::string &key, const Make &make);
+  using Make = std::function<Result<Value>()>;
+  /// From disk, from the remote tier, or from `make`, which of all processes and threads that ask
+  /// for the key only one calls at a time; the others wait for it. Where its process ends, the next
+  /// one makes it. Where the directory has no locks, processes do not wait for each other. `make`
+  /// may call this for a later tier only. Errors: those of `make`, for the threads that waited for
+  /// it too; nothing of them is kept.
+  Result<Value> getOrMake(Tier tier, const std::string &key, const Make &make);
 
   StoreStats stats() const;
   std::vector<EntryInfo> list() const;
@@ -126,7 +141,7 @@ public:
 private:
   explicit Store(StoreOptions options) : options(std::move(options)) {}
 
-  static std::shared_ptr<Store> withoutDisk(const Error &why);
+  static std::shared_ptr<Store> withoutDisk(const StoreOptions &options, const Error &why);
   const FileOperations &files() const { return options.files ? *options.files : systemFiles(); }
   bool writes() const { return place && !options.readOnly; }
   /// An entry that is as it was put; one that is not is dropped.
@@ -135,15 +150,19 @@ private:
   };
   std::optional<Read> read(Tier tier, const std::string &key, bool countsAsUse);
   std::optional<LockableFile> lockKey(Tier tier, const std::string &key) const;
-  Result<Made> makeAlone(Tier tier, const std::string &key, const Make &make);
+  /// What the remote tier has; it is on disk then.
+  std::optional<std::string> fetch(Tier tier, const std::string &key);
+  void keep(Tier tier, const std::string &key, std::string_view value, bool isShared);
+  Status writeEntry(Tier tier, const std::string &key, std::string_view entry);
+  Result<Value> makeAlone(Tier tier, const std::string &key, const Make &make);
   void pruneAtTimes(std::uint64_t written);
   PruneReport pruneNow(std::uint64_t maxBytes);
   Status addPacked(const std::string &entry, PackReport &report);
 
   const StoreOptions options;
   std::optional<EntryFolder> place;
-  SingleFlight<std::pair<Tier, std::string>, Result<Made>> flights;
-  std::atomic<std::uint64_t> hits = 0, misses = 0, made = 0, dropped = 0, failed = 0;
+  SingleFlight<std::pair<Tier, std::string>, Result<Value>> flights;
+  std::atomic<std::uint64_t> hits = 0, misses = 0, fetched = 0, made = 0, dropped = 0, failed = 0;
   std::atomic<std::uint64_t> writtenSincePrune = 0;
 };
 

@@ -32,7 +32,7 @@ bool isRecent(const EntryInfo &entry, Clock::time_point now) {
 
 StoreStats Store::stats() const {
   StoreStats stats;
-  stats.counts = {hits, misses, made, dropped, failed};
+  stats.counts = {hits, misses, fetched, made, dropped, failed};
   for (const EntryInfo &entry : list()) {
     StoreUsage &usage = stats.usage[static_cast<std::size_t>(entry.tier)];
     ++usage.entries;

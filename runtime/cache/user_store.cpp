@@ -4,6 +4,7 @@
 #include "runtime/cache/directory.h"
 #include "runtime/cache/warning.h"
 #include "runtime/program/byte_count.h"
+#include "runtime/remote/remote.h"
 
 #include <cstdlib>
 #include <fmt/format.h>
@@ -59,6 +60,27 @@ std::optional<StoreOptions> userStoreOptions() {
   return options;
 }
 
+namespace {
+
+/// All that says what ofUser opens.
+std::string settings(const StoreOptions &options) {
+  std::string text = options.directory.string() + '\n' + std::to_string(options.maxBytes);
+  for (const char *name : remote::Remote::variables)
+    text += '\n' + variable(name);
+  return text;
+}
+
+std::shared_ptr<RemoteTier> userRemote() {
+  Result<std::shared_ptr<remote::Remote>> remote = remote::Remote::ofUser();
+  if (remote)
+    return *remote;
+  warnOnce({remote.error().kind, "the remote cache is not used: " + remote.error().message,
+            remote.error().remedy});
+  return nullptr;
+}
+
+} // namespace
+
 Status tryToWrite(const EntryFolder &folder) {
   // Under a name that no entry has, and never committed.
   Result<AtomicFile> file =
@@ -69,17 +91,18 @@ Status tryToWrite(const EntryFolder &folder) {
 std::shared_ptr<Store> Store::ofUser() {
   // One for the process, so that its threads wait for each other.
   static std::mutex mutex;
-  static std::pair<std::string, std::uint64_t> wanted;
+  static std::string wanted;
   static std::shared_ptr<Store> store;
 
   std::optional<StoreOptions> options = userStoreOptions();
   if (!options)
     return nullptr;
   std::lock_guard guard(mutex);
-  if (std::pair now(options->directory.string(), options->maxBytes); !store || wanted != now) {
+  if (std::string now = settings(*options); !store || wanted != now) {
     wanted = std::move(now);
+    options->remote = userRemote();
     Result<std::shared_ptr<Store>> opened = open(*options);
-    store = opened ? *opened : withoutDisk(opened.error());
+    store = opened ? *opened : withoutDisk(*options, opened.error());
   }
   return store;
 }

@@ -106,8 +106,8 @@ Result<NvrtcOutput> ImageCompiler::compileOnce(const NvrtcRequest &request,
                                                const std::string &content,
                                                const std::string &maker) const {
   std::optional<NvrtcOutput> fresh;
-  Result<Store::Made> made =
-      store->getOrMake(Tier::Image, imageKey(content, maker), [&]() -> Result<std::string> {
+  Result<Store::Value> made =
+      store->getOrMake(Tier::Image, imageKey(content, maker), [&]() -> Result<Store::Value> {
         Result<const Nvrtc *> compiler = nvrtc();
         if (!compiler)
           return compiler.error();
@@ -117,7 +117,7 @@ Result<NvrtcOutput> ImageCompiler::compileOnce(const NvrtcRequest &request,
         if (!output)
           return output.error();
         fresh = *std::move(output);
-        return valueOf(*fresh);
+        return Store::Value{valueOf(*fresh)};
       });
   if (!made)
     return made.error();

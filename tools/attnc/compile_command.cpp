@@ -207,7 +207,7 @@ void printSummary(const ReadyProgram &ready, const Emit &emit, const std::vector
                                    {"spec", compilation.name},
                                    {"target", compilation.target},
                                    {"emit", emit.name},
-                                   {"tier", ready.fromDisk ? "disk" : "compiler"},
+                                   {"tier", cache::nameOf(ready.source)},
                                    {"seconds", ready.seconds},
                                    {"nvrtc_seconds", compilation.nvrtcSeconds},
                                    {"images_compiled", compilation.imagesCompiled},

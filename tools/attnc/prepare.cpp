@@ -8,9 +8,7 @@
 
 namespace attnc::cli {
 
-const char *nameOf(Origin origin) {
-  return origin == Origin::Compiler ? "compiler" : origin == Origin::Disk ? "disk" : "file";
-}
+const char *nameOf(Origin origin) { return origin ? cache::nameOf(*origin) : "file"; }
 
 static Prepared executable(ReadyProgram ready, const Target &target, Origin origin) {
   Prepared prepared{std::move(ready.compilation), nullptr, origin, ready.seconds};
@@ -41,7 +39,7 @@ Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &a
   if (target.interpreted)
     return interpreted(compileScheduled(spec, options, asked.schedule));
   ReadyProgram ready = compileReady(spec, options, asked.schedule);
-  Origin origin = ready.fromDisk ? Origin::Disk : Origin::Compiler;
+  Origin origin = ready.source;
   return executable(std::move(ready), target, origin);
 }
 
@@ -49,7 +47,7 @@ Prepared prepare(Program program, const Target &target) {
   auto start = std::chrono::steady_clock::now();
   ReadyProgram ready{orFail(openProgram(std::move(program), ImageCompiler::ofUser()), Usage)};
   ready.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return executable(std::move(ready), target, Origin::File);
+  return executable(std::move(ready), target, std::nullopt);
 }
 
 } // namespace attnc::cli

@@ -8,15 +8,15 @@
 
 namespace attnc::cli {
 
-/// Where a program came from: the compiler, the user's cache, or its own file.
-enum class Origin { Compiler, Disk, File };
-/// "compiler", "disk", "file"
+/// Where a program came from. Nothing: its own file.
+using Origin = std::optional<cache::Source>;
+/// "compiler", "disk", "remote", "file"
 const char *nameOf(Origin origin);
 
 struct Prepared {
   driver::Compilation compilation;
   std::unique_ptr<driver::Executor> executor;
-  Origin origin = Origin::Compiler;
+  Origin origin = cache::Source::Made;
   double seconds = 0; ///< to compile the program, or to read it
 };
 

@@ -147,9 +147,9 @@ void printRan(const Ran &ran, const Prepared &prepared, bool time) {
       fmt::format("{} on {}: {}\n", compilation.name, compilation.target, shapeText(ran.extents)));
   for (const TensorDecl &output : prepared.executor->manifest().outputs)
     printOutput(output, ran.result.outputs.at(output.name));
-  print(fmt::format("{:.3f} ms{}, {} in {:.2f} s\n", ran.result.milliseconds,
-                    time ? " (median)" : " (one run)",
-                    prepared.origin == Origin::Compiler ? "compiled" : "read", prepared.seconds));
+  print(fmt::format(
+      "{:.3f} ms{}, {} in {:.2f} s\n", ran.result.milliseconds, time ? " (median)" : " (one run)",
+      prepared.origin == cache::Source::Made ? "compiled" : "read", prepared.seconds));
   if (!ran.check)
     return;
   size_t width = std::max<size_t>(compilation.name.size(), 4);

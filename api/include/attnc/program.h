@@ -60,7 +60,8 @@ struct KernelInfo {
 enum class Origin {
   Compiler = ATTNC_FROM_COMPILER, ///< though kernels may have come from the cache on disk
   Disk = ATTNC_FROM_DISK,         ///< the cache on disk had it
-  File = ATTNC_FROM_FILE          ///< Program::fromFile or fromBytes
+  File = ATTNC_FROM_FILE,         ///< Program::fromFile or fromBytes
+  Remote = ATTNC_FROM_REMOTE      ///< the remote cache had it, or a service has compiled it
 };
 
 struct Timings {

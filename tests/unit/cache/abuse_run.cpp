@@ -53,13 +53,13 @@ bool work(const std::string &directory, std::uint64_t seed, Clock::time_point un
       else if (kind == 2)
         (*opened)->put(tier, keyOf(number), valueOf(number));
       else {
-        Result<Store::Made> value =
-            (*opened)->getOrMake(tier, keyOf(number), [&]() -> Result<std::string> {
+        Result<Store::Value> value =
+            (*opened)->getOrMake(tier, keyOf(number), [&]() -> Result<Store::Value> {
               std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
-              return valueOf(number);
+              return Store::Value{valueOf(number)};
             });
         counts.wrong += !value || value->bytes != valueOf(number);
-        ++(value && value->fromDisk ? counts.found : counts.made);
+        ++(value && value->source == Source::Disk ? counts.found : counts.made);
       }
     }
     counts.dropped += (*opened)->stats().counts.dropped;

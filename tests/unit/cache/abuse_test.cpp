@@ -28,10 +28,10 @@ protected:
 
   /// Makes the value of a number, and leaves a byte in a file for each time.
   Store::Make makes(std::int64_t number) const {
-    return [this, number]() -> Result<std::string> {
+    return [this, number]() -> Result<Store::Value> {
       std::ofstream(log(number), std::ios::app) << 'x';
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      return valueOf(number);
+      return Store::Value{valueOf(number)};
     };
   }
   std::string log(std::int64_t number) const { return folder / ("made" + std::to_string(number)); }
@@ -39,7 +39,7 @@ protected:
 
   /// As a process does: its own store.
   bool getsOrMakes(std::int64_t number) const {
-    Result<Store::Made> made =
+    Result<Store::Value> made =
         openStore(directory)->getOrMake(Tier::Image, keyOf(number), makes(number));
     return made && made->bytes == valueOf(number);
   }
@@ -80,9 +80,10 @@ TEST_F(Abuse, TwoBuildsSideBySideKeepApart) {
       for (int round = 0; round < 2; ++round)
         for (std::int64_t number = 0; number < 8; ++number) {
           std::string value = build + valueOf(number);
-          Result<Store::Made> made = store->getOrMake(Tier::Program, keyOfBuild(build, number),
-                                                      [&] { return Result<std::string>(value); });
-          good &= made && made->bytes == value && made->fromDisk == (round == 1);
+          Result<Store::Value> made =
+              store->getOrMake(Tier::Program, keyOfBuild(build, number),
+                               [&] { return Result<Store::Value>(Store::Value{value}); });
+          good &= made && made->bytes == value && (made->source == Source::Disk) == (round == 1);
         }
       return good;
     }));
@@ -183,10 +184,10 @@ TEST_F(Abuse, DeathAtAnyStepLeavesTheOldTheNewOrNothing) {
 TEST_F(Abuse, WhoWaitsForTheDeadMakesItself) {
   Signal isInside;
   pid_t owner = start([&] {
-    (void)openStore(directory)->getOrMake(Tier::Image, keyOf(1), [&]() -> Result<std::string> {
+    (void)openStore(directory)->getOrMake(Tier::Image, keyOf(1), [&]() -> Result<Store::Value> {
       isInside.give();
       ::pause();
-      return std::string();
+      return Store::Value();
     });
     return false;
   });
@@ -207,11 +208,11 @@ TEST_F(Abuse, WhoWaitsForTheDeadMakesItself) {
 TEST_F(Abuse, AForkedChildDoesNotKeepTheLockOfItsDeadParent) {
   Signal hasForked, isOver;
   pid_t owner = start([&] {
-    (void)openStore(directory)->getOrMake(Tier::Image, keyOf(1), [&]() -> Result<std::string> {
+    (void)openStore(directory)->getOrMake(Tier::Image, keyOf(1), [&]() -> Result<Store::Value> {
       start([&] { return isOver.await(), true; });
       hasForked.give();
       ::pause();
-      return std::string();
+      return Store::Value();
     });
     return false;
   });
@@ -229,16 +230,16 @@ TEST_F(Abuse, AForkedChildMakesWhatAThreadOfItsParentWasMaking) {
   std::jthread maker([&] {
     (void)store
         ->getOrMake(Tier::Image, keyOf(1),
-                    [&]() -> Result<std::string> {
+                    [&]() -> Result<Store::Value> {
                       isInside.give();
                       goOn.await();
-                      return valueOf(1);
+                      return Store::Value{valueOf(1)};
                     })
         .ok();
   });
   isInside.await();
   pid_t child = start([&] {
-    Result<Store::Made> made = store->getOrMake(Tier::Image, keyOf(1), makes(1));
+    Result<Store::Value> made = store->getOrMake(Tier::Image, keyOf(1), makes(1));
     return made && made->bytes == valueOf(1);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -294,9 +295,10 @@ TEST_F(Abuse, AnyCallMayFailAndAllIsRight) {
         std::shared_ptr<Store> store = openStore(directory, files);
         for (int round = 0; round < 2; ++round)
           for (std::int64_t number = 0; number < 2; ++number) {
-            Result<Store::Made> made =
-                store->getOrMake(Tier::Image, keyOf(number),
-                                 [&]() -> Result<std::string> { return valueOf(number); });
+            Result<Store::Value> made =
+                store->getOrMake(Tier::Image, keyOf(number), [&]() -> Result<Store::Value> {
+                  return Store::Value{valueOf(number)};
+                });
             EXPECT_TRUE(made && made->bytes == valueOf(number));
           }
         EXPECT_LE(told, 1) << "step " << step << ", " << std::strerror(why);
@@ -315,8 +317,8 @@ TEST_F(Abuse, WithoutLocksTheCacheWorksAndSaysSo) {
   };
   std::shared_ptr<Store> store = openStore(directory, std::make_shared<NoLocks>());
   for (bool fromDisk : {false, true}) {
-    Result<Store::Made> made = store->getOrMake(Tier::Image, keyOf(1), makes(1));
-    EXPECT_TRUE(made && made->fromDisk == fromDisk);
+    Result<Store::Value> made = store->getOrMake(Tier::Image, keyOf(1), makes(1));
+    EXPECT_TRUE(made && (made->source == Source::Disk) == fromDisk);
   }
   EXPECT_TRUE(getsOrMakes(2));
   ASSERT_EQ(warnings.size(), 1u);
@@ -445,7 +447,7 @@ TEST_F(Abuse, ADirectoryThatMayNotBeWrittenGivesWhatItHas) {
     setWarning([&](const Error &) { ++told; });
     std::shared_ptr<Store> store = openStore(directory);
     std::atomic<int> made = 0;
-    auto make = [&]() -> Result<std::string> { return ++made, valueOf(2); };
+    auto make = [&]() -> Result<Store::Value> { return ++made, Store::Value{valueOf(2)}; };
     bool right = store->get(Tier::Image, keyOf(1)) == valueOf(1) && told == 0;
     for (int round = 0; round < 2; ++round)
       right &= store->getOrMake(Tier::Image, keyOf(2), make)->bytes == valueOf(2);

@@ -30,9 +30,9 @@ protected:
 };
 
 Store::Make makes(std::int64_t number, std::atomic<int> &calls) {
-  return [number, &calls]() -> Result<std::string> {
+  return [number, &calls]() -> Result<Store::Value> {
     ++calls;
-    return valueOf(number);
+    return Store::Value{valueOf(number)};
   };
 }
 
@@ -76,10 +76,10 @@ TEST_F(StoreTest, MakesWhatIsMissingAndOnlyThat) {
   std::shared_ptr<Store> store = openStore(directory);
   std::atomic<int> calls = 0;
   for (bool fromDisk : {false, true}) {
-    Result<Store::Made> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
+    Result<Store::Value> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
     ASSERT_TRUE(made);
     EXPECT_EQ(made->bytes, valueOf(1));
-    EXPECT_EQ(made->fromDisk, fromDisk);
+    EXPECT_EQ(made->source == Source::Disk, fromDisk);
   }
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(store->stats().counts.made, 1u);
@@ -88,8 +88,8 @@ TEST_F(StoreTest, MakesWhatIsMissingAndOnlyThat) {
 
 TEST_F(StoreTest, AnErrorIsNotKept) {
   std::shared_ptr<Store> store = openStore(directory);
-  Result<Store::Made> failed = store->getOrMake(
-      Tier::Image, keyOf(1), [] { return Result<std::string>(compilationError("no")); });
+  Result<Store::Value> failed = store->getOrMake(
+      Tier::Image, keyOf(1), [] { return Result<Store::Value>(compilationError("no")); });
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, "no");
   std::atomic<int> calls = 0;
@@ -105,13 +105,13 @@ TEST_F(StoreTest, OfManyThreadsOneMakes) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 16; ++i)
       threads.emplace_back([&, i] {
-        Result<Store::Made> result =
-            stores[i % 2]->getOrMake(Tier::Image, keyOf(1), [&]() -> Result<std::string> {
+        Result<Store::Value> result =
+            stores[i % 2]->getOrMake(Tier::Image, keyOf(1), [&]() -> Result<Store::Value> {
               std::this_thread::sleep_for(std::chrono::milliseconds(50));
               return *makes(1, calls)();
             });
         EXPECT_TRUE(result && result->bytes == valueOf(1));
-        made += !result->fromDisk;
+        made += result->source == Source::Made;
       });
   }
   EXPECT_EQ(calls, 1);
@@ -122,14 +122,14 @@ TEST_F(StoreTest, DifferentKeysAreMadeAtTheSameTime) {
   std::shared_ptr<Store> store = openStore(directory);
   std::atomic<int> inside = 0;
   // Each waits until the other one is inside too.
-  auto meet = [&]() -> Result<std::string> {
+  auto meet = [&]() -> Result<Store::Value> {
     ++inside;
     for (int i = 0; inside < 2 && i < 5000; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return std::string(inside == 2 ? "met" : "alone");
+    return Store::Value{inside == 2 ? "met" : "alone"};
   };
   std::jthread other([&] { (void)store->getOrMake(Tier::Image, keyOf(1), meet).ok(); });
-  Result<Store::Made> made = store->getOrMake(Tier::Image, keyOf(2), meet);
+  Result<Store::Value> made = store->getOrMake(Tier::Image, keyOf(2), meet);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->bytes, "met");
 }
@@ -139,7 +139,7 @@ TEST_F(StoreTest, WhenMakingThrowsAnotherThreadMakes) {
   std::atomic<int> calls = 0;
   std::jthread first([&] {
     EXPECT_THROW((void)store->getOrMake(Tier::Image, keyOf(1),
-                                        [&]() -> Result<std::string> {
+                                        [&]() -> Result<Store::Value> {
                                           ++calls;
                                           std::this_thread::sleep_for(
                                               std::chrono::milliseconds(50));
@@ -149,8 +149,8 @@ TEST_F(StoreTest, WhenMakingThrowsAnotherThreadMakes) {
   });
   while (calls == 0)
     std::this_thread::yield();
-  Result<Store::Made> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
-  EXPECT_TRUE(made && !made->fromDisk);
+  Result<Store::Value> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
+  EXPECT_TRUE(made && made->source == Source::Made);
   EXPECT_EQ(calls, 2);
 }
 
@@ -165,8 +165,8 @@ TEST_F(StoreTest, DamageIsDroppedCountedAndMadeAnew) {
   std::atomic<int> calls = 0;
   for (const std::string &content : bad) {
     writeTo(fileOf(1), content);
-    Result<Store::Made> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
-    EXPECT_TRUE(made && made->bytes == valueOf(1) && !made->fromDisk);
+    Result<Store::Value> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
+    EXPECT_TRUE(made && made->bytes == valueOf(1) && made->source == Source::Made);
     EXPECT_EQ(contentOf(fileOf(1)), good);
   }
   EXPECT_EQ(calls, static_cast<int>(bad.size()));
@@ -190,7 +190,7 @@ TEST_F(StoreTest, AFolderInPlaceOfAnEntryIsLeftAlone) {
   std::shared_ptr<Store> store = openStore(directory);
   std::filesystem::create_directories(fileOf(1) + "/inside");
   std::atomic<int> calls = 0;
-  Result<Store::Made> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
+  Result<Store::Value> made = store->getOrMake(Tier::Image, keyOf(1), makes(1, calls));
   EXPECT_TRUE(made && made->bytes == valueOf(1));
   EXPECT_TRUE(std::filesystem::exists(fileOf(1) + "/inside"));
   EXPECT_EQ(warnings.size(), 1u);

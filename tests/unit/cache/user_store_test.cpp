@@ -89,9 +89,9 @@ TEST_F(UserStore, WithoutADirectoryItStoresNothingAndSaysSoOnce) {
     EXPECT_EQ(store->folder(), nullptr);
     store->put(Tier::Image, keyOf(1), "value");
     EXPECT_EQ(store->get(Tier::Image, keyOf(1)), std::nullopt);
-    Result<Store::Made> made =
-        store->getOrMake(Tier::Image, keyOf(1), [] { return Result<std::string>("made"); });
-    EXPECT_TRUE(made && made->bytes == "made" && !made->fromDisk);
+    Result<Store::Value> made = store->getOrMake(
+        Tier::Image, keyOf(1), [] { return Result<Store::Value>(Store::Value{"made"}); });
+    EXPECT_TRUE(made && made->bytes == "made" && made->source == Source::Made);
     EXPECT_TRUE(store->list().empty());
     EXPECT_EQ(store->verify().good, 0u);
     EXPECT_EQ(store->prune(0).removed, 0u);

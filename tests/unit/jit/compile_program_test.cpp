@@ -51,17 +51,17 @@ protected:
 
 TEST_F(CompileProgram, TheSecondTimeComesFromDisk) {
   ReadyProgram first = compile(open().get());
-  EXPECT_FALSE(first.fromDisk);
+  EXPECT_EQ(first.source, cache::Source::Made);
   ReadyProgram second = compile(open().get());
-  EXPECT_TRUE(second.fromDisk);
+  EXPECT_EQ(second.source, cache::Source::Disk);
   EXPECT_EQ(*serializeProgram(*completed(second.compilation)),
             *serializeProgram(*completed(first.compilation)));
   EXPECT_EQ(run(second.compilation), run(first.compilation));
 }
 
 TEST_F(CompileProgram, WithoutAStoreItIsCompiledEachTime) {
-  EXPECT_FALSE(compile(nullptr).fromDisk);
-  EXPECT_FALSE(compile(nullptr).fromDisk);
+  EXPECT_EQ(compile(nullptr).source, cache::Source::Made);
+  EXPECT_EQ(compile(nullptr).source, cache::Source::Made);
 }
 
 TEST_F(CompileProgram, PassesThatAreVerifiedAreRun) {
@@ -69,15 +69,15 @@ TEST_F(CompileProgram, PassesThatAreVerifiedAreRun) {
   driver::CompileOptions options;
   options.verifyPasses = true;
   ReadyProgram verified = compile(open().get(), options);
-  EXPECT_FALSE(verified.fromDisk);
+  EXPECT_EQ(verified.source, cache::Source::Made);
   EXPECT_FALSE(verified.compilation.passes.empty());
 }
 
 TEST_F(CompileProgram, WhatIsStoredAndDoesNotOpenIsMadeAnew) {
   std::string key = programKey(*parsed.spec, {});
   open()->put(cache::Tier::Program, key, "no program");
-  EXPECT_FALSE(compile(open().get()).fromDisk);
-  EXPECT_TRUE(compile(open().get()).fromDisk);
+  EXPECT_EQ(compile(open().get()).source, cache::Source::Made);
+  EXPECT_EQ(compile(open().get()).source, cache::Source::Disk);
 }
 
 TEST_F(CompileProgram, ErrorsAreThoseOfTheCompilerAndAreNotStored) {
@@ -96,7 +96,7 @@ TEST_F(CompileProgram, TextsAreKeptWhereTheyAreAskedFor) {
   options.upTo = driver::Stage::Llvm;
   driver::Compilation made = compile(open().get(), options).compilation;
   ReadyProgram read = compile(open().get(), options);
-  EXPECT_TRUE(read.fromDisk);
+  EXPECT_EQ(read.source, cache::Source::Disk);
   EXPECT_FALSE(made.attn.empty());
   EXPECT_EQ(read.compilation.attn, made.attn);
   EXPECT_EQ(read.compilation.red, made.red);
@@ -139,7 +139,7 @@ TEST_F(CompileProgram, WhatWaitsForItsFirstUseWaitsOnDiskToo) {
   driver::Compilation made = compile(open().get(), options).compilation;
   ASSERT_TRUE(made.deferred);
   ReadyProgram read = compile(open().get(), options);
-  EXPECT_TRUE(read.fromDisk);
+  EXPECT_EQ(read.source, cache::Source::Disk);
   ASSERT_TRUE(read.compilation.deferred);
   EXPECT_EQ(read.compilation.deferred->names(), made.deferred->names());
   EXPECT_TRUE(warmUp(read.compilation));

@@ -1,0 +1,82 @@
+#pragma once
+
+/// The remote tier: one or more servers, asked in order, none of them trusted.
+
+#include "runtime/cache/remote_tier.h"
+#include "runtime/remote/breaker.h"
+#include "runtime/remote/endpoint.h"
+#include "runtime/remote/fleet_keys.h"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace attnc::remote {
+
+/// A compressed entry is at most as long as this, sealed; attncd takes no longer one either.
+inline constexpr std::uint64_t maxSealedBytes = std::uint64_t(64) << 20;
+
+struct RemoteOptions {
+  std::vector<Address> addresses;
+  std::string token;       ///< for attncd; may be empty
+  std::string authorities; ///< a PEM file in place of the system's, for https; may be empty
+  bool readOnly = false;   ///< nothing is given
+  Patience patience;
+};
+
+/// One server as doctor and `cache stats` show it.
+struct EndpointReport {
+  std::string address;
+  Result<std::string> state; ///< what it is and holds, or why it does not work
+  double milliseconds = 0;   ///< that the question took
+};
+
+/// A server that fails is left alone for a while (breaker.h), and what it gives that is not sealed
+/// by this fleet counts as a failure. The first failure of the process gives a warning
+/// (cache/warning.h).
+class Remote : public cache::RemoteTier {
+public:
+  Remote(const RemoteOptions &options, FleetKeys keys);
+
+  /// Of the environment; docs/service.md says what they mean.
+  static constexpr const char *variables[] = {"ATTNC_REMOTE", "ATTNC_REMOTE_KEY_FILE",
+                                              "ATTNC_REMOTE_TOKEN_FILE", "ATTNC_REMOTE_CA",
+                                              "ATTNC_REMOTE_MODE"};
+  /// What they name. Null: ATTNC_REMOTE is empty. Error: one
+  /// of them is wrong, or there is no key.
+  static Result<std::shared_ptr<Remote>> ofUser();
+
+  std::optional<std::string> get(cache::Tier tier, const std::string &key) override;
+  void put(cache::Tier tier, const std::string &key, std::string_view entry) override;
+  bool compiles() const override;
+  std::optional<Result<std::string>> compile(const std::string &request, const std::string &build,
+                                             const std::string &key, Error &unreached) override;
+
+  /// Asks every server now, whatever happened before.
+  std::vector<EndpointReport> examine();
+
+private:
+  struct Server {
+    Address address;
+    std::unique_ptr<Endpoint> endpoint;
+    Breaker breaker;
+    Breaker compiling; ///< its own: who has no compiler asks also where entries were slow
+    std::atomic<bool> takes = true; ///< until it says that it takes nothing from us
+  };
+
+  void failed(const Server &server, Breaker &breaker, Breaker::Clock::time_point began,
+              const Error &why);
+  /// Error: it is no entry of this fleet, or another one than was asked for.
+  Result<std::string> checked(cache::Tier tier, const std::string &key,
+                              std::string_view sealed) const;
+  void putTo(Server &server, cache::Tier tier, const std::string &key, std::string_view sealed);
+  std::optional<Result<std::string>> compileAt(Server &server, const std::string &request,
+                                               const std::string &build, const std::string &key,
+                                               Error &unreached);
+
+  const FleetKeys keys;
+  const bool readOnly;
+  std::vector<std::unique_ptr<Server>> servers;
+};
+
+} // namespace attnc::remote
