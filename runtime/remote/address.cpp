@@ -156,7 +156,9 @@ Result<Address> parseAddress(std::string_view text) {
     return parseSocket(text, Address::Kind::Redis);
   if (text.starts_with("redis://"))
     return parseRedis(text);
-  return wrong(text.substr(0, text.find('@')), "is of no known kind");
+  // Where there is an @ there may be a password before it.
+  return wrong(text.find('@') == std::string_view::npos ? text : text.substr(0, text.find(':')),
+               "is of no known kind");
 }
 
 Result<std::vector<Address>> parseAddresses(std::string_view text) {
