@@ -20,6 +20,12 @@ struct Patience {
   std::chrono::milliseconds connect{100}, transfer{3000};
 };
 
+/// What a server says of itself.
+struct ServerState {
+  std::string text;  ///< what it is and how much it holds, for people
+  std::string build; ///< of attncd: that of attnc for which it compiles
+};
+
 /// What a server says to a request to compile.
 struct CompileAnswer {
   enum class Kind { Compiled, Refused, Busy, Unable };
@@ -50,8 +56,7 @@ public:
   /// caller.
   virtual Result<CompileAnswer> compile(const std::string &request, const std::string &build,
                                         std::chrono::seconds longest);
-  /// One line about the server for people: what it is, and how much it holds.
-  virtual Result<std::string> describe() = 0;
+  virtual Result<ServerState> describe() = 0;
 };
 
 /// `token` and `authorities` are those of Http: the bearer token, and a PEM file in place of the

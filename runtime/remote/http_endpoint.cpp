@@ -133,26 +133,26 @@ Result<CompileAnswer> HttpEndpoint::compile(const std::string &json, const std::
   }
 }
 
-Result<std::string> HttpEndpoint::describe() {
+Result<ServerState> HttpEndpoint::describe() {
   Result<HttpAnswer> answer = client.send(requestFor("GET", "/v1/status"));
   if (!answer)
     return answer.error();
-  if (answer->status != 200)
-    return answer->status == 404 ? Result<std::string>("a plain store")
-                                 : Result<std::string>(errorOf(*answer));
+  if (answer->status != 200 && answer->status != 404)
+    return errorOf(*answer);
   Json status = Json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
-  if (!status.is_object())
-    return std::string("a plain store");
+  if (answer->status == 404 || !status.is_object())
+    return ServerState{"a plain store", ""};
   try {
-    std::string text = fmt::format("attncd {}", status.at("version").get<std::string>());
+    ServerState state{fmt::format("attncd {}", status.at("version").get<std::string>()),
+                      status.at("build").get<std::string>()};
     for (cache::Tier tier : cache::tiers) {
       const Json &usage = status.at("entries").at(std::string(nameOf(tier)));
-      text += fmt::format(", {} {}: {}", nameOf(tier), usage.at("entries").get<std::uint64_t>(),
-                          bytesText(usage.at("bytes").get<double>()));
+      state.text += fmt::format(", {} {}: {}", usage.at("entries").get<std::uint64_t>(),
+                                nameOf(tier), bytesText(usage.at("bytes").get<double>()));
     }
-    return text;
+    return state;
   } catch (const Json::exception &) {
-    return std::string("another kind of server");
+    return ServerState{"another kind of server", ""};
   }
 }
 

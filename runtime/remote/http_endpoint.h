@@ -21,7 +21,7 @@ public:
   bool mayCompile() const override { return compiles; }
   Result<CompileAnswer> compile(const std::string &request, const std::string &build,
                                 std::chrono::seconds longest) override;
-  Result<std::string> describe() override;
+  Result<ServerState> describe() override;
 
 private:
   HttpRequest requestFor(const std::string &method, const std::string &path) const;

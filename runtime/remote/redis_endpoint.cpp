@@ -217,7 +217,7 @@ Status RedisEndpoint::put(cache::Tier tier, const std::string &key, std::string_
   return error;
 }
 
-Result<std::string> RedisEndpoint::describe() {
+Result<ServerState> RedisEndpoint::describe() {
   Result<Reply> keys = ask({"DBSIZE"}, maxReplyBytes);
   if (!keys)
     return keys.error();
@@ -229,7 +229,7 @@ Result<std::string> RedisEndpoint::describe() {
   std::size_t at = memory ? memory->text.find(label) : std::string::npos;
   if (at != std::string::npos)
     text += ", " + bytesText(std::strtod(memory->text.c_str() + at + label.size(), nullptr));
-  return text;
+  return ServerState{text, ""};
 }
 
 } // namespace attnc::remote

@@ -23,7 +23,7 @@ public:
   Result<std::optional<std::string>> get(cache::Tier tier, const std::string &key,
                                          std::uint64_t maxBytes) override;
   Status put(cache::Tier tier, const std::string &key, std::string_view sealed) override;
-  Result<std::string> describe() override;
+  Result<ServerState> describe() override;
 
 private:
   struct Reply {

@@ -232,7 +232,7 @@ std::vector<EndpointReport> Remote::examine() {
   std::vector<EndpointReport> reports;
   for (const std::unique_ptr<Server> &server : servers) {
     Clock::time_point began = Clock::now();
-    Result<std::string> state = server->endpoint->describe();
+    Result<ServerState> state = server->endpoint->describe();
     std::chrono::duration<double, std::milli> taken = Clock::now() - began;
     reports.push_back({server->address.text, std::move(state), taken.count()});
   }

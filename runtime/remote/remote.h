@@ -27,7 +27,7 @@ struct RemoteOptions {
 /// One server as doctor and `cache stats` show it.
 struct EndpointReport {
   std::string address;
-  Result<std::string> state; ///< what it is and holds, or why it does not work
+  Result<ServerState> state; ///< or why it does not work
   double milliseconds = 0;   ///< that the question took
 };
 

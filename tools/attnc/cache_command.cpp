@@ -2,7 +2,9 @@
 #include "runtime/cache/user_store.h"
 #include "runtime/program/byte_count.h"
 #include "tools/attnc/command.h"
+#include "tools/attnc/remote_finding.h"
 #include "tools/attnc/terminal.h"
+#include "tools/attnc/warm_list.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -21,6 +23,7 @@ struct CacheArguments {
   bool json = false;
   std::string size, file, tier;
   std::vector<std::string> keys;
+  int jobs = 4;
 };
 
 std::shared_ptr<Store> openStore() {
@@ -52,6 +55,10 @@ ExitCode printStats(const CacheArguments &arguments) {
         {"ok", true}, {"directory", store->folder()->path()}, {"max_bytes", store->maxBytes()}};
     for (Tier tier : cache::tiers)
       json[std::string(nameOf(tier))] = usageJson(stats.usage[static_cast<size_t>(tier)]);
+    json["remote"] = Json::array();
+    for (const RemoteFinding &finding : examineRemote())
+      json["remote"].push_back(
+          {{"address", finding.address}, {"works", finding.works}, {"text", finding.text}});
     printJson(json);
     return Done;
   }
@@ -61,6 +68,8 @@ ExitCode printStats(const CacheArguments &arguments) {
     print(fmt::format("{:<10} {}\n", nameOf(tier), entriesText(usage.entries, usage.bytes)));
   }
   print(fmt::format("at most    {}\n", bytesText(static_cast<double>(store->maxBytes()))));
+  for (const RemoteFinding &finding : examineRemote())
+    print(fmt::format("remote     {}\n", finding.text));
   return Done;
 }
 
@@ -144,6 +153,10 @@ ExitCode importPack(const CacheArguments &arguments) {
   return report.refused ? CheckFailed : Done;
 }
 
+ExitCode warm(const CacheArguments &arguments) {
+  return warmList(arguments.file, arguments.jobs, arguments.json);
+}
+
 } // namespace
 
 Command addCacheCommand(CLI::App &tool) {
@@ -152,12 +165,10 @@ Command addCacheCommand(CLI::App &tool) {
   app->require_subcommand(1);
   using Run = ExitCode (*)(const CacheArguments &);
   std::vector<std::pair<CLI::App *, Run>> actions;
-  auto add = [&](const char *name, const char *description, Run run) {
+  auto add = [&](const char *name, const char *description, Run run, const char *file = "") {
     CLI::App *action = app->add_subcommand(name, description);
     action->add_flag("--json", arguments->json, "As JSON on stdout");
-    action->footer(
-        fmt::format("Example: attnc cache {}{}", name,
-                    std::string_view(description).ends_with("file") ? " kernels.pack" : ""));
+    action->footer(fmt::format("Example: attnc cache {}{}", name, file));
     actions.emplace_back(action, run);
     return action;
   };
@@ -167,18 +178,25 @@ Command addCacheCommand(CLI::App &tool) {
   add("prune", "Remove what was used least recently, until the bound is kept", prune)
       ->add_option("--size", arguments->size, "The bound, e.g. 1GiB; else that of the cache");
   add("clear", "Remove every entry", clear);
-  CLI::App *packs = add("export", "Write entries to one file", exportPack);
+  CLI::App *packs = add("export", "Write entries to one file", exportPack, " kernels.pack");
   packs->add_option("FILE", arguments->file, "The pack to write")->required();
   packs->add_option("KEY", arguments->keys, "Keys, or how they begin; all entries without it");
   packs->add_option("--tier", arguments->tier, "program or image; both without it")
       ->check(CLI::IsMember({"program", "image"}));
-  add("import", "Add the entries of a file", importPack)
+  add("import", "Add the entries of a file", importPack, " kernels.pack")
       ->add_option("FILE", arguments->file, "A pack")
       ->required();
+  CLI::App *list = add("warm", "Compile what is on a list, before it is needed", warm,
+                       " rollout.list\nA line of the list: causal --target sm_90a --set d=128");
+  list->add_option("LIST", arguments->file, "A file with the arguments of a compilation a line")
+      ->required();
+  list->add_option("--jobs", arguments->jobs, "How many at a time; 4 without it")
+      ->check(CLI::Range(1, 256));
   app->footer(
       "Example: attnc cache stats\n"
       "Each action takes --json. ATTNC_CACHE_DIR says where the cache is, ATTNC_CACHE_SIZE how "
-      "much it may hold,\nATTNC_CACHE=off that there is none.");
+      "much it may hold,\nATTNC_CACHE=off that there is none, ATTNC_REMOTE where "
+      "entries are beyond this machine.");
   return {app, [arguments, actions] {
             for (const auto &[action, run] : actions)
               if (action->parsed())

@@ -2,6 +2,7 @@
 #include "runtime/cache/user_store.h"
 #include "runtime/program/byte_count.h"
 #include "tools/attnc/command.h"
+#include "tools/attnc/remote_finding.h"
 #include "tools/attnc/target.h"
 #include "tools/attnc/terminal.h"
 
@@ -132,6 +133,8 @@ ExitCode examine(bool json) {
   findings.push_back(examineNvrtc());
   bool nvrtc = findings.back().works.value_or(false);
   findings.push_back(examineCache());
+  for (const RemoteFinding &finding : examineRemote())
+    findings.push_back({"remote", finding.works, finding.text, finding.remedy});
   if (!json) {
     for (const Finding &finding : findings)
       printFinding(finding);
