@@ -1,7 +1,7 @@
 #pragma once
 
 /// Values of this process by key: a bounded cache in which of several threads that ask for the same
-/// key one makes the value.
+/// key one makes the value. What bounds it is their number, or their sizes.
 
 #include <cstdint>
 #include <exception>
@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unistd.h>
 #include <unordered_map>
@@ -18,6 +19,7 @@ namespace attnc::cache {
 
 struct MemoryStats {
   std::size_t values = 0;    ///< kept now
+  std::size_t size = 0;      ///< of these, all together
   std::uint64_t hits = 0;    ///< found
   std::uint64_t waits = 0;   ///< of the hits, those that waited for another thread's value
   std::uint64_t misses = 0;  ///< made
@@ -28,10 +30,26 @@ struct MemoryStats {
 template <typename Value> class MemoryCache {
 public:
   using Pointer = std::shared_ptr<const Value>;
+  using SizeOf = std::function<std::size_t(const Value &)>;
 
-  /// `capacity` is the number of values kept, at least 1; the least recently used go first. Values
-  /// that are being made do not count.
-  explicit MemoryCache(std::size_t capacity) : capacity(capacity) {}
+  /// `capacity` is the number of values kept, or, with `sizeOf`, the sum of their sizes; the least
+  /// recently used go first. Values that are being made do not count.
+  explicit MemoryCache(
+      std::size_t capacity, SizeOf sizeOf = [](const Value &) { return 1; })
+      : capacity(capacity), sizeOf(std::move(sizeOf)) {}
+
+  /// The value of `key`, if it is kept. Does not wait for who makes it.
+  Pointer find(const std::string &key) {
+    std::unique_lock<std::mutex> lock(mutex);
+    auto found = entries.find(key);
+    if (found == entries.end() || !found->second->ready)
+      return nullptr;
+    ++counts.hits;
+    order.splice(order.begin(), order, found->second);
+    std::shared_future<Pointer> value = found->second->value;
+    lock.unlock();
+    return value.get();
+  }
 
   /// The value of `key`, or what `make` returns, which is called without a lock held. It is kept
   /// only if `keeps`; who waited for it gets it all the same. What `make` throws, all of them get,
@@ -59,16 +77,16 @@ public:
       }
       ++counts.misses;
       turn = ++turns;
-      order.push_front({key, promise.get_future().share(), false, turn, ::getpid()});
+      order.push_front({key, promise.get_future().share(), false, 0, turn, ::getpid()});
       entries[key] = order.begin();
     }
     try {
       Pointer value = make();
-      settle(key, turn, keeps(*value));
+      settle(key, turn, keeps(*value) ? std::optional(sizeOf(*value)) : std::nullopt);
       promise.set_value(value);
       return value;
     } catch (...) {
-      settle(key, turn, false);
+      settle(key, turn, std::nullopt);
       promise.set_exception(std::current_exception());
       throw;
     }
@@ -79,13 +97,14 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     entries.clear();
     order.clear();
-    ready = 0;
+    ready = kept = 0;
   }
 
   MemoryStats stats() const {
     std::lock_guard<std::mutex> lock(mutex);
     MemoryStats result = counts;
     result.values = ready;
+    result.size = kept;
     return result;
   }
 
@@ -94,22 +113,26 @@ private:
     std::string key;
     std::shared_future<Pointer> value;
     bool ready;
+    std::size_t size;   // once it is ready
     std::uint64_t turn; // tells it from another of its key, made after a clear
     pid_t process;      // that makes it
   };
 
-  void settle(const std::string &key, std::uint64_t turn, bool keep) {
+  /// No size: it is not kept.
+  void settle(const std::string &key, std::uint64_t turn, std::optional<std::size_t> size) {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = entries.find(key);
     if (found == entries.end() || found->second->turn != turn)
       return;
-    if (!keep) {
+    if (!size || *size > capacity) {
       order.erase(found->second);
       entries.erase(found);
       return;
     }
     found->second->ready = true;
-    for (++ready; ready > capacity; --ready)
+    found->second->size = *size;
+    ++ready;
+    for (kept += *size; kept > capacity;)
       dropLast();
   }
 
@@ -117,16 +140,19 @@ private:
     auto last = std::prev(order.end());
     while (!last->ready)
       --last;
+    kept -= last->size;
+    --ready;
     entries.erase(last->key);
     order.erase(last);
     ++counts.dropped;
   }
 
   const std::size_t capacity;
+  const SizeOf sizeOf;
   mutable std::mutex mutex;
   std::list<Entry> order; // the most recently used first
   std::unordered_map<std::string, typename std::list<Entry>::iterator> entries;
-  std::size_t ready = 0;
+  std::size_t ready = 0, kept = 0; // values, and their sizes
   std::uint64_t turns = 0;
   MemoryStats counts;
 };

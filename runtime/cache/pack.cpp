@@ -103,35 +103,21 @@ Result<PackReport> Store::importPack(const std::string &file) {
                            "`attnc cache export` writes packs");
   PackReport report;
   while (std::optional<std::uint64_t> size = reader.number()) {
-    if (*size == 0 && reader.isAtEnd()) {
-      pruneAtTimes(0);
+    if (*size == 0 && reader.isAtEnd())
       return report;
-    }
     std::optional<std::string> entry = *size <= entryHeaderBytes + ZSTD_compressBound(maxEntryBytes)
                                            ? reader.bytes(*size)
                                            : std::nullopt;
     if (!entry)
       break;
-    if (Status status = addPacked(*entry, report); !status)
-      return status.error();
+    Result<bool> added = addFile(*entry);
+    if (!added && added.error().kind != ErrorKind::InvalidArgument)
+      return added.error();
+    ++(!added ? report.refused : *added ? report.entries : report.present);
   }
   return invalidArgument(fmt::format("{} is cut off or damaged after {} entries", file,
                                      report.entries + report.present + report.refused),
                          "make it anew; what stands before is in the cache");
-}
-
-Status Store::addPacked(const std::string &entry, PackReport &report) {
-  Result<EntryHeader> header = readHeader(entry);
-  if (!header || !decodeEntry(header->tier, header->key, entry)) {
-    ++report.refused;
-    return {};
-  }
-  if (read(header->tier, header->key, /*countsAsUse=*/false)) {
-    ++report.present;
-    return {};
-  }
-  ++report.entries;
-  return place->write(header->tier, header->key, entry);
 }
 
 } // namespace attnc::cache

@@ -64,9 +64,14 @@ std::optional<Store::Read> Store::read(Tier tier, const std::string &key, bool c
   return std::nullopt;
 }
 
-std::optional<std::string> Store::get(Tier tier, const std::string &key) {
+std::optional<Store::Read> Store::use(Tier tier, const std::string &key) {
   std::optional<Read> found = read(tier, key, /*countsAsUse=*/true);
   ++(found ? hits : misses);
+  return found;
+}
+
+std::optional<std::string> Store::get(Tier tier, const std::string &key) {
+  std::optional<Read> found = use(tier, key);
   return found ? std::optional(std::move(found->value)) : fetch(tier, key);
 }
 
@@ -93,6 +98,11 @@ Status Store::writeEntry(Tier tier, const std::string &key, std::string_view ent
   return {};
 }
 
+std::optional<std::string> Store::getFile(Tier tier, const std::string &key) {
+  std::optional<Read> found = use(tier, key);
+  return found ? std::optional(std::move(found->file)) : std::nullopt;
+}
+
 void Store::put(Tier tier, const std::string &key, std::string_view value) {
   keep(tier, key, value, /*isShared=*/false);
 }
@@ -105,6 +115,21 @@ void Store::keep(Tier tier, const std::string &key, std::string_view value, bool
   (void)writeEntry(tier, key, entry).ok();
   if (gives)
     remote()->put(tier, key, entry);
+}
+
+Result<bool> Store::addFile(std::string_view file) {
+  if (!writes())
+    return environmentError("there is no cache to add to", "see `attnc doctor`");
+  Result<EntryHeader> header = readHeader(file);
+  if (!header)
+    return header.error();
+  if (Result<std::string> value = decodeEntry(header->tier, header->key, file); !value)
+    return value.error();
+  if (read(header->tier, header->key, /*countsAsUse=*/false))
+    return false;
+  if (Status status = writeEntry(header->tier, header->key, file); !status)
+    return status.error();
+  return true;
 }
 
 std::optional<LockableFile> Store::lockKey(Tier tier, const std::string &key) const {

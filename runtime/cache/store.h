@@ -100,7 +100,13 @@ public:
 
   /// From disk, else from the remote tier; then it is on disk too.
   std::optional<std::string> get(Tier tier, const std::string &key);
+  /// The bytes of its file, checked (entry.h). Of this directory alone.
+  std::optional<std::string> getFile(Tier tier, const std::string &key);
   void put(Tier tier, const std::string &key, std::string_view value);
+  /// Adds an entry that is the bytes of a file, unless it is there already: whether it was added.
+  /// Errors: InvalidArgument, where it is no entry, or not as it was made; Environment, where it
+  /// cannot be written.
+  Result<bool> addFile(std::string_view file);
 
   struct Value {
     std::string bytes;
@@ -149,6 +155,7 @@ private:
     std::string file, value;
   };
   std::optional<Read> read(Tier tier, const std::string &key, bool countsAsUse);
+  std::optional<Read> use(Tier tier, const std::string &key);
   std::optional<LockableFile> lockKey(Tier tier, const std::string &key) const;
   /// What the remote tier has; it is on disk then.
   std::optional<std::string> fetch(Tier tier, const std::string &key);
@@ -157,7 +164,6 @@ private:
   Result<Value> makeAlone(Tier tier, const std::string &key, const Make &make);
   void pruneAtTimes(std::uint64_t written);
   PruneReport pruneNow(std::uint64_t maxBytes);
-  Status addPacked(const std::string &entry, PackReport &report);
 
   const StoreOptions options;
   std::optional<EntryFolder> place;

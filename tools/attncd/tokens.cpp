@@ -14,7 +14,7 @@ namespace attnc::service {
 namespace {
 
 constexpr std::pair<std::string_view, Scope> scopeNames[] = {
-    {"read", Read}, {"write", Write}, {"compile", Compile}};
+    {"read", ReadEntries}, {"write", WriteEntries}, {"compile", CompileSpecs}};
 
 constexpr std::string_view lineForm = "a line is NAME SCOPE[,SCOPE...] sha256:HEX; `attncd token "
                                       "NAME --scopes read` prints one";

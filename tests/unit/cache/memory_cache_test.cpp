@@ -50,6 +50,28 @@ TEST(MemoryCache, TheLeastRecentlyUsedGoesFirst) {
   EXPECT_EQ(cache.stats().values, 2u);
 }
 
+TEST(MemoryCache, SizesBoundItWhereTheyAreGiven) {
+  Cache cache(10, [](const std::string &value) { return value.size(); });
+  auto add = [&](const std::string &key, std::size_t size) {
+    auto make = [&] { return std::make_shared<const std::string>(size, 'x'); };
+    EXPECT_EQ(cache.getOrMake(key, make, always)->size(), size);
+  };
+  add("a", 4), add("b", 4);
+  EXPECT_NE(cache.find("a"), nullptr);
+  add("c", 4); // b goes: a was used after it
+  EXPECT_EQ(cache.find("b"), nullptr);
+  EXPECT_NE(cache.find("a"), nullptr);
+  EXPECT_EQ(cache.stats().size, 8u);
+  add("large", 11); // larger than all that may be kept: nothing goes for it
+  EXPECT_EQ(cache.find("large"), nullptr);
+  EXPECT_EQ(cache.stats().values, 2u);
+  add("d", 10);
+  EXPECT_EQ(cache.stats().values, 1u);
+  EXPECT_EQ(cache.stats().size, 10u);
+  cache.clear();
+  EXPECT_EQ(cache.stats().size, 0u);
+}
+
 TEST(MemoryCache, WhatIsNotKeptIsMadeAgain) {
   Cache cache(2);
   Maker maker;

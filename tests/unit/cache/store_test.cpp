@@ -47,6 +47,27 @@ TEST_F(StoreTest, WhatWasPutIsThereForOthers) {
   EXPECT_EQ(filesIn(directory + "/image"), 1u) << "nothing temporary is left";
 }
 
+TEST_F(StoreTest, AFileOfAnEntryIsAddedOnceAndOnlyIfItIsSound) {
+  std::shared_ptr<Store> store = openStore(directory);
+  std::string file = encodeEntry(Tier::Image, keyOf(1), valueOf(1));
+  Result<bool> first = store->addFile(file), again = store->addFile(file);
+  ASSERT_TRUE(first && again);
+  EXPECT_TRUE(*first);
+  EXPECT_FALSE(*again);
+  EXPECT_EQ(store->get(Tier::Image, keyOf(1)), valueOf(1));
+  EXPECT_EQ(store->getFile(Tier::Image, keyOf(1)), file);
+  EXPECT_EQ(store->getFile(Tier::Image, keyOf(2)), std::nullopt);
+
+  std::string changed = encodeEntry(Tier::Image, keyOf(3), valueOf(3));
+  changed.back() ^= 1;
+  for (std::string_view wrong : {std::string_view(changed), std::string_view(file).substr(0, 50)}) {
+    Result<bool> refused = store->addFile(wrong);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::InvalidArgument);
+  }
+  EXPECT_EQ(filesIn(directory + "/image"), 1u);
+}
+
 TEST_F(StoreTest, IsTheUsersAlone) {
   openStore(directory)->put(Tier::Image, keyOf(1), valueOf(1));
   auto mode = [](const std::string &path) { return std::filesystem::status(path).permissions(); };
