@@ -19,7 +19,7 @@ struct HttpRequest {
   std::string url;
   std::string_view body; ///< of PUT and POST
   std::vector<std::string> headers;
-  std::chrono::milliseconds connect{100}, transfer{3000};
+  std::chrono::milliseconds connect, transfer;
   std::uint64_t maxBytes = 0; ///< of the answer's body
 };
 

@@ -17,7 +17,7 @@ namespace attnc::remote {
 
 /// How long a server may take. A connection is shorter than that: who does not answer then is dead.
 struct Patience {
-  std::chrono::milliseconds connect{100}, transfer{3000};
+  std::chrono::milliseconds connect{100}, transfer{2000};
 };
 
 /// What a server says of itself.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
+#include <poll.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -51,6 +52,11 @@ public:
   Call &operator=(const Call &) = delete;
 
   redisContext *release() { return std::exchange(context, nullptr); }
+  /// Nobody has closed the connection, nor sent what was not asked for.
+  bool isOpen() const {
+    pollfd input = {context->fd, POLLIN | POLLRDHUP, 0};
+    return ::poll(&input, 1, 0) == 0;
+  }
   /// Error (Environment): no reply in time, or one that is none.
   Result<Reply> ask(const std::vector<std::string_view> &words, std::uint64_t maxBytes);
 
@@ -128,19 +134,20 @@ RedisEndpoint::~RedisEndpoint() {
       redisFree(context);
 }
 
-Result<std::unique_ptr<RedisEndpoint::Call>> RedisEndpoint::begin() {
-  {
-    std::lock_guard guard(mutex);
-    if (owner != ::getpid()) {
-      idle.clear(); // a parent's connections are the parent's
-      owner = ::getpid();
-    }
-    if (!idle.empty()) {
-      redisContext *context = idle.back();
-      idle.pop_back();
-      return std::make_unique<Call>(context, Clock::now() + patience.transfer);
-    }
+std::unique_ptr<RedisEndpoint::Call> RedisEndpoint::reuse() {
+  std::lock_guard guard(mutex);
+  if (owner != ::getpid()) {
+    idle.clear(); // a parent's connections are the parent's
+    owner = ::getpid();
   }
+  if (idle.empty())
+    return nullptr;
+  redisContext *context = idle.back();
+  idle.pop_back();
+  return std::make_unique<Call>(context, Clock::now() + patience.transfer);
+}
+
+Result<std::unique_ptr<RedisEndpoint::Call>> RedisEndpoint::connect() {
   timeval limit = timevalOf(patience.connect);
   redisContext *context = address.socket.empty()
                               ? redisConnectWithTimeout(address.host.c_str(), address.port, limit)
@@ -178,19 +185,26 @@ void RedisEndpoint::end(std::unique_ptr<Call> call) {
     idle.push_back(call->release());
 }
 
+Result<RedisEndpoint::Reply> RedisEndpoint::answered(std::unique_ptr<Call> call,
+                                                     const std::vector<std::string_view> &words,
+                                                     std::uint64_t maxBytes) {
+  Result<Reply> reply = call->ask(words, maxBytes);
+  if (reply)
+    end(std::move(call));
+  if (reply && reply->kind == Reply::Kind::Error)
+    return environmentError(fmt::format("{}: {}", words.front(), reply->text));
+  return reply;
+}
+
 Result<RedisEndpoint::Reply> RedisEndpoint::ask(const std::vector<std::string_view> &words,
                                                 std::uint64_t maxBytes) {
   BrokenPipeIgnored ignored;
-  Result<std::unique_ptr<Call>> call = begin();
-  if (!call)
-    return call.error();
-  Result<Reply> reply = (*call)->ask(words, maxBytes);
-  if (!reply)
-    return reply.error();
-  end(*std::move(call));
-  if (reply->kind == Reply::Kind::Error)
-    return environmentError(fmt::format("{}: {}", words.front(), reply->text));
-  return reply;
+  // The server may have closed a connection that was idle for long, or have been started anew.
+  while (std::unique_ptr<Call> call = reuse())
+    if (call->isOpen())
+      return answered(std::move(call), words, maxBytes);
+  Result<std::unique_ptr<Call>> call = connect();
+  return call ? answered(*std::move(call), words, maxBytes) : call.error();
 }
 
 Result<std::optional<std::string>> RedisEndpoint::get(cache::Tier tier, const std::string &key,

@@ -34,7 +34,11 @@ private:
   /// A connection, and when what is asked must be there.
   class Call;
 
-  Result<std::unique_ptr<Call>> begin();
+  /// One that waits; null: none does.
+  std::unique_ptr<Call> reuse();
+  Result<std::unique_ptr<Call>> connect();
+  Result<Reply> answered(std::unique_ptr<Call> call, const std::vector<std::string_view> &words,
+                         std::uint64_t maxBytes);
   /// Keeps the connection for the next call.
   void end(std::unique_ptr<Call> call);
   Result<Reply> ask(const std::vector<std::string_view> &words, std::uint64_t maxBytes);

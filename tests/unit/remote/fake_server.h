@@ -22,11 +22,15 @@ class FakeServer {
 public:
   using Answer = std::function<std::string(const std::string &)>;
 
-  explicit FakeServer(Answer answer) : answer(std::move(answer)) {
+  /// `port`: 0 for any.
+  explicit FakeServer(Answer answer, int port = 0) : answer(std::move(answer)) {
     listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    int yes = 1;
+    ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     ::bind(listener, reinterpret_cast<sockaddr *>(&address), sizeof address);
     ::listen(listener, 64);
     socklen_t size = sizeof address;

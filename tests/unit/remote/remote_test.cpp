@@ -226,6 +226,19 @@ TEST_F(RemoteTest, AClosedConnectionDoesNotEndTheProcess) {
   std::signal(SIGPIPE, before);
 }
 
+TEST_F(RemoteTest, AServerThatWasStartedAnewIsAskedOverANewConnection) {
+  auto server =
+      std::make_unique<FakeServer>([&](const std::string &) { return redisText(sealed); });
+  std::unique_ptr<Remote> remote = open(server->redis());
+  ASSERT_EQ(remote->get(Tier::Image, keyA), entry);
+  int port = server->port();
+  server.reset(); // closes the connection
+  server =
+      std::make_unique<FakeServer>([&](const std::string &) { return redisText(sealed); }, port);
+  EXPECT_EQ(remote->get(Tier::Image, keyA), entry);
+  EXPECT_TRUE(warnings.empty());
+}
+
 struct Variable {
   Variable(const char *name, const std::string &value) : name(name) {
     ::setenv(name, value.c_str(), 1);
