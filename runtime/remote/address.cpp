@@ -1,9 +1,12 @@
 #include "runtime/remote/address.h"
 
+#include "runtime/cache/sha256.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
+#include <set>
 
 namespace attnc::remote {
 
@@ -161,23 +164,52 @@ Result<Address> parseAddress(std::string_view text) {
                "is of no known kind");
 }
 
-Result<std::vector<Address>> parseAddresses(std::string_view text) {
+namespace {
+
+/// What stands before any of `separators`, which are taken from `text` with it.
+std::string_view takeWord(std::string_view &text, const char *separators) {
+  std::string_view word = text.substr(0, text.find_first_of(separators));
+  text.remove_prefix(word.size());
+  text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
+  return word;
+}
+
+} // namespace
+
+Result<std::vector<Shards>> parseAddresses(std::string_view text) {
   constexpr const char *separators = " \t\r\n,";
-  std::vector<Address> all;
-  while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
-    if (text.empty())
-      return all;
-    std::string_view one = text.substr(0, text.find_first_of(separators));
-    text.remove_prefix(one.size());
-    Result<Address> address = parseAddress(one);
-    if (!address)
-      return address.error();
-    auto isSame = [&](const Address &other) { return other.text == address->text; };
-    if (std::any_of(all.begin(), all.end(), isSame))
-      return wrong(address->text, "stands twice");
-    all.push_back(*std::move(address));
+  std::vector<Shards> stores;
+  std::set<std::string> known;
+  text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
+  while (!text.empty()) {
+    std::string_view store = takeWord(text, separators);
+    stores.emplace_back();
+    do {
+      Result<Address> address = parseAddress(takeWord(store, "|"));
+      if (!address)
+        return address.error();
+      if (!known.insert(address->text).second)
+        return wrong(address->text, "stands twice");
+      stores.back().push_back(*std::move(address));
+    } while (!store.empty());
   }
+  return stores;
+}
+
+std::vector<std::size_t> shardOrder(const Shards &shards, std::string_view key) {
+  std::vector<std::pair<cache::Digest, std::size_t>> weights;
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    cache::Sha256 hash;
+    hash.update(shards[i].text);
+    hash.update("\n");
+    hash.update(key);
+    weights.emplace_back(hash.digest(), i);
+  }
+  std::sort(weights.rbegin(), weights.rend());
+  std::vector<std::size_t> order;
+  for (const auto &[weight, shard] : weights)
+    order.push_back(shard);
+  return order;
 }
 
 } // namespace attnc::remote

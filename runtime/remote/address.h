@@ -34,7 +34,16 @@ struct Address {
 /// HOST may be [ADDRESS] for IPv6. Error (InvalidArgument): what is wrong with it.
 Result<Address> parseAddress(std::string_view text);
 
-/// Several, separated by white space or commas; an address that stands twice is an error too.
-Result<std::vector<Address>> parseAddresses(std::string_view text);
+/// Servers that divide the entries of one store among them, by key.
+using Shards = std::vector<Address>;
+
+/// Several stores, separated by white space or commas; the shards of one are separated by '|'. An
+/// address that stands twice is an error too.
+Result<std::vector<Shards>> parseAddresses(std::string_view text);
+
+/// The shards in the order in which they are to be asked for a key: rendezvous hashing (Thaler and
+/// Ravishankar, 1998). It depends on the addresses alone and not on their order, every shard comes
+/// first for as many keys, and without one of them the order of the others stays.
+std::vector<std::size_t> shardOrder(const Shards &shards, std::string_view key);
 
 } // namespace attnc::remote

@@ -62,19 +62,30 @@ std::unique_ptr<Endpoint> connectLater(const Address &address, const std::string
 
 Remote::Remote(const RemoteOptions &options, FleetKeys keys)
     : keys(std::move(keys)), readOnly(options.readOnly) {
-  for (const Address &address : options.addresses) {
-    servers.push_back(std::make_unique<Server>());
-    servers.back()->address = address;
-    servers.back()->endpoint =
-        connectLater(address, options.token, options.authorities, options.patience);
+  for (const Shards &shards : options.stores) {
+    stores.push_back({shards, {}});
+    for (const Address &address : shards) {
+      auto server = std::make_unique<Server>();
+      server->address = address;
+      server->endpoint =
+          connectLater(address, options.token, options.authorities, options.patience);
+      stores.back().servers.push_back(std::move(server));
+    }
   }
 }
 
+std::vector<Remote::Server *> Remote::Store::serversFor(const std::string &key) const {
+  std::vector<Server *> ordered;
+  for (std::size_t shard : shardOrder(addresses, key))
+    ordered.push_back(servers[shard].get());
+  return ordered;
+}
+
 Result<std::shared_ptr<Remote>> Remote::ofUser() {
-  Result<std::vector<Address>> addresses = parseAddresses(variable("ATTNC_REMOTE"));
-  if (!addresses)
-    return invalidArgument("ATTNC_REMOTE: " + addresses.error().message, addresses.error().remedy);
-  if (addresses->empty())
+  Result<std::vector<Shards>> stores = parseAddresses(variable("ATTNC_REMOTE"));
+  if (!stores)
+    return invalidArgument("ATTNC_REMOTE: " + stores.error().message, stores.error().remedy);
+  if (stores->empty())
     return std::shared_ptr<Remote>();
   std::string keyFile = variable("ATTNC_REMOTE_KEY_FILE"), mode = variable("ATTNC_REMOTE_MODE");
   if (keyFile.empty())
@@ -92,7 +103,7 @@ Result<std::shared_ptr<Remote>> Remote::ofUser() {
   if (!token)
     return token.error();
   RemoteOptions options;
-  options.addresses = *std::move(addresses);
+  options.stores = *std::move(stores);
   options.token = *std::move(token);
   options.authorities = variable("ATTNC_REMOTE_CA");
   options.readOnly = mode == "read";
@@ -116,15 +127,16 @@ Result<std::string> Remote::checked(cache::Tier tier, const std::string &key,
   return value ? Result<std::string>(std::string(*entry)) : value.error();
 }
 
-std::optional<std::string> Remote::get(cache::Tier tier, const std::string &key) {
-  for (const std::unique_ptr<Server> &server : servers) {
+std::optional<std::string> Remote::getFrom(const Store &store, cache::Tier tier,
+                                           const std::string &key) {
+  for (Server *server : store.serversFor(key)) {
     Clock::time_point began = Clock::now();
     if (!server->breaker.allows(began))
       continue;
     Result<std::optional<std::string>> sealed = server->endpoint->get(tier, key, maxSealedBytes);
     if (sealed && !*sealed) {
       server->breaker.succeeded();
-      continue;
+      return std::nullopt;
     }
     Result<std::string> entry =
         sealed ? checked(tier, key, **sealed) : Result<std::string>(sealed.error());
@@ -137,30 +149,48 @@ std::optional<std::string> Remote::get(cache::Tier tier, const std::string &key)
   return std::nullopt;
 }
 
-void Remote::putTo(Server &server, cache::Tier tier, const std::string &key,
+std::optional<std::string> Remote::get(cache::Tier tier, const std::string &key) {
+  for (const Store &store : stores)
+    if (std::optional<std::string> entry = getFrom(store, tier, key))
+      return entry;
+  return std::nullopt;
+}
+
+bool Remote::putTo(Server &server, cache::Tier tier, const std::string &key,
                    std::string_view sealed) {
   Clock::time_point began = Clock::now();
-  if (!server.takes || !server.breaker.allows(began))
-    return;
-  Status status = server.endpoint->put(tier, key, sealed);
-  if (!status && status.error().kind == ErrorKind::Environment)
-    return failed(server, server.breaker, began, status.error());
-  server.takes = status.ok();
+  if (!server.breaker.allows(began))
+    return false;
+  Status status = server.takes ? server.endpoint->put(tier, key, sealed) : Status();
+  if (!status && status.error().kind == ErrorKind::Environment) {
+    failed(server, server.breaker, began, status.error());
+    return false;
+  }
+  server.takes = server.takes && status.ok();
   server.breaker.succeeded();
+  return true;
+}
+
+void Remote::putTo(const Store &store, cache::Tier tier, const std::string &key,
+                   std::string_view sealed) {
+  for (Server *server : store.serversFor(key))
+    if (putTo(*server, tier, key, sealed))
+      return;
 }
 
 void Remote::put(cache::Tier tier, const std::string &key, std::string_view entry) {
   if (readOnly || entry.size() + sealBytes > maxSealedBytes)
     return;
   std::string sealed = seal(keys, entry);
-  for (const std::unique_ptr<Server> &server : servers)
-    putTo(*server, tier, key, sealed);
+  for (const Store &store : stores)
+    putTo(store, tier, key, sealed);
 }
 
 bool Remote::compiles() const {
-  for (const std::unique_ptr<Server> &server : servers)
-    if (server->endpoint->mayCompile())
-      return true;
+  for (const Store &store : stores)
+    for (const std::unique_ptr<Server> &server : store.servers)
+      if (server->endpoint->mayCompile())
+        return true;
   return false;
 }
 
@@ -207,35 +237,37 @@ std::optional<Result<std::string>> Remote::compileAt(Server &server, const std::
 std::optional<Result<std::string>> Remote::compile(const std::string &request,
                                                    const std::string &build, const std::string &key,
                                                    Error &unreached) {
-  for (const std::unique_ptr<Server> &server : servers) {
-    if (!server->endpoint->mayCompile() || !server->compiling.allows())
-      continue;
-    std::optional<Result<std::string>> compiled =
-        compileAt(*server, request, build, key, unreached);
-    if (!compiled) {
-      unreached.message = fmt::format("{}: {}", server->address.text, unreached.message);
-      continue;
+  for (const Store &store : stores)
+    for (Server *server : store.serversFor(key)) {
+      if (!server->endpoint->mayCompile() || !server->compiling.allows())
+        continue;
+      std::optional<Result<std::string>> compiled =
+          compileAt(*server, request, build, key, unreached);
+      if (!compiled) {
+        unreached.message = fmt::format("{}: {}", server->address.text, unreached.message);
+        continue;
+      }
+      // This store has it now; the others may not.
+      if (*compiled && !readOnly) {
+        std::string sealed = seal(keys, **compiled);
+        for (const Store &other : stores)
+          if (&other != &store)
+            putTo(other, cache::Tier::Program, key, sealed);
+      }
+      return compiled;
     }
-    // This server has it now; the others may not.
-    if (*compiled && !readOnly) {
-      std::string sealed = seal(keys, **compiled);
-      for (const std::unique_ptr<Server> &other : servers)
-        if (other != server)
-          putTo(*other, cache::Tier::Program, key, sealed);
-    }
-    return compiled;
-  }
   return std::nullopt;
 }
 
 std::vector<EndpointReport> Remote::examine() {
   std::vector<EndpointReport> reports;
-  for (const std::unique_ptr<Server> &server : servers) {
-    Clock::time_point began = Clock::now();
-    Result<ServerState> state = server->endpoint->describe();
-    std::chrono::duration<double, std::milli> taken = Clock::now() - began;
-    reports.push_back({server->address.text, std::move(state), taken.count()});
-  }
+  for (const Store &store : stores)
+    for (const std::unique_ptr<Server> &server : store.servers) {
+      Clock::time_point began = Clock::now();
+      Result<ServerState> state = server->endpoint->describe();
+      std::chrono::duration<double, std::milli> taken = Clock::now() - began;
+      reports.push_back({server->address.text, std::move(state), taken.count()});
+    }
   return reports;
 }
 

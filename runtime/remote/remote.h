@@ -17,7 +17,7 @@ namespace attnc::remote {
 inline constexpr std::uint64_t maxSealedBytes = std::uint64_t(64) << 20;
 
 struct RemoteOptions {
-  std::vector<Address> addresses;
+  std::vector<Shards> stores;
   std::string token;       ///< for attncd; may be empty
   std::string authorities; ///< a PEM file in place of the system's, for https; may be empty
   bool readOnly = false;   ///< nothing is given
@@ -31,9 +31,9 @@ struct EndpointReport {
   double milliseconds = 0;   ///< that the question took
 };
 
-/// A server that fails is left alone for a while (breaker.h), and what it gives that is not sealed
-/// by this fleet counts as a failure. The first failure of the process gives a warning
-/// (cache/warning.h).
+/// Of the shards of a store the first one that is not left alone is asked (shardOrder). A server
+/// that fails is left alone for a while (breaker.h), and what it gives that is not sealed by this
+/// fleet counts as a failure. The first failure of the process gives a warning (cache/warning.h).
 class Remote : public cache::RemoteTier {
 public:
   Remote(const RemoteOptions &options, FleetKeys keys);
@@ -64,19 +64,30 @@ private:
     std::atomic<bool> takes = true; ///< until it says that it takes nothing from us
   };
 
+  struct Store {
+    Shards addresses;
+    std::vector<std::unique_ptr<Server>> servers; ///< in their order
+    /// In the order in which they are asked for a key.
+    std::vector<Server *> serversFor(const std::string &key) const;
+  };
+
   void failed(const Server &server, Breaker &breaker, Breaker::Clock::time_point began,
               const Error &why);
+  /// Nothing: none of its shards has it, or can be reached.
+  std::optional<std::string> getFrom(const Store &store, cache::Tier tier, const std::string &key);
   /// Error: it is no entry of this fleet, or another one than was asked for.
   Result<std::string> checked(cache::Tier tier, const std::string &key,
                               std::string_view sealed) const;
-  void putTo(Server &server, cache::Tier tier, const std::string &key, std::string_view sealed);
+  /// False: it cannot be reached.
+  bool putTo(Server &server, cache::Tier tier, const std::string &key, std::string_view sealed);
+  void putTo(const Store &store, cache::Tier tier, const std::string &key, std::string_view sealed);
   std::optional<Result<std::string>> compileAt(Server &server, const std::string &request,
                                                const std::string &build, const std::string &key,
                                                Error &unreached);
 
   const FleetKeys keys;
   const bool readOnly;
-  std::vector<std::unique_ptr<Server>> servers;
+  std::vector<Store> stores;
 };
 
 } // namespace attnc::remote

@@ -9,8 +9,8 @@ namespace {
 using testing::HasSubstr;
 
 std::string errorOf(const std::string &text) {
-  Result<std::vector<Address>> addresses = parseAddresses(text);
-  return addresses ? "" : addresses.error().message;
+  Result<std::vector<Shards>> stores = parseAddresses(text);
+  return stores ? "" : stores.error().message;
 }
 
 TEST(Address, OfHttpIsWhatPathsAreAppendedTo) {
@@ -52,13 +52,33 @@ TEST(Address, OfASocketIsItsPath) {
 }
 
 TEST(Address, SeveralAreInOrder) {
-  Result<std::vector<Address>> all = parseAddresses(" redis://a ,\n unix:/b,http://c\t");
+  Result<std::vector<Shards>> all = parseAddresses(" redis://a ,\n unix:/b,http://c|http://d\t");
   ASSERT_TRUE(all);
   ASSERT_EQ(all->size(), 3u);
-  EXPECT_EQ((*all)[0].host, "a");
-  EXPECT_EQ((*all)[1].socket, "/b");
-  EXPECT_EQ((*all)[2].url, "http://c");
+  EXPECT_EQ((*all)[0].at(0).host, "a");
+  EXPECT_EQ((*all)[1].at(0).socket, "/b");
+  EXPECT_EQ((*all)[2].at(0).url, "http://c");
+  EXPECT_EQ((*all)[2].at(1).url, "http://d");
   EXPECT_TRUE(parseAddresses(" , ")->empty());
+}
+
+TEST(Shards, HaveAsManyKeysEachInAnyOrder) {
+  Shards shards = parseAddresses("redis://a|redis://b|redis://c|redis://d")->at(0);
+  Shards reversed(shards.rbegin(), shards.rend()), without(shards.begin(), shards.end() - 1);
+  constexpr int keys = 4000;
+  std::vector<int> firsts(4);
+  for (int i = 0; i < keys; ++i) {
+    std::string key = std::to_string(i);
+    std::vector<std::size_t> order = shardOrder(shards, key);
+    ++firsts[order[0]];
+    std::size_t first = shardOrder(reversed, key)[0];
+    EXPECT_EQ(reversed[first].text, shards[order[0]].text);
+    order.erase(std::find(order.begin(), order.end(), 3));
+    EXPECT_EQ(shardOrder(without, key), order) << "the others stay where they were";
+  }
+  // Binomial with 1/4: five standard deviations are 137.
+  for (int count : firsts)
+    EXPECT_NEAR(count, keys / 4, 137);
 }
 
 TEST(Address, ThatIsNoneIsRefusedWithItsReason) {
@@ -78,6 +98,8 @@ TEST(Address, ThatIsNoneIsRefusedWithItsReason) {
   EXPECT_THAT(errorOf("redis://:%zz@a"), HasSubstr("%XX"));
   EXPECT_THAT(errorOf("redis://:%4"), HasSubstr("no host"));
   EXPECT_THAT(errorOf("redis://a redis://a"), HasSubstr("stands twice"));
+  EXPECT_THAT(errorOf("redis://a|redis://a"), HasSubstr("stands twice"));
+  EXPECT_THAT(errorOf("|redis://a"), HasSubstr("no known kind"));
 }
 
 TEST(Address, KeepsSecretsOutOfErrors) {

@@ -28,7 +28,7 @@ protected:
 
   std::unique_ptr<Remote> open(const std::string &addresses, bool readOnly = false) const {
     RemoteOptions options;
-    options.addresses = *parseAddresses(addresses);
+    options.stores = *parseAddresses(addresses);
     options.token = "a-token";
     options.readOnly = readOnly;
     options.patience.transfer = std::chrono::milliseconds(300);
@@ -237,6 +237,29 @@ TEST_F(RemoteTest, AServerThatWasStartedAnewIsAskedOverANewConnection) {
       std::make_unique<FakeServer>([&](const std::string &) { return redisText(sealed); }, port);
   EXPECT_EQ(remote->get(Tier::Image, keyA), entry);
   EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(RemoteTest, AShardThatIsDeadIsReplacedByTheNext) {
+  std::vector<std::unique_ptr<FakeServer>> shards;
+  std::string addresses;
+  for (int i = 0; i < 3; ++i) {
+    shards.push_back(std::make_unique<FakeServer>([&](const std::string &request) {
+      return request.find("SET") != std::string::npos ? std::string("+OK\r\n") : redisText(sealed);
+    }));
+    addresses += (i ? "|" : "") + shards.back()->redis();
+  }
+  std::unique_ptr<Remote> remote = open(addresses);
+  ASSERT_EQ(remote->get(Tier::Image, keyA), entry);
+  remote->put(Tier::Image, keyA, entry);
+  std::vector<std::size_t> asked;
+  for (const auto &shard : shards)
+    asked.push_back(shard->requests().size());
+  EXPECT_THAT(asked, testing::UnorderedElementsAre(0, 0, 2)) << "a key has one shard";
+  shards[static_cast<std::size_t>(std::max_element(asked.begin(), asked.end()) - asked.begin())]
+      .reset();
+  EXPECT_EQ(remote->get(Tier::Image, keyA), entry);
+  EXPECT_EQ(remote->get(Tier::Image, keyA), entry);
+  EXPECT_EQ(warnings.size(), 1u);
 }
 
 struct Variable {
