@@ -27,12 +27,13 @@ KernelOf ImageBuild::firstOf(const NestKernels &program, size_t number) const {
   return firsts.at(&program)[number];
 }
 
-Status ImageBuild::run(const ImageCompiler &images, const std::string &target) {
+Status ImageBuild::run(const ImageCompiler &images, const std::string &target,
+                       CompileWatch *watch) {
   std::vector<KernelOf> next = builds;
   llvm::sort(next, [](const KernelOf &a, const KernelOf &b) { return a.code() > b.code(); });
   bool withCopies = !programs.front()->copies().tensors.empty();
   while (!next.empty() || withCopies) {
-    Result<std::vector<KernelOf>> again = buildOnce(images, target, next, withCopies);
+    Result<std::vector<KernelOf>> again = buildOnce(images, target, next, withCopies, watch);
     if (!again)
       return again.error();
     next = *std::move(again);
@@ -66,7 +67,7 @@ Status ImageBuild::followFirsts() {
 Result<std::vector<KernelOf>> ImageBuild::buildOnce(const ImageCompiler &images,
                                                     const std::string &target,
                                                     const std::vector<KernelOf> &kernels,
-                                                    bool withCopies) {
+                                                    bool withCopies, CompileWatch *watch) {
   std::vector<NvrtcRequest> requests;
   for (const KernelOf &kernel : kernels)
     requests.push_back(requestFor(target, kernel.report().source, kernel.report().kernel));
@@ -74,7 +75,7 @@ Result<std::vector<KernelOf>> ImageBuild::buildOnce(const ImageCompiler &images,
   if (withCopies)
     requests.push_back(requestFor(target, copying.source, copying.image));
   auto start = std::chrono::steady_clock::now();
-  std::vector<Result<NvrtcOutput>> outputs = compileSideBySide(images, requests);
+  std::vector<Result<NvrtcOutput>> outputs = compileSideBySide(images, requests, watch);
   waitSeconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const Result<NvrtcOutput> &output : outputs) {
     if (!output)

@@ -27,8 +27,8 @@ public:
 
   /// Compiles all that does not wait, side by side and the largest first, so that none of them is
   /// left to the end; then those again that spilled and have become smaller, and the first
-  /// program's kernels that copy.
-  Status run(const ImageCompiler &images, const std::string &target);
+  /// program's kernels that copy. `watch` may be null.
+  Status run(const ImageCompiler &images, const std::string &target, CompileWatch *watch);
 
   /// The kernel whose image holds that of a nest.
   KernelOf firstOf(const NestKernels &program, size_t number) const;
@@ -43,7 +43,8 @@ public:
 
 private:
   Result<std::vector<KernelOf>> buildOnce(const ImageCompiler &images, const std::string &target,
-                                          const std::vector<KernelOf> &builds, bool withCopies);
+                                          const std::vector<KernelOf> &builds, bool withCopies,
+                                          CompileWatch *watch);
   Status followFirsts();
 
   std::vector<NestKernels *> programs;

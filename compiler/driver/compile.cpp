@@ -101,6 +101,8 @@ private:
     }
     for (const Step &step : targetIndependentSteps()) {
       Clock::time_point start = Clock::now();
+      if (Status status = enter(options.watch, step.name); !status)
+        return status;
       step.run(program);
       if (failed(verify(*module)))
         return bug(step.name);
@@ -116,7 +118,7 @@ private:
       result.nests.push_back(reportNest(nest, options.extents));
     if (onCpu())
       result.red = textOf(*module);
-    return {};
+    return options.watch ? options.watch->addKernels(result.nests.size()) : Status();
   }
 
   Error bug(const std::string &pass) {
@@ -185,6 +187,8 @@ private:
 
   Status scheduleNests() {
     Clock::time_point start = Clock::now();
+    if (Status status = enter(options.watch, "choose-schedule"); !status)
+      return status;
     if (Status status =
             schedule::chooseSchedules(program, options.target, overrides, options.tuned);
         !status)
@@ -212,6 +216,10 @@ private:
     if (Status status = lowerNests(); !status)
       return status;
     lowerParts();
+    // Of the program in parts too: one without it would be another program.
+    if (options.watch)
+      if (auto crossed = options.watch->crossed())
+        return crossed->error;
     double lowering = secondsSince(start);
     if (Status status = kernels->makeCopies(); !status)
       return status;
@@ -235,7 +243,7 @@ private:
                                          .withTexts = keepsTexts(),
                                          .keepSchedules = !overrides.empty(),
                                          .isOfParts = isOfParts});
-    return kernels->lower();
+    return kernels->lower(options.watch);
   }
 
   Status buildImages() {
@@ -246,7 +254,7 @@ private:
     if (parts)
       programs.push_back(&*parts->kernels);
     build.emplace(std::move(programs), parts && options.parts == PartsVariant::OnFirstUse);
-    Status status = build->run(*options.images, options.target);
+    Status status = build->run(*options.images, options.target, options.watch);
     result.nvrtcSeconds = build->waitSeconds;
     result.kernelSeconds = build->kernelSeconds;
     result.imagesCompiled = build->compiled;

@@ -5,6 +5,7 @@
 #include "attnc/result.h"
 #include "compiler/codegen/cpu/cpu_target.h"
 #include "compiler/driver/aligned_copies.h"
+#include "compiler/driver/compile_watch.h"
 #include "compiler/driver/deferred_images.h"
 #include "compiler/driver/nest_work.h"
 #include "compiler/driver/schedule_report.h"
@@ -58,6 +59,9 @@ struct CompileOptions {
   std::map<std::string, int64_t> extents = {};
   /// Those with which passes are verified; others have their defaults, or a value of their range.
   std::map<std::string, double> params = {};
+  /// Told what is done, and asked whether there is time for it, between passes, nests and kernels,
+  /// and by NVRTC; null: nobody. Of this compilation alone, not of what is left to first use.
+  CompileWatch *watch = nullptr;
 };
 
 /// What one pass did.
@@ -121,7 +125,8 @@ struct Compilation {
 
 /// Compiles a spec. The spec's module is read and not changed. Errors: InvalidArgument for what the
 /// target or the schedule cannot do (located in the spec where it has a place), Compilation for
-/// NVRTC's, Internal for a bug of ours, with what to report. Thread-safe for different contexts.
+/// NVRTC's and for a limit of the watch, Internal for a bug of ours, with what to report.
+/// Thread-safe for different contexts.
 Result<Compilation> compile(const Spec &spec, const CompileOptions &options);
 
 /// The dialects that a context needs, loaded.

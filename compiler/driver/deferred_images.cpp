@@ -30,7 +30,8 @@ static std::string remarksOn(const NvrtcOutput &output) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string> &names) {
+Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string> &names,
+                                                  CompileWatch *watch) {
   std::lock_guard<std::mutex> lock(mutex);
   std::vector<std::string> missing;
   std::vector<NvrtcRequest> asked;
@@ -45,7 +46,7 @@ Result<std::vector<Image>> DeferredImages::images(const std::vector<std::string>
   }
   std::optional<Error> failed;
   if (!asked.empty()) {
-    std::vector<Result<NvrtcOutput>> outputs = compile(asked);
+    std::vector<Result<NvrtcOutput>> outputs = compile(asked, watch);
     for (std::size_t i = 0; i < missing.size(); ++i) {
       if (outputs[i]) {
         remarks[missing[i]] = remarksOn(*outputs[i]);
@@ -76,8 +77,9 @@ std::shared_ptr<DeferredImages> deferredImagesOf(const Program &program,
   if (requests.empty())
     return nullptr;
   return std::make_shared<DeferredImages>(
-      std::move(requests), [images = std::move(images)](const std::vector<NvrtcRequest> &asked) {
-        return compileSideBySide(*images, asked);
+      std::move(requests),
+      [images = std::move(images)](const std::vector<NvrtcRequest> &asked, CompileWatch *watch) {
+        return compileSideBySide(*images, asked, watch);
       });
 }
 

@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_DRIVER_DEFERRED_IMAGES_H
 #define ATTNC_COMPILER_DRIVER_DEFERRED_IMAGES_H
 
+#include "compiler/driver/compile_watch.h"
 #include "runtime/cuda/image_compiler.h"
 #include "runtime/program/program.h"
 #include <functional>
@@ -17,9 +18,10 @@ namespace attnc::driver {
 /// those who ask for the same wait.
 class DeferredImages {
 public:
-  /// Compiles several sources, in any order; the results are in the order of the requests.
-  using Compile =
-      std::function<std::vector<Result<NvrtcOutput>>(const std::vector<NvrtcRequest> &)>;
+  /// Compiles several sources, in any order; the results are in the order of the requests. The
+  /// watch is that of who asks, or null.
+  using Compile = std::function<std::vector<Result<NvrtcOutput>>(const std::vector<NvrtcRequest> &,
+                                                                 CompileWatch *)>;
 
   /// `requests` are by the name of the image.
   DeferredImages(std::map<std::string, NvrtcRequest> requests, Compile compile);
@@ -27,8 +29,9 @@ public:
   /// A cubin and a PTX for each of `names`: those that have not been made yet are compiled side by
   /// side, the others are as they were. Errors: (Internal) a name that nothing waits under;
   /// NVRTC's, for the first source that does not compile. What failed is tried again by the next
-  /// who asks.
-  Result<std::vector<Image>> images(const std::vector<std::string> &names);
+  /// who asks. `watch` may be null, and so it is for a launch.
+  Result<std::vector<Image>> images(const std::vector<std::string> &names,
+                                    CompileWatch *watch = nullptr);
 
   /// The names of all, compiled or not.
   std::vector<std::string> names() const;

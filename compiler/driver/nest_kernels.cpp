@@ -34,10 +34,12 @@ std::string NestKernels::image(size_t number) const {
   return choices.isOfParts ? partsName(kernel) : kernel;
 }
 
-Status NestKernels::lower() {
+Status NestKernels::lower(CompileWatch *watch) {
   keys.resize(nests.size());
   sizes.resize(nests.size());
   for (size_t number = 0; number < nests.size(); ++number) {
+    if (Status status = enter(watch, "lower-nests", reports[number].kernel); !status)
+      return status;
     Result<KernelShape> shape = lowerNest(number);
     if (!shape)
       return shape.error();

@@ -28,8 +28,8 @@ public:
   NestKernels(attn::ProgramOp program, std::string target, std::vector<NestReport> &reports,
               const ReportedErrors &errors, Choices choices);
 
-  /// Tile IR and CUDA C++ of all nests. Error (Internal): a bug of ours.
-  Status lower();
+  /// Tile IR and CUDA C++ of all nests. Errors: Internal, a bug of ours; those of the watch.
+  Status lower(CompileWatch *watch);
 
   /// The kernels that copy tensors which are not aligned, anew.
   Status makeCopies();

@@ -21,18 +21,38 @@ NvrtcRequest requestFor(const std::string &target, const std::string &source,
   return request;
 }
 
+static Result<NvrtcOutput> compileOne(const ImageCompiler &images, const NvrtcRequest &request,
+                                      CompileWatch *watch) {
+  if (!watch)
+    return images.compile(request);
+  std::string kernel = request.name.substr(0, request.name.rfind(".cu"));
+  if (Status status = watch->enter("nvrtc", kernel); !status)
+    return status.error();
+  Result<NvrtcOutput> output = images.compile(request, [watch] { return watch->isOver(); });
+  if (!output && watch->isOver())
+    return watch->stopped("nvrtc", kernel);
+  return output;
+}
+
+static std::size_t threadsFor(std::size_t requests, const CompileWatch *watch) {
+  std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  if (watch && watch->threads())
+    threads = std::min(threads, watch->threads());
+  return std::min(threads, requests);
+}
+
 std::vector<Result<NvrtcOutput>> compileSideBySide(const ImageCompiler &images,
-                                                   const std::vector<NvrtcRequest> &requests) {
+                                                   const std::vector<NvrtcRequest> &requests,
+                                                   CompileWatch *watch) {
   std::vector<std::optional<Result<NvrtcOutput>>> outputs(requests.size());
   std::atomic<std::size_t> next = 0;
   auto work = [&] {
     for (std::size_t i = next++; i < requests.size(); i = next++)
-      outputs[i] = images.compile(requests[i]);
+      outputs[i] = compileOne(images, requests[i], watch);
   };
   std::vector<std::jthread> others;
-  std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
   try {
-    while (others.size() + 1 < std::min(processors, requests.size()))
+    while (others.size() + 1 < threadsFor(requests.size(), watch))
       others.emplace_back(work);
   } catch (const std::system_error &) {
     // This thread is enough.

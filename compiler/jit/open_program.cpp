@@ -52,11 +52,12 @@ Program storable(const Compilation &compilation) {
   return program;
 }
 
-Result<Program> completed(const Compilation &compilation) {
+Result<Program> completed(const Compilation &compilation, driver::CompileWatch *watch) {
   Program program = storable(compilation);
   if (!compilation.deferred)
     return program;
-  Result<std::vector<Image>> made = compilation.deferred->images(compilation.deferred->names());
+  Result<std::vector<Image>> made =
+      compilation.deferred->images(compilation.deferred->names(), watch);
   if (!made)
     return made.error();
   std::erase_if(program.images, [](const Image &image) { return image.kind == ImageKind::Cuda; });

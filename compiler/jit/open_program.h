@@ -19,8 +19,9 @@ Status warmUp(const driver::Compilation &compilation);
 Program storable(const driver::Compilation &compilation);
 
 /// The program with its texts, and nothing that waits: what a file holds. Errors: those of
-/// compiling.
-Result<Program> completed(const driver::Compilation &compilation);
+/// compiling, and those of `watch`, which may be null.
+Result<Program> completed(const driver::Compilation &compilation,
+                          driver::CompileWatch *watch = nullptr);
 
 } // namespace attnc
 

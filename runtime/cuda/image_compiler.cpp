@@ -79,32 +79,35 @@ std::string ImageCompiler::identity() const {
   return *known;
 }
 
-Result<NvrtcOutput> ImageCompiler::compile(const NvrtcRequest &request) const {
+Result<NvrtcOutput> ImageCompiler::compile(const NvrtcRequest &request,
+                                           const StopCompiling &stop) const {
   std::optional<std::string> content = store ? contentKey(request) : std::nullopt;
   std::string maker = content ? identity() : "";
   if (maker.empty())
-    return compileOnly(request, content);
-  Result<NvrtcOutput> output = compileOnce(request, *content, maker);
+    return compileOnly(request, content, stop);
+  Result<NvrtcOutput> output = compileOnce(request, *content, maker, stop);
   // What was loaded may be another library than its place promised.
   if (std::string loaded = identity(); !output && loaded != maker)
-    output = compileOnce(request, *content, loaded);
-  return output || output.error().kind != ErrorKind::Environment ? std::move(output)
-                                                                 : compileOnly(request, content);
+    output = compileOnce(request, *content, loaded, stop);
+  return output || output.error().kind != ErrorKind::Environment
+             ? std::move(output)
+             : compileOnly(request, content, stop);
 }
 
 Result<NvrtcOutput> ImageCompiler::compileOnly(const NvrtcRequest &request,
-                                               const std::optional<std::string> &content) const {
+                                               const std::optional<std::string> &content,
+                                               const StopCompiling &stop) const {
   Result<const Nvrtc *> compiler = nvrtc();
   if (compiler)
-    return (*compiler)->compile(request);
+    return (*compiler)->compile(request, stop);
   if (std::optional<NvrtcOutput> any = content ? madeByAny(*content) : std::nullopt)
     return *std::move(any);
   return compiler.error();
 }
 
 Result<NvrtcOutput> ImageCompiler::compileOnce(const NvrtcRequest &request,
-                                               const std::string &content,
-                                               const std::string &maker) const {
+                                               const std::string &content, const std::string &maker,
+                                               const StopCompiling &stop) const {
   std::optional<NvrtcOutput> fresh;
   Result<Store::Value> made =
       store->getOrMake(Tier::Image, imageKey(content, maker), [&]() -> Result<Store::Value> {
@@ -113,7 +116,7 @@ Result<NvrtcOutput> ImageCompiler::compileOnce(const NvrtcRequest &request,
           return compiler.error();
         if (identity() != maker)
           return environmentError("NVRTC is another one than its file");
-        Result<NvrtcOutput> output = (*compiler)->compile(request);
+        Result<NvrtcOutput> output = (*compiler)->compile(request, stop);
         if (!output)
           return output.error();
         fresh = *std::move(output);
@@ -129,7 +132,7 @@ Result<NvrtcOutput> ImageCompiler::compileOnce(const NvrtcRequest &request,
     return *std::move(fresh);
   if (std::optional<NvrtcOutput> output = outputOf(made->bytes))
     return *std::move(output);
-  return compileOnly(request, content); // a value that another program has put there
+  return compileOnly(request, content, stop); // a value that another program has put there
 }
 
 std::optional<NvrtcOutput> ImageCompiler::madeByAny(const std::string &content) const {

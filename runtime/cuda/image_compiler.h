@@ -24,8 +24,10 @@ public:
 
   /// As Nvrtc::compile, and calls compile at the same time. Threads and processes that ask for the
   /// same image wait for the one that makes it. Nothing is kept of what does not compile. Errors:
-  /// those of Nvrtc::open, where it is needed, and of Nvrtc::compile.
-  Result<NvrtcOutput> compile(const NvrtcRequest &request) const;
+  /// those of Nvrtc::open, where it is needed, and of Nvrtc::compile. Who waits for another process
+  /// waits however `stop` is.
+  Result<NvrtcOutput> compile(const NvrtcRequest &request,
+                              const StopCompiling &stop = nullptr) const;
 
   /// NVRTC, loaded if it is not yet; it lives as long as the object. Errors: those of Nvrtc::open.
   Result<const Nvrtc *> nvrtc() const;
@@ -36,10 +38,11 @@ public:
 private:
   /// Without the cache, but for what others have made where there is no NVRTC.
   Result<NvrtcOutput> compileOnly(const NvrtcRequest &request,
-                                  const std::optional<std::string> &content) const;
+                                  const std::optional<std::string> &content,
+                                  const StopCompiling &stop) const;
   /// With the cache, if NVRTC is the one with this identity; else an error (Environment).
   Result<NvrtcOutput> compileOnce(const NvrtcRequest &request, const std::string &content,
-                                  const std::string &maker) const;
+                                  const std::string &maker, const StopCompiling &stop) const;
   std::optional<NvrtcOutput> madeByAny(const std::string &content) const;
 
   const std::shared_ptr<cache::Store> store;

@@ -30,6 +30,8 @@ struct Nvrtc::Api {
   int (*cubin)(Handle, char *);
   int (*logSize)(Handle, std::size_t *);
   int (*log)(Handle, char *);
+  /// Null: this NVRTC cannot be stopped.
+  int (*setFlowCallback)(Handle, int (*)(void *, void *), void *);
 
   Status check(int result, std::string_view call) const {
     return result == 0 ? Status()
@@ -47,9 +49,22 @@ struct Nvrtc::Api {
       return status.error();
     return text;
   }
+
+  /// `stop` must outlive the compilation.
+  Status stopWhen(Handle program, const StopCompiling &stop) const {
+    if (!stop || !setFlowCallback)
+      return {};
+    auto callback = [](void *payload, void *) {
+      return int((*static_cast<const StopCompiling *>(payload))());
+    };
+    return check(setFlowCallback(program, callback, const_cast<StopCompiling *>(&stop)),
+                 "nvrtcSetFlowCallback");
+  }
 };
 
 namespace {
+
+constexpr int cancelled = 16; // NVRTC_ERROR_CANCELLED
 
 void withoutFinalZeros(std::string &text) {
   while (!text.empty() && text.back() == '\0')
@@ -104,6 +119,7 @@ Result<std::unique_ptr<Nvrtc>> Nvrtc::open() {
   if (!missing.empty())
     return environmentError(fmt::format("NVRTC has no function {}", missing),
                             "install the CUDA toolkit 13");
+  load(api->setFlowCallback, "nvrtcSetFlowCallback"); // since 12.9
 
   std::unique_ptr<Nvrtc> nvrtc(new Nvrtc());
   Dl_info info = {};
@@ -138,7 +154,7 @@ Status Nvrtc::checkArchitecture(const std::string &name) const {
       fmt::format("it knows sm_{}", fmt::join(archs, ", sm_")));
 }
 
-Result<NvrtcOutput> Nvrtc::compile(const NvrtcRequest &request) const {
+Result<NvrtcOutput> Nvrtc::compile(const NvrtcRequest &request, const StopCompiling &stop) const {
   if (Status status = checkArchitecture(request.architecture); !status)
     return status.error();
   std::vector<const char *> headerNames, headerTexts;
@@ -162,11 +178,15 @@ Result<NvrtcOutput> Nvrtc::compile(const NvrtcRequest &request) const {
   auto destroy = [this](Api::Handle program) { api->destroy(&program); };
   std::unique_ptr<void, decltype(destroy)> program(handle, destroy);
 
+  if (Status status = api->stopWhen(handle, stop); !status)
+    return status.error();
   int compiled = api->compile(handle, static_cast<int>(optionTexts.size()), optionTexts.data());
   Result<std::string> log = api->fetch(handle, api->logSize, api->log, "ProgramLog");
   if (!log)
     return log.error();
   withoutFinalZeros(*log);
+  if (compiled == cancelled)
+    return compilationError(fmt::format("{} was not compiled: it was to stop", request.name));
   if (compiled != 0)
     return compilationError(fmt::format("{} does not compile for {}: {}\n{}", request.name,
                                         request.architecture, api->errorString(compiled), *log));

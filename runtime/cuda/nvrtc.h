@@ -5,6 +5,7 @@
 #include "attnc/result.h"
 #include "runtime/cuda/ptxas_log.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,10 @@ struct NvrtcOutput {
   bool isCached = false;          ///< NVRTC has not run for it (image_compiler.h)
 };
 
+/// Whether a compilation is to stop; once true, always true. Called by threads of NVRTC, often and
+/// several at a time. Empty: it is never to stop.
+using StopCompiling = std::function<bool()>;
+
 class Nvrtc {
 public:
   /// The first of nvrtcCandidates (nvrtc_library.h) that can be loaded. Error (Environment): where
@@ -45,9 +50,11 @@ public:
 
   /// Thread-safe: calls from several threads compile at the same time (NVRTC's functions may be
   /// called concurrently as long as no two of them work on one program; each call has its own).
-  /// Error (Compilation): the compiler's log; (InvalidArgument): an architecture that this NVRTC
-  /// does not know.
-  Result<NvrtcOutput> compile(const NvrtcRequest &request) const;
+  /// NVRTC asks `stop` as it goes, if it is 12.9 or later; an older one goes on to the end. Error
+  /// (Compilation): the compiler's log, or that it was to stop; (InvalidArgument): an architecture
+  /// that this NVRTC does not know.
+  Result<NvrtcOutput> compile(const NvrtcRequest &request,
+                              const StopCompiling &stop = nullptr) const;
 
 private:
   struct Api;

@@ -23,7 +23,7 @@ struct Counted {
   std::string fails; ///< a source that does not compile
 
   DeferredImages::Compile function() {
-    return [this](const std::vector<NvrtcRequest> &requests) {
+    return [this](const std::vector<NvrtcRequest> &requests, driver::CompileWatch *) {
       std::vector<Result<NvrtcOutput>> outputs;
       for (const NvrtcRequest &request : requests) {
         ++calls[request.source];
@@ -84,7 +84,7 @@ TEST(DeferredImages, TryAgainWhatFailed) {
 }
 
 TEST(DeferredImages, SayWhatSpills) {
-  auto compile = [](const std::vector<NvrtcRequest> &requests) {
+  auto compile = [](const std::vector<NvrtcRequest> &requests, driver::CompileWatch *) {
     std::vector<Result<NvrtcOutput>> outputs;
     for (const NvrtcRequest &request : requests) {
       NvrtcOutput output;
