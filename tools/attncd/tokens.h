@@ -13,7 +13,13 @@
 namespace attnc::service {
 
 /// What a token allows: bits.
-enum Scope : unsigned { NoScope = 0, ReadEntries = 1, WriteEntries = 2, CompileSpecs = 4, AllScopes = 7 };
+enum Scope : unsigned {
+  NoScope = 0,
+  ReadEntries = 1,
+  WriteEntries = 2,
+  CompileSpecs = 4,
+  AllScopes = 7
+};
 
 /// "read,write" as bits. Error (InvalidArgument): a word that is no scope, one twice, or none.
 Result<unsigned> parseScopes(std::string_view text);
