@@ -222,7 +222,7 @@ class Limits(unittest.TestCase):
                 connection.sendall(self.head("GET", f"/v1/program/{key}",
                                              "Connection: close").encode())
                 return answer_to(connection)
-        with concurrent.futures.ThreadPoolExecutor(15) as pool:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
             for status, _, body in pool.map(get, range(300)):
                 self.assertEqual((status, body), (200, sealed))
 

@@ -29,19 +29,24 @@ struct Connection {
 /// Thread-safe.
 class Connections {
 public:
+  /// One is on its way to `open`, in another thread; it counts from now on.
+  void announce() { ++all; }
+  /// It will not be opened.
+  void retract() { --all; }
   Connection *open(int socket);
   /// Before the socket is closed.
   void close(Connection *connection);
 
-  std::size_t count() const;
+  std::size_t count() const { return all; }
   /// Ends the connections whose clients have had their turn for longer than `patience`: a client
   /// that sends a byte at times holds one otherwise for as long as it likes.
   void cutSlow(std::chrono::nanoseconds patience);
   std::uint64_t cut() const { return ended; }
 
 private:
-  mutable std::mutex mutex;
-  std::unordered_set<Connection *> all;
+  std::mutex mutex;
+  std::unordered_set<Connection *> opened;
+  std::atomic<std::size_t> all = 0;
   std::atomic<std::uint64_t> ended = 0;
 };
 

@@ -79,8 +79,11 @@ void HttpServer::add(int socket) {
   // Of the address it wants the family alone.
   sockaddr address = {};
   address.sa_family = AF_UNIX;
-  if (MHD_add_connection(daemon, socket, &address, sizeof address) != MHD_YES)
-    log.write("warning", "connection_lost", {{"why", std::strerror(errno)}});
+  connections.announce();
+  if (MHD_add_connection(daemon, socket, &address, sizeof address) == MHD_YES)
+    return;
+  connections.retract();
+  log.write("warning", "connection_lost", {{"why", std::strerror(errno)}});
 }
 
 bool HttpServer::takeMemory(std::size_t bytes) {
