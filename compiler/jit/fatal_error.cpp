@@ -1,6 +1,7 @@
 #include "compiler/jit/fatal_error.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"
+#include <atomic>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@ struct WayBack {
 };
 
 thread_local WayBack *innermost = nullptr;
+std::atomic<bool> gaveUp = false;
 
 [[noreturn]] void giveUp(const char *reason, bool outOfMemory) {
   WayBack *back = innermost;
@@ -25,6 +27,7 @@ thread_local WayBack *innermost = nullptr;
     std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
     std::abort();
   }
+  gaveUp = true;
   back->outOfMemory = outOfMemory;
   std::snprintf(back->reason, sizeof back->reason, "%s", reason);
   innermost = back->outer;
@@ -55,6 +58,8 @@ void runWith(WayBack &back, llvm::function_ref<void()> body) {
 }
 
 } // namespace
+
+bool llvmGaveUp() { return gaveUp; }
 
 Status runContained(llvm::function_ref<void()> body) {
   installHandlers();

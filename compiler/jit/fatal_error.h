@@ -20,6 +20,10 @@ namespace attnc {
 /// not checked in the LLVM that we link.
 Status runContained(llvm::function_ref<void()> body);
 
+/// Whether LLVM has given up in this process: what it has left behind is of unknown state, so who
+/// can start another process does.
+bool llvmGaveUp();
+
 } // namespace attnc
 
 #endif

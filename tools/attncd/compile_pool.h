@@ -22,9 +22,9 @@ struct CompileLimits {
 struct CompilePoolOptions {
   int workers = 1;
   int queue = 64; ///< jobs that may wait
-  CompileLimits limits;
+  CompileLimits limits = {};
   /// Of the workers, NAME=VALUE, beside the process's own: ATTNC_CACHE_DIR, ATTNC_CACHE_SIZE, ...
-  std::vector<std::string> environment;
+  std::vector<std::string> environment = {};
   /// Run as `EXECUTABLE worker` with a socket as descriptor 3.
   std::string executable = "/proc/self/exe";
 };
@@ -35,6 +35,18 @@ public:
   /// Starts the workers. Signals that the calling thread blocks are not blocked in them. Error
   /// (Environment): no worker can be started.
   static Result<std::unique_ptr<CompilePool>> start(const CompilePoolOptions &options);
+  /// Ends the workers. Jobs that are not answered fail: they are not lost after drain().
+  ~CompilePool() override;
+
+  Submitted submit(std::string request, Done done) override;
+  void drain() override;
+  CompilePoolStats stats() const override;
+
+private:
+  class State;
+  explicit CompilePool(std::unique_ptr<State> state);
+
+  const std::unique_ptr<State> state;
 };
 
 } // namespace attnc::service
