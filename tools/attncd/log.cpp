@@ -13,6 +13,7 @@ namespace attnc::service {
 namespace {
 
 constexpr std::size_t maxLines = 8192;
+constexpr std::chrono::milliseconds gathering{5};
 
 std::string now() {
   auto time = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
@@ -44,7 +45,7 @@ Log::~Log() {
     std::lock_guard guard(mutex);
     ends = true;
   }
-  changed.notify_one();
+  changed.notify_all();
   writer.join();
 }
 
@@ -59,8 +60,10 @@ void Log::write(std::string_view level, std::string_view event, const Fields &fi
       return;
     }
     lines.push_back(std::move(text));
+    if (lines.size() > 1)
+      return; // the writer knows
   }
-  changed.notify_one();
+  changed.notify_all();
 }
 
 void Log::flush() {
@@ -74,6 +77,11 @@ void Log::run() {
     changed.wait(lock, [&] { return ends || !lines.empty(); });
     if (lines.empty())
       return;
+    // Under load a line comes with hundreds of others: to wake up for each costs more than the
+    // line.
+    lock.unlock();
+    std::this_thread::sleep_for(gathering);
+    lock.lock();
     std::deque<std::string> batch;
     batch.swap(lines);
     isWriting = true;
