@@ -22,6 +22,8 @@ struct CompileLimits {
 struct CompilePoolOptions {
   int workers = 1;
   int queue = 64; ///< jobs that may wait
+  /// Then another one takes its place, without its leaks and with a heap that is whole.
+  int jobsPerWorker = 500;
   CompileLimits limits = {};
   /// Of the workers, NAME=VALUE, beside the process's own: ATTNC_CACHE_DIR, ATTNC_CACHE_SIZE, ...
   std::vector<std::string> environment = {};

@@ -22,7 +22,6 @@ constexpr auto lookEvery = std::chrono::milliseconds(50);
 constexpr auto greetingTime = std::chrono::seconds(30);
 /// In which a worker that keeps its limit itself answers.
 constexpr auto grace = std::chrono::milliseconds(1500);
-constexpr int mostJobs = 500;
 /// Beside the program: the answer's header and what a frame of zstd adds.
 constexpr std::size_t answerSlack = std::size_t(1) << 20;
 
@@ -123,7 +122,7 @@ std::string WorkerProcess::endText() {
 bool WorkerProcess::isReady() { return !killed && !status && !socket.hasNews(); }
 
 bool WorkerProcess::isWorn() const {
-  return jobs >= mostJobs || residentBytes() > options.limits.memoryBytes / 2;
+  return jobs >= options.jobsPerWorker || residentBytes() > options.limits.memoryBytes / 2;
 }
 
 /// What it has for itself: without the pages of files, which processes share.

@@ -28,7 +28,7 @@ public:
 
   /// Whether it waits for a job. After a job that it was killed for, or died of, it does not.
   bool isReady();
-  /// Whether it has done enough: a new one has no leaks, and no heap in pieces.
+  /// Whether it has done its jobs, or keeps more memory than half of a job's limit.
   bool isWorn() const;
   /// Whether it was the service that ended it, for a limit.
   bool wasKilled() const { return killed; }

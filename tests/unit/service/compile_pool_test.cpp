@@ -11,7 +11,7 @@
 
 #include <condition_variable>
 #include <csignal>
-#include <dirent.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <thread>
@@ -215,9 +215,9 @@ TEST_F(Pool, AWorkerThatIsStoppedEndsAtTheTimeLimit) {
 }
 
 TEST_F(Pool, MemoryHasALimit) {
-  start({.memoryBytes = std::uint64_t(600) << 20});
+  start({.memoryBytes = std::uint64_t(400) << 20});
   expectLimit(ask(requestFor(endlessSpec())), "memory",
-              "the memory limit of 600.0 MiB was reached");
+              "the memory limit of 400.0 MiB was reached");
 }
 
 TEST_F(Pool, KernelsHaveALimit) {
@@ -230,6 +230,63 @@ TEST_F(Pool, TheProgramHasALimit) {
   SKIP_WITHOUT_NVRTC();
   expectLimit(ask(requestFor(smallSpec())), "output", "and the limit is 1000 bytes");
   expectLimit(ask(requestFor(smallSpec())), "output", "and the limit is 1000 bytes");
+}
+
+//===--- specs against their compiler ------------------------------------------------------===//
+
+struct Hostile {
+  std::string name, spec;
+  std::string limit; ///< that it crosses here; empty: none, or it is an error of the spec
+};
+
+/// What is known to take long, or much.
+std::vector<Hostile> hostileSpecs() {
+  nlohmann::json statements = {"z0 = x"}, steps = {"k = exp(x)", "v0 = sum(i, k)"};
+  for (int i = 1; i < 9999; ++i)
+    statements.push_back(fmt::format("z{} = tanh(z{}) + x", i, i - 1));
+  statements.push_back("z = z9998");
+  for (int i = 1; i <= 100; ++i) { // other constants: no two kernels are equal
+    steps.push_back(fmt::format("u{} = {} / ({} + sum(j, k * v{}))", i, i, i + 1, i - 1));
+    steps.push_back(fmt::format("v{} = {} / ({} + sum(i, k * u{}))", i, i, i + 2, i));
+  }
+  steps.push_back("z = k * v100");
+  std::string deep = "x";
+  for (int i = 0; i < 1000; ++i)
+    deep = "tanh(" + deep + ")";
+  return {
+      {"a repeat of 9999", longKernelSpec(), "time"},
+      {"10,000 statements", specOf("statements", statements), "time"},
+      {"minutes of NVRTC", specOf("steps", steps), "time"},
+      {"an expression that doubles", endlessSpec(), "time"},
+      {"sums of sums",
+       specOf("sums", {"z = x", repeated(4999, {"z"}, {"s = sum(j, z)", "z = z / (1 + s * s)"})}),
+       "time"},
+      {"deep in parentheses", specOf("deep", {"z = " + deep}), ""},
+      {"huge extents",
+       R"({"attnc": 1, "name": "huge", "dims": {"i": 1000000000, "j": 1000000000},
+               "inputs": {"x": "f32[i, j]"}, "body": ["z = x"], "outputs": {"z": "f32"}})",
+       ""}};
+}
+
+TEST_F(Pool, HostileSpecsEndWithinTheirLimitAndCostNobodyElse) {
+  start(CompilePoolOptions{.workers = 2, .limits = {.seconds = 1}});
+  SKIP_WITHOUT_NVRTC();
+  for (const Hostile &hostile : hostileSpecs()) {
+    SCOPED_TRACE(hostile.name);
+    auto begin = Clock::now();
+    Answers itsOwn;
+    ASSERT_EQ(pool->submit(requestFor(hostile.spec), itsOwn.sink()), Submitted::Accepted);
+    CompileAnswer beside =
+        ask(requestFor(smallSpec("beside_" + std::to_string(begin.time_since_epoch().count()))));
+    EXPECT_FALSE(beside.failure) << beside.failure->message;
+    std::vector<CompileAnswer> all = itsOwn.first(1);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
+    if (hostile.limit.empty())
+      EXPECT_TRUE(!all[0].failure || all[0].failure->kind == "spec") << all[0].failure->message;
+    else
+      expectLimit(all[0], hostile.limit, "limit");
+  }
 }
 
 //===--- ends -------------------------------------------------------------------------------===//
@@ -322,6 +379,25 @@ TEST_F(Pool, AWorkerHasNothingOfItsService) {
   EXPECT_THAT(contentOf(worker + "/status"), HasSubstr("NoNewPrivs:\t1"));
   EXPECT_THAT(contentOf(worker + "/limits"), testing::ContainsRegex("Max core file size +0 +0"));
   EXPECT_NE(::getpgid(workers().front()), ::getpgrp());
+}
+
+TEST_F(Pool, AWorkerIsReplacedWhenItHasDoneItsJobs) {
+  start(CompilePoolOptions{.jobsPerWorker = 2});
+  pid_t first = workers().front();
+  std::string request = requestFor(specOf("wrong", {"z = y"}));
+  ask(request);
+  ask(request);
+  EXPECT_TRUE(soon([&] { return pool->stats().workersStarted == 2; }));
+  EXPECT_THAT(workers(), testing::Not(testing::Contains(first)));
+  EXPECT_EQ(pool->stats().workersKilled, 0u);
+}
+
+// What speaks something else: not attncd, or another build of it.
+TEST_F(Pool, AWorkerThatSaysSomethingElseIsNone) {
+  std::string script = folder / "worker";
+  std::ofstream(script) << "#!/bin/sh\nprintf 'HTTP/1.1 200 OK' >&3\nsleep 100\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  EXPECT_FALSE(CompilePool::start({.executable = script}));
 }
 
 //===--- the queue --------------------------------------------------------------------------===//
