@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """SIGTERM loses no request that was accepted: drain_test.py ATTNCD"""
 import http.client
+import json
 import signal
 import sys
 import threading
@@ -80,6 +81,33 @@ class Drain(unittest.TestCase):
             self.assertEqual((response.status, response.headers["Connection"]), (201, "close"))
             self.assertEqual(daemon.process.wait(20), 0)
             self.assertTrue((daemon.cache / "image" / key_of("half")).exists())
+
+    def test_compilations_that_run_and_wait_are_answered(self):
+        with Attncd(ATTNCD, "--workers", "1") as daemon:
+            before = daemon.metrics()["attncd_request_seconds_count{route=\"compile\"}"]
+            answers = []
+
+            def compile_spec(name):
+                body = json.dumps({"spec": name, "target": "sm_80"})
+                connection = daemon.connect(timeout=300)
+                answers.append(daemon.request("POST", "/v1/compile", body, "compiler",
+                                              connection=connection))
+                connection.close()
+            clients = [threading.Thread(target=compile_spec, args=(name,))
+                       for name in ("full", "causal")]
+            for client in clients:
+                client.start()
+            # Each of them is being answered, or was.
+            while (metrics := daemon.metrics())["attncd_requests_in_flight"] - 1 + \
+                    metrics["attncd_request_seconds_count{route=\"compile\"}"] - before < 2:
+                time.sleep(0.01)
+            daemon.process.send_signal(signal.SIGTERM)
+            for client in clients:
+                client.join()
+            self.assertEqual(daemon.process.wait(120), 0)
+            statuses = {answer.status for answer in answers}
+            self.assertEqual(len(answers), 2)
+            self.assertIn(statuses, ({200}, {500}), [a.body[:200] for a in answers])  # no NVRTC
 
     def test_connections_that_are_open_learn_that_it_ends_and_new_ones_find_nobody(self):
         with Attncd(ATTNCD) as daemon:

@@ -196,6 +196,26 @@ class Requests(unittest.TestCase):
             answer = self.daemon.request(method, path, connection=connection)
             self.assertNotIn("Connection", answer.headers, path)
 
+    def test_a_spec_that_is_wrong_is_shown_where(self):
+        body = json.dumps({"name": "mine.json", "text": "{", "target": "sm_90a"})
+        error = self.answers(422, "POST", "/v1/compile", body, "compiler", "spec").error()
+        self.assertIn("mine.json:1", error["message"])
+
+    def test_a_spec_becomes_an_entry_that_others_get(self):
+        if json.loads(self.daemon.request("GET", "/v1/status").body)["nvrtc"] is None:
+            self.skipTest("there is no NVRTC")
+        body = json.dumps({"spec": "full", "target": "sm_80"})
+        answer = self.answers(200, "POST", "/v1/compile", body, "compiler",
+                              headers={"Accept": "application/vnd.attnc.entry"})
+        self.assertEqual(answer.headers["Attnc-Tier"], "program")
+        key = answer.headers["Attnc-Key"]
+        self.assertEqual(self.answers(200, "GET", f"/v1/program/{key}").body, answer.body)
+        self.assertTrue(answer.body.startswith(b"attncrem"))
+        program = self.answers(200, "POST", "/v1/compile", body)
+        self.assertEqual(program.headers["Attnc-From"], "disk")
+        self.assertEqual(program.headers["Attnc-Key"], key)
+        self.assertFalse(program.body.startswith(b"attncrem"))
+
     def test_what_is_no_request_to_compile_is_refused(self):
         for body in ("", "{", "[]", '{"spec": 1}', '{"unknown": 1}'):
             self.answers(400, "POST", "/v1/compile", body, kind="invalid_argument")
