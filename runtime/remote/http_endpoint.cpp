@@ -1,6 +1,7 @@
 #include "runtime/remote/http_endpoint.h"
 
 #include "runtime/program/byte_count.h"
+#include "runtime/remote/foreign_text.h"
 #include "runtime/remote/sealed_entry.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ Error errorOf(const HttpAnswer &answer) {
   Json error = json.is_object() ? json.value("error", Json()) : Json();
   auto text = [&](const char *name) {
     return error.is_object() && error.contains(name) && error[name].is_string()
-               ? error[name].get<std::string>()
+               ? foreignText(error[name].get<std::string>())
                : std::string();
   };
   std::string message = text("message");
@@ -143,8 +144,9 @@ Result<ServerState> HttpEndpoint::describe() {
   if (answer->status == 404 || !status.is_object())
     return ServerState{"a plain store", ""};
   try {
-    ServerState state{fmt::format("attncd {}", status.at("version").get<std::string>()),
-                      status.at("build").get<std::string>()};
+    ServerState state{
+        fmt::format("attncd {}", foreignText(status.at("version").get<std::string>())),
+        status.at("build").get<std::string>()};
     for (cache::Tier tier : cache::tiers) {
       const Json &usage = status.at("entries").at(std::string(nameOf(tier)));
       state.text += fmt::format(", {} {}: {}", usage.at("entries").get<std::uint64_t>(),

@@ -2,6 +2,7 @@
 
 #include "runtime/program/byte_count.h"
 #include "runtime/remote/broken_pipe.h"
+#include "runtime/remote/foreign_text.h"
 
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
@@ -172,7 +173,7 @@ Result<std::unique_ptr<RedisEndpoint::Call>> RedisEndpoint::connect() {
     if (!reply)
       return reply.error();
     if (reply->kind == Reply::Kind::Error)
-      return environmentError(fmt::format("{}: {}", words.front(), reply->text),
+      return environmentError(fmt::format("{}: {}", words.front(), foreignText(reply->text)),
                               "check the password and the database in ATTNC_REMOTE");
   }
   return call;
@@ -192,7 +193,7 @@ Result<RedisEndpoint::Reply> RedisEndpoint::answered(std::unique_ptr<Call> call,
   if (reply)
     end(std::move(call));
   if (reply && reply->kind == Reply::Kind::Error)
-    return environmentError(fmt::format("{}: {}", words.front(), reply->text));
+    return environmentError(fmt::format("{}: {}", words.front(), foreignText(reply->text)));
   return reply;
 }
 
