@@ -1,11 +1,11 @@
 """A fleet of processes that start at once and want compiled programs: machines with a disk cache,
-processes with a circuit breaker, servers with a queue, a network card and a bound on connections.
+processes with circuit breakers, servers with a queue, a network card and a bound on connections.
 A simulation of discrete events; the same parameters and seed give the same events.
 
 The clients are those of runtime/remote: a server that fails or refuses is left alone for a while
-(breaker.h), a machine with NVRTC compiles what is missing and gives it to the server, one without asks
-the server to compile, and comes back when it is told to. Keys are spread over several servers by
-rendezvous hashing; the next best server is asked where the best is left alone.
+(breaker.h), a machine with NVRTC compiles what is missing and gives it to the server, one without
+asks the server to compile, and comes back when it is told to. The keys of a store are divided among
+its shards by rendezvous hashing; the next best shard is asked where the best is left alone.
 """
 import dataclasses
 import hashlib
@@ -38,13 +38,14 @@ class Parameters:
     handshake_seconds: float = 0.001  # a new connection, with TLS
     card_bytes_per_second: float = 1.25e9
     max_connections: int = 1024
-    idle_seconds: float = 30.0  # after which a connection is closed
+    idle_seconds: float = 60.0  # after which a connection is closed (--client-seconds)
     retry_after: float = 2.0
     # Clients.
     connect_timeout: float = 0.1
     breaker_first: float = 10.0
     breaker_longest: float = 300.0
     longest_compilation: float = 180.0  # that somebody waits for a server
+    compile_connect_timeout: float = 2.0  # of somebody who needs the server; he tries twice
 
     def processes(self):
         return self.machines * self.processes_per_machine
@@ -65,8 +66,8 @@ LANDED.waiting = None
 
 
 class Clock:
-    """Calls functions, and runs generators: what they yield is how long they sleep, or a Flight that
-    they wait for."""
+    """Calls functions, and runs generators: what they yield is how long they sleep, or a Flight
+    that they wait for."""
 
     def __init__(self):
         self.now, self.events, self.count = 0.0, [], 0
@@ -150,11 +151,23 @@ class Shard:
         self.clock.land(self.compiling.pop(key))
 
 
-class Link:
-    """What a process knows of a shard: its connection and its breaker."""
-
-    def __init__(self):
+class Breaker:
+    def __init__(self, parameters):
+        self.parameters = parameters
         self.wait, self.opens_at = 0.0, 0.0
+
+    def failed(self, now):
+        self.wait = (min(2 * self.wait, self.parameters.breaker_longest) or
+                     self.parameters.breaker_first)
+        self.opens_at = now + self.wait
+
+
+class Link:
+    """What a process knows of a shard: its connection, and a breaker for entries and one for
+    compilations."""
+
+    def __init__(self, parameters):
+        self.breaker, self.compiling = Breaker(parameters), Breaker(parameters)
         self.connected, self.uses = False, 0
 
 
@@ -162,7 +175,7 @@ class Process:
     def __init__(self, fleet, cache, wanted, seed):
         self.fleet, self.cache, self.wanted = fleet, cache, wanted
         self.random = random.Random(seed)
-        self.links = [Link() for _ in fleet.shards]
+        self.links = [Link(fleet.parameters) for _ in fleet.shards]
 
     def life(self):
         for key in self.wanted:
@@ -205,12 +218,10 @@ class Process:
     # --- requests ---------------------------------------------------------------------------
 
     def allows(self, shard):
-        return self.fleet.clock.now >= self.links[shard.number].opens_at
+        return self.fleet.clock.now >= self.links[shard.number].breaker.opens_at
 
     def failed(self, shard):
-        link, parameters = self.links[shard.number], self.fleet.parameters
-        link.wait = min(2 * link.wait, parameters.breaker_longest) or parameters.breaker_first
-        link.opens_at = self.fleet.clock.now + link.wait
+        self.links[shard.number].breaker.failed(self.fleet.clock.now)
         self.fleet.failures += 1
 
     def connect(self, shard):
@@ -249,7 +260,7 @@ class Process:
         yield self.fleet.parameters.round_trip
         shard.arrived()
         yield shard.work(seconds, size)
-        self.links[shard.number].wait = 0.0
+        self.links[shard.number].breaker.wait = 0.0
 
     def get(self, shard, key):
         """"hit", "miss" or "failed"."""
@@ -273,11 +284,17 @@ class Process:
         self.release(shard)
 
     def ask_until_compiled(self, key):
-        """A process that cannot compile asks the servers in turn until one has done it."""
+        """A process that cannot compile asks the servers in their order until one has done it."""
         clock, parameters = self.fleet.clock, self.fleet.parameters
         deadline = clock.now + parameters.longest_compilation
-        shards = [shard for shard in self.fleet.order(key) if not shard.is_dead]
-        for shard in shards:
+        for shard in self.fleet.order(key):
+            compiling = self.links[shard.number].compiling
+            if clock.now < compiling.opens_at:
+                continue
+            if shard.is_dead:
+                yield 2 * parameters.compile_connect_timeout + 1.0
+                compiling.failed(clock.now)
+                continue
             while clock.now < deadline:
                 if (yield from self.connect(shard)):
                     yield from self.exchange(shard, parameters.get_seconds, 0)

@@ -58,8 +58,8 @@ def measured():
     values["entry_bytes"] = tuple(int(size * scale) for size in sizes)
     if load := read("service-load.json"):
         values["get_seconds"] = load["processors"] / load["closed"]["requests_per_second"]
-        origins["get_seconds"] = ("service-load.json: processors / requests per second, closed loop; "
-                                  "the clients' part is in it")
+        origins["get_seconds"] = ("service-load.json: processors / requests per second, closed "
+                                  "loop; the clients' part is in it")
     return values, origins
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The simulation of a fleet (bench/fleet.py): what must hold whatever happens, and cases whose result
-is known.
+"""The simulation of a fleet (bench/fleet.py): what must hold whatever happens, and cases whose
+result is known.
 
 usage: fleet_test.py
 """
@@ -94,6 +94,15 @@ class Fleet(unittest.TestCase):
         self.assertEqual(result["seconds_until_ready"]["all"], 0.1)
         self.assertEqual(result["compilations"], 0)
         self.assertEqual(result["shards"][0]["requests"], 0)
+
+    def test_a_dead_shard_is_asked_to_compile_once(self):
+        result = fleet.simulate(parameters(shards=2, dead_shards=1, has_nvrtc=False, machines=1,
+                                           processes_per_machine=1, common_keys=40, keys=43))
+        self.assertEqual((result["compilations"], result["without_a_program"]), (43, 0))
+        # 43 compilations, one after the other; each breaker opens for 10, 20 and 40 s in that time.
+        waits = 43 + 4 * 0.1 + 3 * 5
+        self.assertLess(result["seconds_until_ready"]["all"], waits + 0.1)
+        self.assertGreater(result["seconds_until_ready"]["all"], 43 + 0.1 + 5)
 
     def test_where_all_are_dead_the_machines_compile(self):
         result = fleet.simulate(parameters(shards=2, dead_shards=2, shares_disk=False))
