@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """Sends malformed and oversized requests to attncd for some time, from several clients at once:
-whole, in pieces, and with the connection ended in the middle. It has to answer as documented, give nothing
-without a token, hold its memory, and still be there.
+whole, in pieces, and with the connection ended in the middle. It has to answer as documented, give
+nothing without a token, hold its memory, and still be there.
 
-usage: fuzz_requests.py ATTNCD [--seconds N] [--seed N] [--clients N] [--report FILE] [--commit C]
+usage: fuzz_requests.py ATTNCD [--seconds N] [--seed N] [--clients N]
+                        [--sanitized] [--report FILE] [--commit C]
 """
 import argparse
 import collections
-import datetime
 import json
 import os
 import pathlib
-import platform
 import random
 import re
 import socket
@@ -20,6 +19,7 @@ import sys
 import threading
 import time
 
+import abuse_report
 import attncd
 from malformed_requests import Requests
 
@@ -157,21 +157,19 @@ def main():
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--report", type=pathlib.Path)
-    parser.add_argument("--commit", default="")
+    parser.add_argument("--sanitized", action="store_true", help="say so in the report")
+    abuse_report.add_options(parser)
     arguments = parser.parse_args()
     with attncd.Attncd(arguments.attncd, "--client-seconds", "3", "--workers", "1") as daemon:
         campaign = Campaign(daemon, arguments.seed)
         result = campaign.run(arguments.seconds, arguments.clients)
         if not campaign.wrong:
             campaign.finish()
-    report = {"date": datetime.date.today().isoformat(), "commit": arguments.commit,
-              "machine": f"{platform.machine()}, {os.cpu_count()} processors",
-              "seed": arguments.seed, "seconds": arguments.seconds,
-              "clients": arguments.clients, **result, "wrong": campaign.wrong}
-    if arguments.report:
-        arguments.report.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps({**report, "wrong": len(campaign.wrong)}))
+    seen = {"sanitized": arguments.sanitized, "seed": arguments.seed,
+            "seconds": arguments.seconds, "clients": arguments.clients, **result,
+            "wrong": campaign.wrong}
+    abuse_report.write(arguments, "malformed_requests", seen)
+    print(json.dumps({**seen, "wrong": len(campaign.wrong)}))
     print("\n".join(campaign.wrong[:10]), file=sys.stderr)
     sys.exit(1 if campaign.wrong or campaign.cases < 100 else 0)
 
