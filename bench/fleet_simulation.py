@@ -39,27 +39,24 @@ SCENARIOS = {
 
 
 def read(name):
-    file = RESULTS / name
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
 def measured():
     """Parameters that come from measurements, and where each one is from."""
     specs = [spec["all_total"] for spec in read("compile-time.json")["specs"]
              if spec["target"] == "sm_90a"]
-    cold = read("cold-cache.json")["cache"]["program"]
-    values = {"compile_seconds": tuple(specs[key % len(specs)] for key in range(KEYS))}
-    origins = {"compile_seconds": "compile-time.json: all_total of sm_90a, spec by spec",
-               "entry_bytes": "cold-cache.json: the mean size of a program's entry; the spread is "
-                              "assumed"}
+    load = read("service-load.json")
     draw = random.Random(1)
     sizes = [draw.lognormvariate(0, SPREAD) for _ in range(KEYS)]
-    scale = cold["bytes"] / cold["entries"] * KEYS / sum(sizes)
-    values["entry_bytes"] = tuple(int(size * scale) for size in sizes)
-    if load := read("service-load.json"):
-        values["get_seconds"] = load["processors"] / load["closed"]["requests_per_second"]
-        origins["get_seconds"] = ("service-load.json: processors / requests per second, closed "
-                                  "loop; the clients' part is in it")
+    scale = load["entry_bytes"] * KEYS / sum(sizes)
+    values = {"compile_seconds": tuple(specs[key % len(specs)] for key in range(KEYS)),
+              "entry_bytes": tuple(int(size * scale) for size in sizes),
+              "get_seconds": load["processors"] / load["closed"]["requests_per_second"]}
+    origins = {"compile_seconds": "compile-time.json: all_total of sm_90a, spec by spec",
+               "entry_bytes": "service-load.json: the mean size; the spread is assumed",
+               "get_seconds": "service-load.json: processors / requests per second in a closed "
+                              "loop, so the clients' part is in it"}
     return values, origins
 
 

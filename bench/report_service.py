@@ -63,7 +63,7 @@ A miss costs what a compilation costs: {mean} s on average here. A hit costs {hi
 {origin} Taken from measurements: {measured}. The rest is assumed, and is in the file.
 """
 
-LOAD = """{clients} clients with a connection each ask for {entries} entries of {kilobytes} kB, {rate} requests per
+LOAD = """{clients} clients with a connection each ask for {entries} programs of {kilobytes} kB on average, {rate} requests per
 second all together at fixed times for {seconds} s. The server and the clients share {processors} processors. A request
 that waits for a free client has waited since it was due.
 

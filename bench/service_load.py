@@ -4,8 +4,8 @@ a stated rate, then as fast as answers come. Exits with 1 if a request was not a
 be, if attncd counts others than the clients do, or if its memory grows. The latencies are in the
 report alone: what else runs on a machine decides them.
 
-usage: service_load.py --attncd FILE --load FILE [--seconds S] [--rate R] [--clients N]
-                       [--output FILE] [--commit C]
+usage: service_load.py [--attncd FILE] [--load FILE] [--compiled] [--seconds S] [--rate R]
+                       [--clients N] [--output FILE] [--commit C]
 """
 import argparse
 import datetime
@@ -20,8 +20,30 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/service"))
 import attncd  # noqa: E402
 
-ENTRIES, ENTRY_BYTES = 40, 44000  # the mean of cold-cache.json
+SPECS = ("full", "causal", "gqa", "alibi", "bias", "softcap", "sliding_window", "lse")
+TARGETS = ("sm_80", "sm_90a")
+ENTRIES, ENTRY_BYTES = 16, 86000  # where they are not compiled: as if they were
 GROWTH_BYTES = 16 << 20  # what memory may gain in the second half of a run
+
+
+def compiled(daemon):
+    """The paths of real programs, and their mean size."""
+    paths, sizes = [], []
+    for spec in SPECS:
+        for target in TARGETS:
+            answer = daemon.request("POST", "/v1/compile",
+                                    json.dumps({"spec": spec, "target": target}),
+                                    headers={"Accept": "application/vnd.attnc.entry"})
+            if answer.status != 200:
+                sys.exit(f"{spec} for {target}: {answer.body}")
+            paths.append(f"/v1/program/{answer.headers['Attnc-Key']}")
+            sizes.append(len(answer.body))
+    return paths, round(sum(sizes) / len(sizes))
+
+
+def put(daemon):
+    keys = [daemon.put(number, value=os.urandom(ENTRY_BYTES)) for number in range(ENTRIES)]
+    return [f"/v1/program/{key}" for key, _ in keys], len(keys[0][1])
 
 
 def run(daemon, arguments, paths, rate, seconds):
@@ -63,6 +85,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--attncd", default=str(ROOT / "build/bin/attncd"))
     parser.add_argument("--load", default=str(ROOT / "build/bin/service_load"))
+    parser.add_argument("--compiled", action="store_true", help="real programs; needs NVRTC")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--rate", type=int, default=2000, help="requests per second")
     parser.add_argument("--clients", type=int, default=200)
@@ -71,15 +94,13 @@ def main():
     arguments = parser.parse_args()
     with attncd.Attncd(arguments.attncd) as daemon:
         daemon.write("token", daemon.tokens["reader"] + "\n")
-        sealed = b""
-        paths = []
-        for number in range(ENTRIES):
-            key, sealed = daemon.put(number, value=os.urandom(ENTRY_BYTES))
-            paths.append(f"/v1/program/{key}")
+        paths, entry_bytes = (compiled if arguments.compiled else put)(daemon)
         report = {"kind": "service_load", "date": datetime.date.today().isoformat(),
                   "commit": arguments.commit,
-                  "machine": f"{platform.machine()}, {os.cpu_count()} processors",
-                  "processors": os.cpu_count(), "entries": ENTRIES, "entry_bytes": len(sealed),
+                  "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} processors",
+                  "processors": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
+                  "entries": len(paths), "entry_bytes": entry_bytes,
+                  "compiled": arguments.compiled,
                   "paced": run(daemon, arguments, paths, arguments.rate, arguments.seconds),
                   "closed": run(daemon, arguments, paths, 0, max(2, arguments.seconds // 3))}
         report["metrics"] = served(daemon.metrics())
