@@ -129,6 +129,9 @@ def load_section(file, report):
              str(run["failed"] + run["wrong"] + run["unanswered"])]
             for title, run in (("at that rate", paced), ("as fast as answers come", closed))]
     memory = paced["resident_bytes"]
+    if report["real_time"]:
+        head += ("The machine had other work; the server and the clients had real-time priority "
+                 "before it (`chrt -r 5`).\n\n")
     after = (f"\nThe server's memory was {figure(memory['middle'] / 2**20)} MiB in the middle of the "
              f"first run and {figure(memory['last'] / 2**20)} MiB at its end. "
              f"{origin(file, report)}\n")
