@@ -1,8 +1,11 @@
-# Two packages: attnc, to run, and attnc-dev, to build programs with.
+# Three packages: attnc, to run, attnc-dev, to build programs with, and attncd, the service of a fleet.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "attnc maintainers <maintainers@attnc.invalid>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL runtime development)
+if(ATTNC_SERVICE)
+  list(APPEND CPACK_COMPONENTS_ALL service)
+endif()
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -23,4 +26,11 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "For programs in C and C++ that use attnc: its headers, what CMake and pkg-config
 need to find it, and the library as one archive.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "attnc (= ${PROJECT_VERSION})")
+
+set(CPACK_DEBIAN_SERVICE_PACKAGE_NAME attncd)
+set(CPACK_DEBIAN_SERVICE_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_SERVICE_DESCRIPTION "The kernel cache service of attnc: keeps compiled kernels for a fleet, and compiles
+for machines that have no compiler.")
+set(CPACK_DEBIAN_SERVICE_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_SERVICE_PACKAGE_SUGGESTS "cuda-nvrtc-13-0")
 include(CPack)

@@ -40,6 +40,14 @@ file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/package/attnc.pc.in ${PROJECT_BINARY_DIR}/attnc.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/attnc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+if(ATTNC_SERVICE)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME service)
+  install(TARGETS attncd)
+  install(FILES tools/attncd/deploy/attncd.service DESTINATION lib/systemd/system)
+  install(FILES tools/attncd/deploy/Containerfile tools/attncd/deploy/nginx.conf cmake/package/copyright
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/attncd)
+endif()
+
 if(PROJECT_IS_TOP_LEVEL)
   include(cmake/Debian.cmake)
 endif()

@@ -129,7 +129,7 @@ def deb(work, cpack, build):
     folder = fresh(work / "deb")
     run(cpack, "--config", pathlib.Path(build) / "CPackConfig.cmake", "-B", folder)
     packages = {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
-    expect(set(packages) == {"attnc", "attnc-dev"}, f"the packages are {sorted(packages)}")
+    expect(set(packages) == {"attnc", "attnc-dev", "attncd"}, f"the packages are {sorted(packages)}")
     fields = {name: run("dpkg-deb", "-f", path) for name, path in packages.items()}
     depends = {name: re.search(r"^Depends: (.*)$", text, re.M)[1] for name, text in fields.items()}
     expect(re.fullmatch(r"libc6 \(>= [\d.]+\)", depends["attnc"]), depends["attnc"])
@@ -145,9 +145,13 @@ def deb(work, cpack, build):
                        ("attnc-dev", "usr/lib/libattnc.so"),
                        ("attnc-dev", "usr/include/attnc/attnc.hpp"),
                        ("attnc-dev", "usr/lib/cmake/attnc/attncConfig.cmake"),
-                       ("attnc-dev", "usr/lib/pkgconfig/attnc.pc")):
+                       ("attnc-dev", "usr/lib/pkgconfig/attnc.pc"),
+                       ("attncd", "usr/bin/attncd"),
+                       ("attncd", "usr/lib/systemd/system/attncd.service")):
         expect(path in contents[name], f"{name} lacks {path}")
-    expect(not contents["attnc"] & contents["attnc-dev"], "a file is in both packages")
+    expect("libmicrohttpd" in depends["attncd"], depends["attncd"])
+    expect(sum(map(len, contents.values())) == len(set().union(*contents.values())),
+           "a file is in two packages")
     shutil.rmtree(folder)
 
 
