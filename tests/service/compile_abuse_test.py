@@ -175,19 +175,24 @@ class Compile(unittest.TestCase):
             self.assertEqual(asked.count("compiler") - joined, len(specs))
 
     def test_sigterm_answers_every_compilation_that_was_accepted(self):
+        def status(daemon, number):
+            try:
+                return self.compile(daemon, small(f"draining_{number}")).status
+            except ConnectionRefusedError:
+                return None  # it came when nobody listened any more
         with Attncd(ATTNCD, "--workers", "2") as daemon:
             with concurrent.futures.ThreadPoolExecutor(12) as pool:
-                answers = [pool.submit(self.compile, daemon, small(f"draining_{n}"))
-                           for n in range(12)]
-                while daemon.metrics()["attncd_requests_in_flight"] < 10:
+                answers = [pool.submit(status, daemon, n) for n in range(12)]
+                # Ten of them and the question itself.
+                while daemon.metrics()["attncd_requests_in_flight"] < 11:
                     if all(answer.done() for answer in answers):
                         break
                     time.sleep(0.001)
                 daemon.process.send_signal(signal.SIGTERM)
-                statuses = [answer.result().status for answer in answers]
+                statuses = [answer.result() for answer in answers]
             self.assertEqual(daemon.process.wait(30), 0)
             # Accepted is what was there before the signal; who came later was sent elsewhere.
-            self.assertLessEqual(set(statuses), {200, 503})
+            self.assertLessEqual(set(statuses), {200, 503, None})
             self.assertGreaterEqual(statuses.count(200), 10)
 
 
