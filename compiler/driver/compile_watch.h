@@ -34,7 +34,7 @@ public:
   /// The program has so many more kernels. Error (Compilation): these are too many.
   Status addKernels(size_t count);
 
-  /// Whether the time is over. NVRTC asks it between its steps.
+  /// Whether the time is over.
   bool isOver() const { return Clock::now() >= end; }
   /// The error of a stage that has stopped because of that.
   Error stopped(std::string_view stage, std::string_view kernel = {});

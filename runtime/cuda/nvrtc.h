@@ -31,8 +31,8 @@ struct NvrtcOutput {
   bool isCached = false;          ///< NVRTC has not run for it (image_compiler.h)
 };
 
-/// Whether a compilation is to stop; once true, always true. Called by threads of NVRTC, often and
-/// several at a time. Empty: it is never to stop.
+/// Whether a compilation is to stop; once true, always true. Called by any thread of NVRTC. Empty:
+/// it is never to stop.
 using StopCompiling = std::function<bool()>;
 
 class Nvrtc {
@@ -50,9 +50,10 @@ public:
 
   /// Thread-safe: calls from several threads compile at the same time (NVRTC's functions may be
   /// called concurrently as long as no two of them work on one program; each call has its own).
-  /// NVRTC asks `stop` as it goes, if it is 12.9 or later; an older one goes on to the end. Error
-  /// (Compilation): the compiler's log, or that it was to stop; (InvalidArgument): an architecture
-  /// that this NVRTC does not know.
+  /// NVRTC asks `stop` between its steps, if it is 12.9 or later; an older one goes on to the end.
+  /// Steps are short for many functions and long for one of many thousand lines (three quarters of
+  /// its time). Error (Compilation): the compiler's log, or that it was to stop; (InvalidArgument):
+  /// an architecture that this NVRTC does not know.
   Result<NvrtcOutput> compile(const NvrtcRequest &request,
                               const StopCompiling &stop = nullptr) const;
 

@@ -2,6 +2,7 @@
 
 /// Requests for the tests of compilation by the service.
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -46,11 +47,15 @@ inline std::string endlessSpec(const std::string &name = "endless") {
                 {"u = x", repeated(30, {"u"}, {"w = sum(j, u)", "u = u / (1 + abs(w))"}), "z = u"});
 }
 
-/// As many kernels as steps, twice.
+/// Two kernels for each step, no two of which are equal.
 inline std::string manyKernelsSpec(int steps) {
-  return specOf("many", {"k = exp(x)", "v = sum(i, k)",
-                         repeated(steps, {"v"}, {"u = 1 / sum(j, k * v)", "v = 1 / sum(i, k * u)"}),
-                         "z = k * v"});
+  nlohmann::json body = {"k = exp(x)", "v0 = sum(i, k)"};
+  for (int i = 1; i <= steps; ++i) {
+    body.push_back(fmt::format("u{} = {} / ({} + sum(j, k * v{}))", i, i, i + 1, i - 1));
+    body.push_back(fmt::format("v{} = {} / ({} + sum(i, k * u{}))", i, i, i + 2, i));
+  }
+  body.push_back(fmt::format("z = k * v{}", steps));
+  return specOf("many", body);
 }
 
 } // namespace attnc::service
