@@ -94,6 +94,11 @@ std::optional<EntryFolder::File> EntryFolder::read(Tier tier, const std::string 
   return result;
 }
 
+void EntryFolder::touch(Tier tier, const std::string &key) const {
+  if (!readOnly)
+    ::utimensat(AT_FDCWD, pathOf(tier, key).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
 Status EntryFolder::write(Tier tier, const std::string &key, std::string_view file) const {
   Status status = writeAtomically(files, pathOf(tier, key), file, 0600);
   std::error_code ignored;

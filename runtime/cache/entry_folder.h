@@ -46,6 +46,8 @@ public:
   /// The bytes of an entry's file; none where it is no plain file or larger than an entry can be,
   /// which is damage. Nothing: there is no such file, or it may not be read.
   std::optional<File> read(Tier tier, const std::string &key, bool countsAsUse) const;
+  /// Counts as a use. Where it fails, the entry is pruned earlier.
+  void touch(Tier tier, const std::string &key) const;
   /// Error (Environment): it cannot be written.
   Status write(Tier tier, const std::string &key, std::string_view file) const;
   /// Removes an entry, if it is still the file with this inode.

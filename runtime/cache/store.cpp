@@ -103,6 +103,11 @@ std::optional<std::string> Store::getFile(Tier tier, const std::string &key) {
   return found ? std::optional(std::move(found->file)) : std::nullopt;
 }
 
+void Store::touch(Tier tier, const std::string &key) {
+  if (writes())
+    place->touch(tier, key);
+}
+
 void Store::put(Tier tier, const std::string &key, std::string_view value) {
   keep(tier, key, value, /*isShared=*/false);
 }

@@ -102,6 +102,8 @@ public:
   std::optional<std::string> get(Tier tier, const std::string &key);
   /// The bytes of its file, checked (entry.h). Of this directory alone.
   std::optional<std::string> getFile(Tier tier, const std::string &key);
+  /// Counts as a use of an entry that somebody keeps in memory.
+  void touch(Tier tier, const std::string &key);
   void put(Tier tier, const std::string &key, std::string_view value);
   /// Adds an entry that is the bytes of a file, unless it is there already: whether it was added.
   /// Errors: InvalidArgument, where it is no entry, or not as it was made; Environment, where it

@@ -6,6 +6,8 @@ namespace attnc::service {
 
 namespace {
 
+std::int64_t steadyNow() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
 std::string nameOfEntry(cache::Tier tier, const std::string &key) {
   return std::string(nameOf(tier)) + '/' + key;
 }
@@ -13,35 +15,46 @@ std::string nameOfEntry(cache::Tier tier, const std::string &key) {
 } // namespace
 
 SealedEntries::SealedEntries(std::shared_ptr<cache::Store> store, remote::FleetKeys keys,
-                             Metrics &metrics, std::size_t memoryBytes)
+                             Metrics &metrics, std::size_t memoryBytes,
+                             std::chrono::nanoseconds betweenTouches)
     : store(std::move(store)), keys(std::move(keys)), metrics(metrics),
+      betweenTouches(betweenTouches),
       // What a small entry costs beside its bytes is about this much.
-      hot(memoryBytes, [](const std::string &sealed) { return sealed.capacity() + 512; }) {}
+      hot(memoryBytes, [](const Kept &kept) { return kept.sealed.capacity() + 512; }) {}
 
-SealedEntries::Bytes SealedEntries::find(cache::Tier tier, const std::string &key) {
-  Bytes found = hot.find(nameOfEntry(tier, key));
-  if (found)
-    metrics.count(EntryEvent::HitInMemory);
-  return found;
+std::shared_ptr<const SealedEntries::Kept> SealedEntries::keptOf(std::string sealed) {
+  auto kept = std::make_shared<Kept>();
+  kept->sealed = std::move(sealed);
+  kept->used = steadyNow();
+  return kept;
+}
+
+std::optional<SealedEntries::Found> SealedEntries::find(cache::Tier tier, const std::string &key) {
+  std::shared_ptr<const Kept> kept = hot.find(nameOfEntry(tier, key));
+  if (!kept)
+    return std::nullopt;
+  metrics.count(EntryEvent::HitInMemory);
+  std::int64_t now = steadyNow(), used = kept->used;
+  bool isDue = now - used > betweenTouches.count() && kept->used.compare_exchange_strong(used, now);
+  return Found{bytesOf(kept), isDue};
 }
 
 SealedEntries::Bytes SealedEntries::load(cache::Tier tier, const std::string &key) {
   auto read = [&] {
     std::optional<std::string> entry = store->getFile(tier, key);
-    return std::make_shared<const std::string>(entry ? remote::seal(keys, *entry) : "");
+    return keptOf(entry ? remote::seal(keys, *entry) : "");
   };
-  Bytes sealed = hot.getOrMake(nameOfEntry(tier, key), read,
-                               [](const std::string &bytes) { return !bytes.empty(); });
-  metrics.count(sealed->empty() ? EntryEvent::Missed : EntryEvent::HitOnDisk);
-  return sealed->empty() ? nullptr : sealed;
+  std::shared_ptr<const Kept> kept = hot.getOrMake(
+      nameOfEntry(tier, key), read, [](const Kept &kept) { return !kept.sealed.empty(); });
+  metrics.count(kept->sealed.empty() ? EntryEvent::Missed : EntryEvent::HitOnDisk);
+  return kept->sealed.empty() ? nullptr : bytesOf(kept);
 }
 
 SealedEntries::Bytes SealedEntries::keep(cache::Tier tier, const std::string &key,
                                          const std::string &entry) {
-  return hot.getOrMake(
-      nameOfEntry(tier, key),
-      [&] { return std::make_shared<const std::string>(remote::seal(keys, entry)); },
-      [](const std::string &) { return true; });
+  return bytesOf(hot.getOrMake(
+      nameOfEntry(tier, key), [&] { return keptOf(remote::seal(keys, entry)); },
+      [](const Kept &) { return true; }));
 }
 
 SealedEntries::Taken SealedEntries::check(cache::Tier tier, const std::string &key,

@@ -7,7 +7,10 @@
 #include "runtime/remote/sealed_entry.h"
 #include "tools/attncd/metrics.h"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace attnc::service {
@@ -18,12 +21,19 @@ class SealedEntries {
 public:
   using Bytes = std::shared_ptr<const std::string>;
 
-  /// `memoryBytes` bounds what is kept in memory.
+  /// `memoryBytes` bounds what is kept in memory. What is asked for there counts as used on disk
+  /// too, once in `betweenTouches`.
   SealedEntries(std::shared_ptr<cache::Store> store, remote::FleetKeys keys, Metrics &metrics,
-                std::size_t memoryBytes);
+                std::size_t memoryBytes,
+                std::chrono::nanoseconds betweenTouches = std::chrono::minutes(1));
 
-  /// The sealed entry if it is in memory, else null. Does not wait for anything.
-  Bytes find(cache::Tier tier, const std::string &key);
+  struct Found {
+    Bytes bytes;
+    bool needsTouch; ///< the disk believes for a while that nobody uses it: touch it
+  };
+  /// The sealed entry if it is in memory. Does not wait for anything.
+  std::optional<Found> find(cache::Tier tier, const std::string &key);
+  void touch(cache::Tier tier, const std::string &key) { store->touch(tier, key); }
   /// From disk, and then in memory. Null: there is none that is as it was put.
   Bytes load(cache::Tier tier, const std::string &key);
 
@@ -42,12 +52,20 @@ public:
   cache::StoreStats stored() const { return store->stats(); }
 
 private:
+  struct Kept {
+    std::string sealed;                         ///< empty: there is no such entry
+    mutable std::atomic<std::int64_t> used = 0; ///< on disk; nanoseconds of the steady clock
+  };
+  static std::shared_ptr<const Kept> keptOf(std::string sealed);
+  /// The bytes live as long as somebody holds them.
+  static Bytes bytesOf(const std::shared_ptr<const Kept> &kept) { return {kept, &kept->sealed}; }
   Taken check(cache::Tier tier, const std::string &key, std::string_view sealed);
 
   const std::shared_ptr<cache::Store> store;
   const remote::FleetKeys keys;
   Metrics &metrics;
-  cache::MemoryCache<std::string> hot; ///< by "TIER/KEY"; an empty one is not there
+  const std::chrono::nanoseconds betweenTouches;
+  cache::MemoryCache<Kept> hot; ///< by "TIER/KEY"
 };
 
 } // namespace attnc::service

@@ -101,7 +101,7 @@ Answer Service::ready() const {
   return textAnswer("ready\n");
 }
 
-std::optional<Answer> Service::quickAnswer(const Request &request) const {
+std::optional<Answer> Service::quickAnswer(const Request &request) {
   const Route &route = request.route;
   if (unsigned missing = scopeOf(route.place, request.method) & ~request.caller.scopes)
     return refuse(403, {"forbidden",
@@ -122,15 +122,17 @@ std::optional<Answer> Service::quickAnswer(const Request &request) const {
   if (route.place == Place::Specs)
     return jsonAnswer(specs);
   if (route.isEntry() && request.method != Method::Put)
-    if (SealedEntries::Bytes sealed = entries.find(route.tier(), route.key)) {
-      Answer answer = bytesAnswer("application/octet-stream", std::move(sealed));
+    if (std::optional<SealedEntries::Found> found = entries.find(route.tier(), route.key)) {
+      if (found->needsTouch)
+        work.add([this, route] { entries.touch(route.tier(), route.key); });
+      Answer answer = bytesAnswer("application/octet-stream", std::move(found->bytes));
       answer.from = "memory";
       return answer;
     }
   return std::nullopt;
 }
 
-Request Service::admit(const RequestHead &head) const {
+Request Service::admit(const RequestHead &head) {
   Request request;
   request.route = routeOf(head.path);
   request.method = methodOf(head.method);

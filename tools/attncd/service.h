@@ -55,7 +55,7 @@ public:
 
   /// First who it is, then what it asks for: without a token that is known the answer is the same
   /// for everything. Does not wait for anything.
-  Request admit(const RequestHead &head) const;
+  Request admit(const RequestHead &head);
 
   using Answered = std::function<void(Answer)>;
   /// The answer of a request that has none yet. `answered` is called once, by any thread, perhaps
@@ -75,7 +75,7 @@ public:
 private:
   std::optional<Caller> callerOf(const RequestHead &head) const;
   Answer ready() const;
-  std::optional<Answer> quickAnswer(const Request &request) const;
+  std::optional<Answer> quickAnswer(const Request &request);
   Answer guarded(const std::function<Answer()> &answer);
   Answer slowAnswer(const Request &request, const std::string &body);
   Answer getEntry(const Request &request);

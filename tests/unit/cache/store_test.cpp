@@ -68,6 +68,17 @@ TEST_F(StoreTest, AFileOfAnEntryIsAddedOnceAndOnlyIfItIsSound) {
   EXPECT_EQ(filesIn(directory + "/image"), 1u);
 }
 
+TEST_F(StoreTest, ATouchedEntryWasUsedLast) {
+  std::shared_ptr<Store> store = openStore(directory);
+  store->put(Tier::Image, keyOf(1), valueOf(1));
+  auto hourAgo = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(fileOf(1), hourAgo);
+  store->touch(Tier::Image, keyOf(1));
+  EXPECT_GT(std::filesystem::last_write_time(fileOf(1)), hourAgo + std::chrono::minutes(59));
+  store->touch(Tier::Image, keyOf(2)); // there is none, which is no matter
+  EXPECT_EQ(store->list().size(), 1u);
+}
+
 TEST_F(StoreTest, IsTheUsersAlone) {
   openStore(directory)->put(Tier::Image, keyOf(1), valueOf(1));
   auto mode = [](const std::string &path) { return std::filesystem::status(path).permissions(); };

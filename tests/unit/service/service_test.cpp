@@ -163,6 +163,21 @@ TEST_F(ServiceTest, AnswersWhileItDrainsAreTheirConnectionsLast) {
   EXPECT_EQ(ask("GET", "/readyz").status, 503u);
 }
 
+TEST_F(ServiceTest, WhatIsUsedInMemoryIsUsedOnDiskAtTimes) {
+  std::shared_ptr<cache::Store> store = openStore(folder + "/other");
+  std::string key = cache::KeyBuilder().add("a", "d").finish();
+  store->put(cache::Tier::Image, key, "value");
+  SealedEntries always(store, keys, metrics, 1 << 20, std::chrono::nanoseconds(0));
+  SealedEntries later(store, keys, metrics, 1 << 20, std::chrono::hours(1));
+  for (SealedEntries *one : {&always, &later}) {
+    EXPECT_FALSE(one->find(cache::Tier::Image, key));
+    EXPECT_TRUE(one->load(cache::Tier::Image, key));
+    EXPECT_TRUE(one->find(cache::Tier::Image, key));
+  }
+  EXPECT_TRUE(always.find(cache::Tier::Image, key)->needsTouch);
+  EXPECT_FALSE(later.find(cache::Tier::Image, key)->needsTouch);
+}
+
 TEST_F(ServiceTest, WhatCannotBeStoredIsSaid) {
   std::string key = cache::KeyBuilder().add("a", "c").finish();
   std::string sealed = remote::seal(keys, cache::encodeEntry(cache::Tier::Image, key, "value"));
