@@ -30,7 +30,7 @@ Response responseOf(const Answer &answer, bool closes) {
       MHD_destroy_response);
   if (!response)
     return response;
-  held.release();
+  (void)held.release(); // the response has it
   for (const auto &[name, value] : answer.headers)
     MHD_add_response_header(response.get(), name.c_str(), value.c_str());
   if (closes)
