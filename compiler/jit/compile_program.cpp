@@ -44,22 +44,31 @@ Error neither(const Error &here, const Error &there) {
           there.remedy.empty() ? here.remedy : there.remedy};
 }
 
+// What is stored of a compilation. Who has no NVRTC may have no way to what waits for its first
+// use, so without all of it the program stays on this machine.
+Result<cache::Store::Value> storedOf(const Compilation &compiled, bool hasNvrtc) {
+  Result<Program> whole = hasNvrtc ? storable(compiled) : completed(compiled);
+  return valueOf(serializeProgram(whole ? *whole : storable(compiled)),
+                 whole ? cache::Source::Made : cache::Source::Disk);
+}
+
 // What was just compiled is not read back; `made` gets it.
 Result<cache::Store::Value> compileOrRead(const Spec &spec, const driver::CompileOptions &options,
                                           cache::Store &store, std::optional<Compilation> &made) {
   return store.getOrMake(cache::Tier::Program, programKey(spec, options),
                          [&]() -> Result<cache::Store::Value> {
                            Error unreached;
-                           if (store.remote() && needsService(spec, options))
+                           bool hasNvrtc = !lacksNvrtc(options);
+                           if (store.remote() && !hasNvrtc && !spec.text.empty())
                              if (std::optional<Result<std::string>> there =
                                      compileElsewhere(spec, options, *store.remote(), unreached))
                                return valueOf(*std::move(there), cache::Source::Remote);
                            Result<Compilation> compiled = compileWhole(spec, options);
                            if (!compiled)
                              return neither(compiled.error(), unreached);
-                           Result<std::string> bytes = serializeProgram(storable(*compiled));
+                           Result<cache::Store::Value> value = storedOf(*compiled, hasNvrtc);
                            made = *std::move(compiled);
-                           return valueOf(std::move(bytes), cache::Source::Made);
+                           return value;
                          });
 }
 

@@ -20,12 +20,12 @@ std::string compileRequest(const Spec &spec, const driver::CompileOptions &optio
   if (options.tuned)
     for (const auto &[origin, file] : options.tuned->all())
       tuned.push_back({{"origin", origin}, {"text", file.text()}});
-  return request.dump();
+  // JSON is UTF-8, and a comment of a spec may be something else.
+  return request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool needsService(const Spec &spec, const driver::CompileOptions &options) {
-  return options.target != "cpu" && !spec.text.empty() && options.images &&
-         options.images->identity().empty();
+bool lacksNvrtc(const driver::CompileOptions &options) {
+  return options.target != "cpu" && options.images && options.images->identity().empty();
 }
 
 std::optional<Result<std::string>> compileElsewhere(const Spec &spec,

@@ -11,12 +11,12 @@ namespace attnc {
 /// its program depends on.
 std::string compileRequest(const Spec &spec, const driver::CompileOptions &options);
 
-/// Whether the program can only come from elsewhere: a GPU's, without an NVRTC here, of a spec
-/// whose text is known (a .mlir file's is not sent: a service compiles specs alone).
-bool needsService(const Spec &spec, const driver::CompileOptions &options);
+/// Whether it is a GPU's program, and there is no NVRTC here.
+bool lacksNvrtc(const driver::CompileOptions &options);
 
-/// The bytes of the program (serializeProgram), with nothing that waits for its first use. Nothing:
-/// no service can do it; `unreached` says why. Errors: those of the compilation there.
+/// The bytes of the program (serializeProgram), with nothing that waits for its first use. The text
+/// of `spec` is not empty: a service compiles specs alone, no .mlir files. Nothing: no service can
+/// do it; `unreached` says why. Errors: those of the compilation there.
 std::optional<Result<std::string>> compileElsewhere(const Spec &spec,
                                                     const driver::CompileOptions &options,
                                                     cache::RemoteTier &remote, Error &unreached);

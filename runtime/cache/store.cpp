@@ -109,11 +109,11 @@ void Store::touch(Tier tier, const std::string &key) {
 }
 
 void Store::put(Tier tier, const std::string &key, std::string_view value) {
-  keep(tier, key, value, /*isShared=*/false);
+  keep(tier, key, value, /*isGiven=*/true);
 }
 
-void Store::keep(Tier tier, const std::string &key, std::string_view value, bool isShared) {
-  bool gives = remote() && !isShared;
+void Store::keep(Tier tier, const std::string &key, std::string_view value, bool isGiven) {
+  bool gives = remote() && isGiven;
   if (value.size() > maxEntryBytes || (!writes() && !gives))
     return;
   std::string entry = encodeEntry(tier, key, value);
@@ -164,7 +164,7 @@ Result<Store::Value> Store::makeAlone(Tier tier, const std::string &key, const M
   if (!value)
     return value.error();
   made += value->source == Source::Made;
-  keep(tier, key, value->bytes, /*isShared=*/value->source == Source::Remote);
+  keep(tier, key, value->bytes, /*isGiven=*/value->source == Source::Made);
   return value;
 }
 

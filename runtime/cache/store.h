@@ -112,8 +112,9 @@ public:
 
   struct Value {
     std::string bytes;
-    /// Disk also where another thread or process made it meanwhile. Remote from a `make`: the value
-    /// came from there, so it is not given there.
+    /// Disk also where another thread or process made it meanwhile. Of what a `make` returns only
+    /// what is Made goes to the remote tier: Remote came from there, Disk is for this machine
+    /// alone.
     Source source = Source::Made;
   };
   using Make = std::function<Result<Value>()>;
@@ -161,7 +162,7 @@ private:
   std::optional<LockableFile> lockKey(Tier tier, const std::string &key) const;
   /// What the remote tier has; it is on disk then.
   std::optional<std::string> fetch(Tier tier, const std::string &key);
-  void keep(Tier tier, const std::string &key, std::string_view value, bool isShared);
+  void keep(Tier tier, const std::string &key, std::string_view value, bool isGiven);
   Status writeEntry(Tier tier, const std::string &key, std::string_view entry);
   Result<Value> makeAlone(Tier tier, const std::string &key, const Make &make);
   void pruneAtTimes(std::uint64_t written);

@@ -87,10 +87,46 @@ TEST_F(RemoteCompile, AsksForAllThatTheKeyDependsOn) {
 }
 
 TEST_F(RemoteCompile, IsForGpusWithoutNvrtcAlone) {
-  EXPECT_TRUE(needsService(*parsed.spec, gpu));
-  EXPECT_FALSE(needsService(*parsed.spec, {}));
-  parsed.spec->text.clear();
-  EXPECT_FALSE(needsService(*parsed.spec, gpu));
+  EXPECT_TRUE(lacksNvrtc(gpu));
+  EXPECT_FALSE(lacksNvrtc({}));
+  parsed.spec->text.clear(); // as of a .mlir file
+  EXPECT_FALSE(compile(parsed, gpu));
+  EXPECT_TRUE(service->requests.empty());
+}
+
+TEST_F(RemoteCompile, AsksAlsoForASpecWithAWrongByteInAComment) {
+  std::string text = softmaxSpec;
+  text.insert(text.find('\n'), " // caf\xe9");
+  EXPECT_TRUE(nlohmann::json::accept(compileRequest(*ParsedSpec(text).spec, gpu)));
+}
+
+TEST_F(RemoteCompile, WhatOldImagesMakeIsGivenWholeOrNotAtAll) {
+  ::unsetenv("ATTNC_NVRTC");
+  cache::StoreOptions options;
+  options.directory = folder.path();
+  std::shared_ptr<cache::Store> images = *cache::Store::open(options);
+  gpu.images = std::make_shared<const ImageCompiler>(images);
+  if (lacksNvrtc(gpu))
+    GTEST_SKIP() << "no NVRTC";
+  Result<ReadyProgram> made = compile(parsed, gpu);
+  ASSERT_TRUE(made) << made.error().text();
+  ASSERT_TRUE(made->compilation.deferred) << "the test needs kernels that wait";
+  EXPECT_EQ(service->puts, 1);
+  auto compileFromImages = [&] {
+    ::setenv("ATTNC_NVRTC", "/none", 1);
+    gpu.images = std::make_shared<const ImageCompiler>(images);
+    Result<ReadyProgram> ready = compile(parsed, gpu);
+    ::unsetenv("ATTNC_NVRTC");
+    return ready && ready->source == cache::Source::Made;
+  };
+  EXPECT_TRUE(compileFromImages());
+  EXPECT_EQ(service->puts, 1) << "what waits for its first use could not be made";
+  for (const cache::EntryInfo &entry : images->list())
+    if (entry.tier == cache::Tier::Program)
+      images->folder()->remove(entry.tier, entry.key);
+  ASSERT_TRUE(warmUp(made->compilation)); // its images are there now
+  EXPECT_TRUE(compileFromImages());
+  EXPECT_EQ(service->puts, 2);
 }
 
 TEST_F(RemoteCompile, ItsProgramIsOnDiskThen) {
