@@ -107,6 +107,17 @@ class Redis(StoreTest):
             self.assertEqual(first.program, second.program)
             self.assertEqual(second.warnings, "")
 
+    def test_a_store_that_was_warmed_up_from_a_list_leaves_nothing_to_compile(self):
+        with redis_server.RedisServer(self.folder) as server:
+            specs = self.folder / "specs.list"
+            specs.write_text(f"# for the next roll-out\n{SPEC} --target cpu\n", encoding="utf-8")
+            environment = {**os.environ, "ATTNC_REMOTE": server.address,
+                           "ATTNC_REMOTE_KEY_FILE": str(self.key_file),
+                           "ATTNC_CACHE_DIR": str(self.folder / "cache-warm")}
+            subprocess.run([ATTNC, "cache", "warm", str(specs)], env=environment, check=True,
+                           capture_output=True)
+            self.assertEqual(self.compile(server.address).tier, "remote")
+
     def test_who_only_reads_gives_nothing(self):
         with redis_server.RedisServer(self.folder) as server:
             self.compile(server.address, ATTNC_REMOTE_MODE="read")
