@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the figures of docs/service.md, and their picture, from what fleet_simulation.py and
-service_load.py have written.
+"""Writes the figures of docs/service.md, and their picture, from what fleet_simulation.py,
+service_load.py and the long runs of tests/service have written.
 
 usage: report_service.py [--check]
 """
@@ -140,9 +140,41 @@ def load_section(file, report):
     return head + table(["", "1/s", "p50, ms", "p99", "p99.9", "max", "errors"], rows) + after
 
 
+ABUSE = """In the tests, for some seconds each, and once for longer:
+
+- **Malformed requests** ({fuzz_where}). {cases} connections in {fuzz_seconds} s: right requests with bytes changed,
+  cut, doubled and put in, lies about lengths, chunks, huge heads, pipelines, in pieces and with the end in the
+  middle. {answers} answers, of which {refused} refused; none with a status that is not documented, no entry without
+  a token. The memory went from {before} to {most} MiB.
+- **A store that is killed, stopped, emptied and changed** ({chaos_where}). {deeds} deeds in {chaos_seconds} s, while
+  {clients} processes at a time compiled beside it: {compilations} programs, all of them right, {remote} out of the
+  store. The longest took {longest} s.
+"""
+
+
+def abuse_section(file, report):
+    fuzz, chaos = report["malformed_requests"], report["stores"]
+    where = lambda part: f"{part['commit']}, {part['date']}"
+    text = ABUSE.format(
+        fuzz_where=where(fuzz), cases=fuzz["cases"], fuzz_seconds=f"{fuzz['seconds']:.0f}",
+        answers=sum(fuzz["statuses"].values()),
+        refused=sum(count for status, count in fuzz["statuses"].items() if int(status) >= 400),
+        before=figure(fuzz["resident_bytes"]["before"] / 2**20),
+        most=figure(fuzz["resident_bytes"]["most"] / 2**20), chaos_where=where(chaos),
+        deeds=sum(count for name, count in chaos["deeds"].items() if not name.startswith("in ")),
+        chaos_seconds=f"{chaos['seconds']:.0f}", clients=chaos["clients"],
+        compilations=sum(chaos["tiers"].values()), remote=chaos["tiers"].get("remote", 0),
+        longest=figure(chaos["most_seconds"]))
+    wrong = [*fuzz["wrong"], *chaos["wrong"]]
+    if wrong:
+        sys.exit(f"{file} has found something: mend it, and measure again: {wrong[0]}")
+    return text + f"\n{fuzz['machine']}; [{file}](../bench/results/{file}).\n"
+
+
 # Who writes what stands between the marks of a name on the page, and the file that it is from.
 SECTIONS = {"simulation": (fleet_section, "fleet-simulation.json"),
-            "load": (load_section, "service-load.json")}
+            "load": (load_section, "service-load.json"),
+            "abuse": (abuse_section, "service-abuse.json")}
 
 
 def generated():
