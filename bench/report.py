@@ -3,7 +3,6 @@
 
 usage: report.py [--check]
 """
-import argparse
 import json
 import pathlib
 import sys
@@ -13,6 +12,7 @@ import report_call_path
 import report_compile
 import report_portable
 import report_variants
+from report_parts import write_or_check
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = REPOSITORY / "bench/results"
@@ -52,21 +52,5 @@ def generated():
     return files
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--check", action="store_true",
-                        help="write nothing; fail if the page is not what the measurements give")
-    check = parser.parse_args().check
-    stale = False
-    for path, content in generated().items():
-        if not check:
-            path.write_text(content, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != content:
-            stale = True
-            print(f"{path.relative_to(REPOSITORY)} is not what bench/results gives: "
-                  "run bench/report.py", file=sys.stderr)
-    sys.exit(1 if stale else 0)
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(generated(), "bench/report.py", __doc__)

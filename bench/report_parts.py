@@ -1,5 +1,7 @@
-"""What the sections of docs/performance.md are made of: figures, tables, bar charts."""
+"""What the pages with measurements are made of: figures, tables, bar charts; and how they are written."""
+import argparse
 import html
+import sys
 
 BAR, GAP, LEFT, WIDTH, TOP = 11, 9, 310, 520, 48
 
@@ -50,3 +52,20 @@ def bars(heading, groups, names, colours):
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 60}" height="{y + 8}" '
         'font-family="sans-serif" font-size="12" fill="#222">',
         '<rect width="100%" height="100%" fill="#ffffff"/>', *parts, "</svg>"]) + "\n"
+
+
+def write_or_check(files, command, description):
+    """Writes the files, path -> content; with --check nothing, and fails if one is another."""
+    parser = argparse.ArgumentParser(description=description.split("\n\n")[0])
+    parser.add_argument("--check", action="store_true",
+                        help="write nothing; fail if a file is not what bench/results gives")
+    check = parser.parse_args().check
+    stale = False
+    for path, content in files.items():
+        if not check:
+            path.write_text(content, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != content:
+            stale = True
+            print(f"{path} is not what bench/results gives: "
+                  f"run {command}", file=sys.stderr)
+    sys.exit(1 if stale else 0)

@@ -4,13 +4,12 @@ service_load.py and the long runs of tests/service have written.
 
 usage: report_service.py [--check]
 """
-import argparse
 import json
 import pathlib
 import re
 import sys
 
-from report_parts import bars, figure, table
+from report_parts import bars, figure, table, write_or_check
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = REPOSITORY / "bench/results"
@@ -192,21 +191,5 @@ def generated():
     return {PAGE: page, **files}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--check", action="store_true",
-                        help="write nothing; fail if the page is not what the results give")
-    check = parser.parse_args().check
-    stale = False
-    for path, content in generated().items():
-        if not check:
-            path.write_text(content, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != content:
-            stale = True
-            print(f"{path.relative_to(REPOSITORY)} is not what bench/results gives: "
-                  "run bench/report_service.py", file=sys.stderr)
-    sys.exit(1 if stale else 0)
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(generated(), "bench/report_service.py", __doc__)
