@@ -20,7 +20,8 @@ static int64_t threadsOf(red::NestOp nest) {
 // The dims of all results; neighbouring threads store what lies side by side.
 static SmallVector<StringAttr> pointDims(red::NestOp nest) {
   llvm::SetVector<StringAttr> order;
-  for (StringAttr dim : llvm::reverse(tensorOf(nest.getResults().front()).dims))
+  const auto first = tensorOf(nest.getResults().front()); // outlives what goes over its dims
+  for (StringAttr dim : llvm::reverse(first.dims))
     order.insert(dim);
   SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
   for (StringAttr dim : llvm::reverse(all))

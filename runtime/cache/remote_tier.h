@@ -21,8 +21,6 @@ public:
   /// `entry` is encodeEntry's.
   virtual void put(Tier tier, const std::string &key, std::string_view entry) = 0;
 
-  /// Whether somebody there may compile for us.
-  virtual bool compiles() const = 0;
   /// A program under `key`, compiled there; the bytes of its entry, checked as those of get. It
   /// waits its turn. Nothing: nobody there can do it now, or at all; `unreached` says why. Errors:
   /// those of the compilation. `request` is the JSON of docs/service.md, `build` the caller's.

@@ -70,9 +70,16 @@ std::optional<Store::Read> Store::use(Tier tier, const std::string &key) {
   return found;
 }
 
+std::optional<Store::Value> Store::find(Tier tier, const std::string &key) {
+  if (std::optional<Read> found = use(tier, key))
+    return Value{std::move(found->value), Source::Disk};
+  std::optional<std::string> fetched = fetch(tier, key);
+  return fetched ? std::optional(Value{*std::move(fetched), Source::Remote}) : std::nullopt;
+}
+
 std::optional<std::string> Store::get(Tier tier, const std::string &key) {
-  std::optional<Read> found = use(tier, key);
-  return found ? std::optional(std::move(found->value)) : fetch(tier, key);
+  std::optional<Value> value = find(tier, key);
+  return value ? std::optional(std::move(value->bytes)) : std::nullopt;
 }
 
 std::optional<std::string> Store::fetch(Tier tier, const std::string &key) {
@@ -108,12 +115,8 @@ void Store::touch(Tier tier, const std::string &key) {
     place->touch(tier, key);
 }
 
-void Store::put(Tier tier, const std::string &key, std::string_view value) {
-  keep(tier, key, value, /*isGiven=*/true);
-}
-
-void Store::keep(Tier tier, const std::string &key, std::string_view value, bool isGiven) {
-  bool gives = remote() && isGiven;
+void Store::put(Tier tier, const std::string &key, std::string_view value, Source source) {
+  bool gives = remote() && source == Source::Made;
   if (value.size() > maxEntryBytes || (!writes() && !gives))
     return;
   std::string entry = encodeEntry(tier, key, value);
@@ -164,7 +167,7 @@ Result<Store::Value> Store::makeAlone(Tier tier, const std::string &key, const M
   if (!value)
     return value.error();
   made += value->source == Source::Made;
-  keep(tier, key, value->bytes, /*isGiven=*/value->source == Source::Made);
+  put(tier, key, value->bytes, value->source);
   return value;
 }
 

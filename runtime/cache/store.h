@@ -98,18 +98,6 @@ public:
   /// Null: there is none.
   RemoteTier *remote() const { return options.remote.get(); }
 
-  /// From disk, else from the remote tier; then it is on disk too.
-  std::optional<std::string> get(Tier tier, const std::string &key);
-  /// The bytes of its file, checked (entry.h). Of this directory alone.
-  std::optional<std::string> getFile(Tier tier, const std::string &key);
-  /// Counts as a use of an entry that somebody keeps in memory.
-  void touch(Tier tier, const std::string &key);
-  void put(Tier tier, const std::string &key, std::string_view value);
-  /// Adds an entry that is the bytes of a file, unless it is there already: whether it was added.
-  /// Errors: InvalidArgument, where it is no entry, or not as it was made; Environment, where it
-  /// cannot be written.
-  Result<bool> addFile(std::string_view file);
-
   struct Value {
     std::string bytes;
     /// Disk also where another thread or process made it meanwhile. Of what a `make` returns only
@@ -117,6 +105,20 @@ public:
     /// alone.
     Source source = Source::Made;
   };
+  /// From disk, else from the remote tier; then it is on disk too.
+  std::optional<Value> find(Tier tier, const std::string &key);
+  std::optional<std::string> get(Tier tier, const std::string &key);
+  /// The bytes of its file, checked (entry.h). Of this directory alone.
+  std::optional<std::string> getFile(Tier tier, const std::string &key);
+  /// Counts as a use of an entry that somebody keeps in memory.
+  void touch(Tier tier, const std::string &key);
+  /// `source` as of a Value that a `make` returns.
+  void put(Tier tier, const std::string &key, std::string_view value, Source source = Source::Made);
+  /// Adds an entry that is the bytes of a file, unless it is there already: whether it was added.
+  /// Errors: InvalidArgument, where it is no entry, or not as it was made; Environment, where it
+  /// cannot be written.
+  Result<bool> addFile(std::string_view file);
+
   using Make = std::function<Result<Value>()>;
   /// From disk, from the remote tier, or from `make`, which of all processes and threads that ask
   /// for the key only one calls at a time; the others wait for it. Where its process ends, the next
@@ -162,7 +164,6 @@ private:
   std::optional<LockableFile> lockKey(Tier tier, const std::string &key) const;
   /// What the remote tier has; it is on disk then.
   std::optional<std::string> fetch(Tier tier, const std::string &key);
-  void keep(Tier tier, const std::string &key, std::string_view value, bool isGiven);
   Status writeEntry(Tier tier, const std::string &key, std::string_view entry);
   Result<Value> makeAlone(Tier tier, const std::string &key, const Make &make);
   void pruneAtTimes(std::uint64_t written);

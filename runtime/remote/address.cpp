@@ -119,8 +119,9 @@ Result<Address> parseRedis(std::string_view text) {
     address.database = database.value_or(0);
   }
   std::optional<int> port;
-  if (!readHost(server, address.host, port))
-    return wrong(address.text, "has no host, or a port that is none");
+  if (!readHost(server, address.host, port)) // it may be a password that was cut at a comma
+    return wrong("redis://...", "has no host, or a port that is none; in a password , | @ and "
+                                "spaces are written %2C %7C %40 and %20");
   if (address.host.starts_with('['))
     address.host = address.host.substr(1, address.host.size() - 2);
   address.port = port.value_or(address.port);

@@ -29,9 +29,4 @@ void Breaker::failed(Clock::time_point began, Clock::time_point now) {
   next = now + wait;
 }
 
-bool Breaker::isOpen() const {
-  std::lock_guard guard(mutex);
-  return wait.count() != 0;
-}
-
 } // namespace attnc::remote

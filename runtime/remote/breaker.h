@@ -20,11 +20,8 @@ public:
   /// `began`: when the call did. Those that were under way when another failed do not count again.
   void failed(Clock::time_point began, Clock::time_point now = Clock::now());
 
-  /// Whether the last call failed.
-  bool isOpen() const;
-
 private:
-  mutable std::mutex mutex;
+  std::mutex mutex;
   std::chrono::seconds wait{0};   ///< 0: closed
   Clock::time_point opened, next; ///< if not closed
 };

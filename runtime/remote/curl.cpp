@@ -120,6 +120,7 @@ void setLimits(const Curl &curl, CURL *handle, const HttpRequest &request) {
   curl.set(handle, CURLOPT_NOSIGNAL, 1L);
   curl.set(handle, CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
   curl.set(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl.set(handle, CURLOPT_NOPROXY, "*"); // a proxy that the environment names would get the token
   curl.set(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect.count()));
   curl.set(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.transfer.count()));
 }

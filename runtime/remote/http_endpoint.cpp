@@ -71,6 +71,8 @@ Result<std::optional<std::string>> HttpEndpoint::get(cache::Tier tier, const std
     return answer.error();
   if (answer->status == 404)
     return std::optional<std::string>();
+  if (answer->status == 403) // a token that may only write, or compile
+    return invalidArgument(errorOf(*answer).message);
   if (answer->status != 200)
     return environmentError(errorOf(*answer).message, errorOf(*answer).remedy);
   return std::optional(std::move(answer->body));
@@ -83,7 +85,7 @@ Status HttpEndpoint::put(cache::Tier tier, const std::string &key, std::string_v
   Result<HttpAnswer> answer = client.send(request);
   if (!answer)
     return answer.error();
-  if (answer->status / 100 == 2)
+  if (answer->status / 100 == 2 || answer->status == 413) // that one entry is too large for it
     return {};
   Error error = errorOf(*answer);
   bool takesNothing = answer->status == 401 || answer->status == 403 || answer->status == 405;
@@ -105,20 +107,26 @@ Result<CompileAnswer> HttpEndpoint::compile(const std::string &json, const std::
   if (!http)
     return http.error();
   CompileAnswer answer;
-  switch (http->status) {
-  case 200:
+  if (http->status == 200) {
     answer.kind = CompileAnswer::Kind::Compiled;
     answer.bytes = std::move(http->body);
     return answer;
+  }
+  answer.error = errorOf(*http);
+  switch (http->status) {
+  case 400:
+  case 413:
   case 422:
     answer.kind = CompileAnswer::Kind::Refused;
-    answer.error = errorOf(*http);
     return answer;
   case 429:
   case 503:
     answer.kind = CompileAnswer::Kind::Busy;
-    answer.error = errorOf(*http);
     answer.again = std::clamp(http->retryAfter, std::chrono::seconds(1), std::chrono::seconds(30));
+    return answer;
+  case 500: // a worker that the spec has killed would be killed again; or a service without NVRTC
+    if (answer.error.kind == ErrorKind::Internal)
+      answer.kind = CompileAnswer::Kind::Refused;
     return answer;
   case 401:
   case 403:
@@ -127,10 +135,9 @@ Result<CompileAnswer> HttpEndpoint::compile(const std::string &json, const std::
   case 409:
   case 501:
     compiles = false;
-    answer.error = errorOf(*http);
     return answer;
   default:
-    return errorOf(*http);
+    return answer.error;
   }
 }
 

@@ -56,7 +56,7 @@ public:
   /// Nobody has closed the connection, nor sent what was not asked for.
   bool isOpen() const {
     pollfd input = {context->fd, POLLIN | POLLRDHUP, 0};
-    return ::poll(&input, 1, 0) == 0;
+    return context->reader->pos == context->reader->len && ::poll(&input, 1, 0) == 0;
   }
   /// Error (Environment): no reply in time, or one that is none.
   Result<Reply> ask(const std::vector<std::string_view> &words, std::uint64_t maxBytes);

@@ -131,10 +131,11 @@ std::optional<std::string> Remote::getFrom(const Store &store, cache::Tier tier,
                                            const std::string &key) {
   for (Server *server : store.serversFor(key)) {
     Clock::time_point began = Clock::now();
-    if (!server->breaker.allows(began))
+    if (!server->gives || !server->breaker.allows(began))
       continue;
     Result<std::optional<std::string>> sealed = server->endpoint->get(tier, key, maxSealedBytes);
-    if (sealed && !*sealed) {
+    server->gives = sealed || sealed.error().kind == ErrorKind::Environment;
+    if (!server->gives || (sealed && !*sealed)) {
       server->breaker.succeeded();
       return std::nullopt;
     }
@@ -159,15 +160,15 @@ std::optional<std::string> Remote::get(cache::Tier tier, const std::string &key)
 bool Remote::putTo(Server &server, cache::Tier tier, const std::string &key,
                    std::string_view sealed) {
   Clock::time_point began = Clock::now();
-  if (!server.breaker.allows(began))
+  if (!server.giving.allows(began))
     return false;
   Status status = server.takes ? server.endpoint->put(tier, key, sealed) : Status();
   if (!status && status.error().kind == ErrorKind::Environment) {
-    failed(server, server.breaker, began, status.error());
+    failed(server, server.giving, began, status.error());
     return false;
   }
   server.takes = server.takes && status.ok();
-  server.breaker.succeeded();
+  server.giving.succeeded();
   return true;
 }
 
@@ -186,18 +187,10 @@ void Remote::put(cache::Tier tier, const std::string &key, std::string_view entr
     putTo(store, tier, key, sealed);
 }
 
-bool Remote::compiles() const {
-  for (const Store &store : stores)
-    for (const std::unique_ptr<Server> &server : store.servers)
-      if (server->endpoint->mayCompile())
-        return true;
-  return false;
-}
-
 std::optional<Result<std::string>> Remote::compileAt(Server &server, const std::string &request,
                                                      const std::string &build,
-                                                     const std::string &key, Error &unreached) {
-  Clock::time_point deadline = Clock::now() + longestCompilation;
+                                                     const std::string &key,
+                                                     Clock::time_point deadline, Error &unreached) {
   auto waits = [&](std::chrono::seconds wait) {
     if (Clock::now() + wait >= deadline)
       return false;
@@ -237,12 +230,19 @@ std::optional<Result<std::string>> Remote::compileAt(Server &server, const std::
 std::optional<Result<std::string>> Remote::compile(const std::string &request,
                                                    const std::string &build, const std::string &key,
                                                    Error &unreached) {
+  Clock::time_point deadline = Clock::now() + longestCompilation;
   for (const Store &store : stores)
     for (Server *server : store.serversFor(key)) {
-      if (!server->endpoint->mayCompile() || !server->compiling.allows())
+      if (!server->endpoint->mayCompile() || Clock::now() >= deadline)
         continue;
+      if (!server->compiling.allows()) {
+        unreached = environmentError(
+            fmt::format("{} has failed, and is left alone for a while", server->address.text),
+            "`attnc doctor` asks it now");
+        continue;
+      }
       std::optional<Result<std::string>> compiled =
-          compileAt(*server, request, build, key, unreached);
+          compileAt(*server, request, build, key, deadline, unreached);
       if (!compiled) {
         unreached.message = fmt::format("{}: {}", server->address.text, unreached.message);
         continue;

@@ -48,7 +48,6 @@ public:
 
   std::optional<std::string> get(cache::Tier tier, const std::string &key) override;
   void put(cache::Tier tier, const std::string &key, std::string_view entry) override;
-  bool compiles() const override;
   std::optional<Result<std::string>> compile(const std::string &request, const std::string &build,
                                              const std::string &key, Error &unreached) override;
 
@@ -61,7 +60,8 @@ private:
     std::unique_ptr<Endpoint> endpoint;
     Breaker breaker;
     Breaker compiling; ///< its own: who has no compiler asks also where entries were slow
-    std::atomic<bool> takes = true; ///< until it says that it takes nothing from us
+    Breaker giving;    ///< so is that of what it is given: a full disk can be read
+    std::atomic<bool> gives = true, takes = true; ///< until it says that it is not for us
   };
 
   struct Store {
@@ -83,6 +83,7 @@ private:
   void putTo(const Store &store, cache::Tier tier, const std::string &key, std::string_view sealed);
   std::optional<Result<std::string>> compileAt(Server &server, const std::string &request,
                                                const std::string &build, const std::string &key,
+                                               Breaker::Clock::time_point deadline,
                                                Error &unreached);
 
   const FleetKeys keys;

@@ -4,7 +4,6 @@
 #include "tools/attnc/schedule_file.h"
 #include "tools/attnc/spec_options.h"
 #include "tools/attnc/terminal.h"
-#include "tools/attnc/tuned_schedules.h"
 
 #include <atomic>
 #include <cerrno>
@@ -70,7 +69,8 @@ ReadyProgram compileLine(const Line &line) {
   Target target = chooseCompiledTarget(line.target);
   ScheduleFile schedule = readSchedule(line.schedule);
   LoadedSpec loaded = loadSpec(line.spec, line.set);
-  schedule::TuningDatabase tuned = tunedSchedules(target);
+  schedule::TuningDatabase tuned; // what this machine has measured, others do not ask for
+  schedule::addBuiltinTuning(tuned);
   driver::CompileOptions options;
   options.target = target.name;
   options.keepTexts = false;

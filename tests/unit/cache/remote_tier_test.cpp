@@ -24,7 +24,6 @@ public:
     ++puts;
     entries[{tier, key}] = entry;
   }
-  bool compiles() const override { return false; }
   std::optional<Result<std::string>> compile(const std::string &, const std::string &,
                                              const std::string &, Error &) override {
     return std::nullopt;

@@ -19,7 +19,6 @@ class FakeService : public cache::RemoteTier {
 public:
   std::optional<std::string> get(cache::Tier, const std::string &) override { return std::nullopt; }
   void put(cache::Tier, const std::string &, std::string_view) override { ++puts; }
-  bool compiles() const override { return true; }
   std::optional<Result<std::string>> compile(const std::string &request, const std::string &build,
                                              const std::string &key, Error &unreached) override {
     requests.push_back(nlohmann::json::parse(request));
