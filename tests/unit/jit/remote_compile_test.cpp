@@ -6,7 +6,10 @@
 #include "tests/unit/cache/folder.h"
 #include "tests/unit/jit/parsed_spec.h"
 
+#include <condition_variable>
+#include <fstream>
 #include <gmock/gmock.h>
+#include <thread>
 
 using namespace attnc;
 using namespace attnc::test;
@@ -21,7 +24,11 @@ public:
   void put(cache::Tier, const std::string &, std::string_view) override { ++puts; }
   std::optional<Result<std::string>> compile(const std::string &request, const std::string &build,
                                              const std::string &key, Error &unreached) override {
+    std::unique_lock lock(mutex);
     requests.push_back(nlohmann::json::parse(request));
+    changed.notify_all();
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(20),
+                                 [&] { return requests.size() >= waitsFor; }));
     EXPECT_EQ(build, buildId());
     unreached = why;
     if (!answer)
@@ -32,7 +39,10 @@ public:
 
   std::optional<Result<std::string>> answer;
   Error why;
+  std::mutex mutex;
+  std::condition_variable changed;
   std::vector<nlohmann::json> requests;
+  std::size_t waitsFor = 0; ///< requests, before it answers one
   int puts = 0;
 };
 
@@ -139,6 +149,29 @@ TEST_F(RemoteCompile, ItsProgramIsOnDiskThen) {
   EXPECT_EQ(second->source, cache::Source::Disk);
   EXPECT_EQ(service->requests.size(), 1u);
   EXPECT_EQ(service->puts, 0) << "the service has it";
+}
+
+TEST_F(RemoteCompile, NobodyWaitsForTheServiceOfAnother) {
+  service->answer = Result<std::string>(someProgram());
+  service->waitsFor = 2; // a lock over the first would keep the second one from it
+  std::vector<std::jthread> processes;
+  for (int i = 0; i < 2; ++i)
+    processes.emplace_back([this] {
+      Result<ReadyProgram> ready = compile(ParsedSpec(), gpu);
+      EXPECT_TRUE(ready && ready->source == cache::Source::Remote);
+    });
+}
+
+TEST_F(RemoteCompile, ReplacesAnNvrtcThatIsOfNoUse) {
+  std::string file = folder / "libnvrtc.so";
+  std::ofstream(file) << "no library";
+  ::setenv("ATTNC_NVRTC", file.c_str(), 1);
+  gpu.images = std::make_shared<const ImageCompiler>();
+  EXPECT_FALSE(lacksNvrtc(gpu));
+  service->answer = Result<std::string>(someProgram());
+  Result<ReadyProgram> ready = compile(parsed, gpu);
+  ASSERT_TRUE(ready) << ready.error().text();
+  EXPECT_EQ(ready->source, cache::Source::Remote);
 }
 
 TEST_F(RemoteCompile, ItsErrorIsTheSpecs) {

@@ -196,6 +196,39 @@ TEST_F(RemoteTest, GivesNothingWhereNothingIsTaken) {
   EXPECT_TRUE(warnings.empty());
 }
 
+TEST_F(RemoteTest, AFullDiskCanBeRead) {
+  FakeServer http([&](const std::string &request) {
+    return request.starts_with("GET") ? httpAnswer("200 OK", sealed) : httpAnswer("507 Full", "{}");
+  });
+  std::unique_ptr<Remote> remote = open(http.http());
+  remote->put(Tier::Image, keyB, entry);
+  EXPECT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(remote->get(Tier::Image, keyA), entry);
+}
+
+TEST_F(RemoteTest, AnEntryThatIsTooLargeConcernsNoOther) {
+  FakeServer http([&](const std::string &) { return httpAnswer("413 Large", "{}"); });
+  std::unique_ptr<Remote> remote = open(http.http());
+  remote->put(Tier::Image, keyA, entry);
+  std::size_t once = http.requests().size();
+  remote->put(Tier::Image, keyB, entry);
+  EXPECT_GT(http.requests().size(), once);
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(RemoteTest, ATokenThatMayNotReadAsksOnceAndSaysNothing) {
+  FakeServer http([&](const std::string &request) {
+    return request.starts_with("GET") ? httpAnswer("403 No", "{}") : httpAnswer("201 Made", "");
+  });
+  std::unique_ptr<Remote> remote = open(http.http());
+  EXPECT_EQ(remote->get(Tier::Image, keyA), std::nullopt);
+  EXPECT_EQ(remote->get(Tier::Image, keyB), std::nullopt);
+  EXPECT_EQ(http.requests().size(), 1u);
+  remote->put(Tier::Image, keyA, entry);
+  EXPECT_GT(http.requests().size(), 1u);
+  EXPECT_TRUE(warnings.empty());
+}
+
 TEST_F(RemoteTest, ThatIsOnlyReadIsGivenNothing) {
   FakeServer http([](const std::string &) { return httpAnswer("201 Created", ""); });
   open(http.http(), /*readOnly=*/true)->put(Tier::Image, keyA, entry);
@@ -340,6 +373,40 @@ TEST_F(RemoteCompilation, PassesTheErrorOfTheSpecOn) {
   ASSERT_TRUE(compiled && !*compiled);
   EXPECT_EQ(compiled->error().message, "it took longer than 60 s");
   EXPECT_EQ(compiled->error().remedy, "less");
+}
+
+TEST_F(RemoteCompilation, WhatIsWrongWithOneRequestSaysNothingOfTheServer) {
+  for (const char *status : {"400 Bad", "413 Large", "500 Died"}) {
+    FakeServer service([&](const std::string &) {
+      return httpAnswer(status, R"({"error": {"kind": "internal", "message": "that one"}})");
+    });
+    std::unique_ptr<Remote> remote = open(service.http());
+    for (std::size_t asked : {1u, 2u}) {
+      std::optional<Result<std::string>> compiled =
+          remote->compile("{}", "this-build", keyA, unreached);
+      ASSERT_TRUE(compiled && !*compiled) << status;
+      EXPECT_EQ(compiled->error().message, "that one");
+      EXPECT_EQ(service.requests().size(), asked) << status;
+    }
+  }
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(RemoteCompilation, OfAServiceWithoutACompilerIsNone) {
+  FakeServer service([&](const std::string &) {
+    return httpAnswer("500 None", R"({"error": {"kind": "environment", "message": "no NVRTC"}})");
+  });
+  EXPECT_FALSE(compileAt(service.http()));
+  EXPECT_EQ(unreached.message, service.http() + ": no NVRTC");
+  EXPECT_EQ(service.requests().size(), 1u);
+}
+
+TEST_F(RemoteCompilation, OfAServerThatIsLeftAloneIsToldSo) {
+  FakeServer service([](const std::string &) { return std::string(); });
+  std::unique_ptr<Remote> remote = open(service.http());
+  EXPECT_FALSE(remote->compile("{}", "this-build", keyA, unreached));
+  EXPECT_FALSE(remote->compile("{}", "this-build", keyA, unreached));
+  EXPECT_THAT(unreached.message, HasSubstr("has failed, and is left alone"));
 }
 
 TEST_F(RemoteCompilation, SaysWhyNobodyDoesIt) {
