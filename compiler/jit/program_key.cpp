@@ -14,7 +14,7 @@ std::string programKey(const Spec &spec, const driver::CompileOptions &options) 
   key.add("processor", onCpu ? cpu::hostProcessor() : "");
   key.add("nvrtc", onCpu || !options.images ? "" : options.images->identity());
   key.add("schedule", options.schedule.dump());
-  key.add("tuned", options.tuned ? options.tuned->text() : "");
+  key.add("tuned", !onCpu && options.tuned ? options.tuned->text() : "");
   key.add("memory budget", options.memoryBudget ? std::to_string(*options.memoryBudget) : "");
   key.add("texts", std::int64_t(options.keepTexts));
   return key.finish();

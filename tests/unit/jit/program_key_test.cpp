@@ -76,15 +76,21 @@ TEST(ProgramKey, HasTheOptions) {
             keyWith(parsed, &driver::CompileOptions::memoryBudget, 2));
 }
 
-TEST(ProgramKey, HasMeasuredSchedules) {
+TEST(ProgramKey, HasTheMeasuredSchedulesOfGpus) {
   ParsedSpec parsed;
-  schedule::TuningDatabase database;
-  std::string empty = keyWith(parsed, &driver::CompileOptions::tuned, &database);
+  auto key = [&](const char *target, const schedule::TuningDatabase *tuned) {
+    driver::CompileOptions options;
+    options.target = target;
+    options.tuned = tuned;
+    return programKey(*parsed.spec, options);
+  };
+  schedule::TuningDatabase empty, database;
   schedule::TuningFile file{"a GPU", 1, {}};
   file.put({"key", "sm_80", "kernel", {{"stages", 2}}, 1.0, {}, "2026-01-01", "13.0"});
   database.add("somewhere", file);
-  EXPECT_NE(keyWith(parsed, &driver::CompileOptions::tuned, &database), empty);
-  EXPECT_EQ(keyOf(parsed), empty);
+  EXPECT_NE(key("sm_80", &database), key("sm_80", &empty));
+  EXPECT_EQ(key("sm_80", nullptr), key("sm_80", &empty));
+  EXPECT_EQ(key("cpu", &database), key("cpu", nullptr)) << "nobody asks them there";
 }
 
 TEST(ProgramKey, DoesNotHaveTheExtentsThatReportsCountAt) {
