@@ -5,6 +5,7 @@
 #include "compiler/jit/fatal_error.h"
 #include "compiler/jit/open_program.h"
 #include "compiler/jit/program_key.h"
+#include "compiler/jit/remote_compile.h"
 #include "runtime/program/byte_count.h"
 #include "tools/attncd/compile_request.h"
 
@@ -80,6 +81,9 @@ public:
     if (std::optional<CompileAnswer> known = stored())
       return *std::move(known);
     options.images = place.images;
+    // Before the lock of its key, which a client that waits for this answer may hold.
+    if (lacksNvrtc(options))
+      return failure(place.images->nvrtc().error());
     options.watch = &watch;
     Result<ReadyProgram> ready = compileProgram(spec, options, place.store.get());
     if (!ready)

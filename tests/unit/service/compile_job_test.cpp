@@ -91,7 +91,61 @@ TEST_F(CompileJob, WithoutAStoreItIsCompiled) {
   EXPECT_EQ(programOf(answer).manifest.name, "softmax");
 }
 
+/// Without NVRTC, while it lives.
+class NoNvrtc {
+public:
+  NoNvrtc() {
+    if (const char *chosen = std::getenv("ATTNC_NVRTC"))
+      before = chosen;
+    ::setenv("ATTNC_NVRTC", "/none", 1);
+  }
+  ~NoNvrtc() {
+    if (before)
+      ::setenv("ATTNC_NVRTC", before->c_str(), 1);
+    else
+      ::unsetenv("ATTNC_NVRTC");
+  }
+
+private:
+  std::optional<std::string> before;
+};
+
+// A client without NVRTC holds it until it has the answer.
+TEST_F(CompileJob, WithoutNvrtcNothingWaitsForTheLockOfItsKey) {
+  NoNvrtc none;
+  place.images = std::make_shared<const ImageCompiler>(place.store);
+  test::ParsedSpec parsed;
+  schedule::TuningDatabase tuned;
+  schedule::addBuiltinTuning(tuned);
+  driver::CompileOptions options;
+  options.target = "sm_90a";
+  options.tuned = &tuned;
+  std::shared_ptr<cache::Store> client = *cache::Store::open({.directory = folder.path()});
+  CompileAnswer answer;
+  EXPECT_FALSE(client->getOrMake(cache::Tier::Program, programKey(*parsed.spec, options),
+                                 [&]() -> Result<cache::Store::Value> {
+                                   answer = run();
+                                   return environmentError("it cannot be made");
+                                 }));
+  ASSERT_TRUE(answer.failure);
+  EXPECT_EQ(answer.failure->kind, "environment");
+  EXPECT_THAT(answer.failure->message, testing::HasSubstr("NVRTC"));
+  EXPECT_THAT(stages, testing::ElementsAre("parsing", "cache"));
+}
+
+TEST_F(CompileJob, WithoutNvrtcWhatTheStoreHasIsAnAnswer) {
+  if (!hasNvrtc)
+    GTEST_SKIP() << "NVRTC is not here";
+  CompileAnswer whole = run();
+  ASSERT_FALSE(whole.failure) << whole.failure->message;
+  NoNvrtc none;
+  place.images = std::make_shared<const ImageCompiler>(place.store);
+  EXPECT_EQ(run().entry, whole.entry);
+}
+
 TEST_F(CompileJob, AScheduleThatDoesNotFitIsSaid) {
+  if (!hasNvrtc)
+    GTEST_SKIP() << "NVRTC is not here";
   CompileAnswer answer = compileJob(
       requestFor(test::softmaxSpec, {{"schedule", {{"no_such_key", 1}}}}), {}, place, nullptr);
   ASSERT_TRUE(answer.failure);
