@@ -161,7 +161,8 @@ private:
       answer = failureOf("internal", internalError("two processes ended before they began with it",
                                                    "report this with the request"));
     if (answer)
-      return finish(*job, *answer, std::chrono::duration<double>(Clock::now() - start).count());
+      return finish(*job, *std::move(answer),
+                    std::chrono::duration<double>(Clock::now() - start).count());
     std::lock_guard lock(mutex);
     job->wasLost = !hadEnded;
     --running;
@@ -169,14 +170,15 @@ private:
     changed.notify_all();
   }
 
-  void finish(const Job &job, const CompileAnswer &answer, double seconds) {
+  void finish(const Job &job, CompileAnswer given, double seconds) {
+    auto answer = std::make_shared<const CompileAnswer>(std::move(given));
     std::shared_ptr<Job> ended;
     {
       std::lock_guard lock(mutex);
       auto known = byRequest.find(job.request);
       ended = std::move(known->second);
       byRequest.erase(known); // nobody joins it any more
-      ++(answer.failure ? counts.failed[answer.failure->kind] : counts.done);
+      ++(answer->failure ? counts.failed[answer->failure->kind] : counts.done);
       counts.secondsOfJobs += seconds;
     }
     for (const Compiler::Done &done : ended->waiters)
@@ -201,12 +203,12 @@ private:
     --failing;
   }
 
-  void fail(std::unique_lock<std::mutex> &lock, const CompileAnswer &answer) {
+  void fail(std::unique_lock<std::mutex> &lock, CompileAnswer answer) {
     std::shared_ptr<Job> job = std::move(waiting.front());
     waiting.pop_front();
     ++running;
     lock.unlock();
-    finish(*job, answer, 0);
+    finish(*job, std::move(answer), 0);
     lock.lock();
   }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -17,12 +19,34 @@ struct CompileFailure {
   std::string limit; ///< "time", "memory", "kernels" or "output" where one was crossed, else empty
 };
 
+/// Bytes that are made when they are first asked for. Thread-safe: others wait meanwhile.
+class MadeOnce {
+public:
+  using Bytes = std::shared_ptr<const std::string>;
+  Bytes get(const std::function<Bytes()> &make) {
+    std::lock_guard guard(mutex);
+    if (!bytes)
+      bytes = make();
+    return bytes;
+  }
+
+private:
+  std::mutex mutex;
+  Bytes bytes;
+};
+
 /// A program, or why there is none.
 struct CompileAnswer {
   std::string entry; ///< cache::encodeEntry of the program, in the tier of programs
   std::string key;   ///< that of the entry
   std::string from;  ///< "compiler", "disk" or "remote"
   std::optional<CompileFailure> failure;
+
+  /// What is sent: the same bytes to all who wait.
+  struct Bodies {
+    MadeOnce sealed, program;
+  };
+  std::shared_ptr<Bodies> bodies = std::make_shared<Bodies>();
 };
 
 /// What a pool of workers does and has done since it started.
@@ -46,7 +70,8 @@ class Compiler {
 public:
   virtual ~Compiler() = default;
 
-  using Done = std::function<void(const CompileAnswer &)>;
+  /// Those who wait for one job get the same answer, and keep it for as long as they need it.
+  using Done = std::function<void(std::shared_ptr<const CompileAnswer>)>;
   /// Compiles what `request` asks for, the JSON text of POST /v1/compile. `done` is called exactly
   /// once, by another thread, unless the result is Full or Draining; it may be called before this
   /// returns, and is quick. Requests with equal texts that wait or run share one job.

@@ -62,14 +62,9 @@ Answer noMethod(Place place) {
 
 /// The status of what went wrong in a compilation.
 unsigned statusOf(std::string_view kind) {
-  constexpr std::pair<std::string_view, unsigned> known[] = {{"invalid_argument", 400},
-                                                             {"not_found", 404},
-                                                             {"too_large", 413},
-                                                             {"other_build", 409},
-                                                             {"spec", 422},
-                                                             {"compilation", 422},
-                                                             {"limit", 422},
-                                                             {"draining", 503}};
+  constexpr std::pair<std::string_view, unsigned> known[] = {
+      {"invalid_argument", 400}, {"other_build", 409}, {"spec", 422},
+      {"compilation", 422},      {"limit", 422},       {"draining", 503}};
   for (auto [name, status] : known)
     if (name == kind)
       return status;
@@ -253,10 +248,11 @@ void Service::compile(const Request &request, std::string body, Answered answere
     answered(tooLarge(request.maxBodyBytes));
     return;
   }
-  auto done = [this, wantsEntry = request.wantsEntry, answered](const CompileAnswer &result) {
+  auto done = [this, wantsEntry = request.wantsEntry,
+               answered](std::shared_ptr<const CompileAnswer> result) {
     // Sealing and unpacking are not for the pool's thread, which others wait for.
-    work.add([this, result, wantsEntry, answered] {
-      answered(guarded([&] { return compiled(result, wantsEntry); }));
+    work.add([this, result = std::move(result), wantsEntry, answered] {
+      answered(guarded([&] { return compiled(*result, wantsEntry); }));
     });
   };
   switch (compiler.submit(std::move(body), std::move(done))) {
@@ -281,13 +277,22 @@ Answer Service::compiled(const CompileAnswer &result, bool wantsEntry) {
   }
   Answer answer;
   if (wantsEntry) {
-    answer = bytesAnswer(entryType, entries.keep(cache::Tier::Program, result.key, result.entry));
+    answer = bytesAnswer(entryType, result.bodies->sealed.get([&] {
+      return entries.keep(cache::Tier::Program, result.key, result.entry);
+    }));
   } else {
-    Result<std::string> program =
-        cache::decodeEntry(cache::Tier::Program, result.key, result.entry);
+    Error wrong;
+    MadeOnce::Bytes program = result.bodies->program.get([&]() -> MadeOnce::Bytes {
+      Result<std::string> decoded =
+          cache::decodeEntry(cache::Tier::Program, result.key, result.entry);
+      if (decoded)
+        return std::make_shared<const std::string>(*std::move(decoded));
+      wrong = decoded.error();
+      return nullptr;
+    });
     if (!program)
-      return refuse(500, {"internal", program.error().message});
-    answer = bytesAnswer(programType, std::make_shared<const std::string>(*std::move(program)));
+      return refuse(500, {"internal", wrong.message});
+    answer = bytesAnswer(programType, std::move(program));
   }
   answer.headers.insert(answer.headers.end(), {{"Attnc-Tier", "program"},
                                                {"Attnc-Key", result.key},

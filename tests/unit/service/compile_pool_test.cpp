@@ -64,9 +64,9 @@ std::vector<pid_t> workers() { return childrenOf(::getpid()); }
 class Answers {
 public:
   Compiler::Done sink() {
-    return [this](const CompileAnswer &answer) {
+    return [this](std::shared_ptr<const CompileAnswer> answer) {
       std::lock_guard lock(mutex);
-      list.push_back(answer);
+      list.push_back(*answer);
       changed.notify_all();
     };
   }
@@ -105,7 +105,7 @@ protected:
     EXPECT_EQ(all.size(), 1u);
     return all.empty() ? CompileAnswer() : all.front();
   }
-  /// A job that goes on until it is ended.
+  /// A job that goes on until it is ended; without NVRTC there is none.
   void keepBusy(int jobs = 1) {
     for (int i = 0; i < jobs; ++i)
       EXPECT_EQ(submit(requestFor(endlessSpec("endless" + std::to_string(i)))),
@@ -189,6 +189,7 @@ TEST_F(Pool, WhatIsWrongWithARequestOrASpecIsSaid) {
 
 TEST_F(Pool, ThePassesEndAtTheTimeLimit) {
   start({.seconds = 0.5});
+  SKIP_WITHOUT_NVRTC();
   auto begin = Clock::now();
   expectLimit(ask(requestFor(endlessSpec())), "time", "the time limit of 0.5 s was reached (");
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
@@ -196,13 +197,21 @@ TEST_F(Pool, ThePassesEndAtTheTimeLimit) {
 }
 
 TEST_F(Pool, NvrtcEndsAtTheTimeLimitAndTheWorkerGoesOn) {
-  start({.seconds = 2});
-  SKIP_WITHOUT_NVRTC();
-  std::vector<pid_t> before = workers();
-  expectLimit(ask(requestFor(manyKernelsSpec(30))), "time",
-              "the time limit of 2 s was reached (nvrtc, kernel many_");
-  EXPECT_FALSE(ask(requestFor(smallSpec())).failure);
-  EXPECT_EQ(workers(), before);
+  // On a machine with much to do the time may be over before NVRTC begins: then it gets more.
+  for (int seconds : {2, 10, 30}) {
+    start({.seconds = double(seconds)});
+    SKIP_WITHOUT_NVRTC();
+    std::vector<pid_t> before = workers();
+    CompileAnswer answer = ask(requestFor(longKernelSpec()));
+    if (seconds < 30 && answer.failure &&
+        answer.failure->message.find("(nvrtc") == std::string::npos)
+      continue;
+    expectLimit(answer, "time",
+                fmt::format("the time limit of {} s was reached (nvrtc, kernel long_", seconds));
+    EXPECT_FALSE(ask(requestFor(smallSpec())).failure);
+    EXPECT_EQ(workers(), before);
+    return;
+  }
 }
 
 TEST_F(Pool, AWorkerThatIsStoppedEndsAtTheTimeLimit) {
@@ -215,12 +224,14 @@ TEST_F(Pool, AWorkerThatIsStoppedEndsAtTheTimeLimit) {
 
 TEST_F(Pool, MemoryHasALimit) {
   start({.memoryBytes = std::uint64_t(400) << 20});
+  SKIP_WITHOUT_NVRTC();
   expectLimit(ask(requestFor(endlessSpec())), "memory",
               "the memory limit of 400.0 MiB was reached");
 }
 
 TEST_F(Pool, KernelsHaveALimit) {
   start({.kernels = 5});
+  SKIP_WITHOUT_NVRTC();
   expectLimit(ask(requestFor(manyKernelsSpec(3))), "kernels", "kernels, and the limit is 5");
 }
 
@@ -287,6 +298,7 @@ TEST_F(Pool, HostileSpecsEndWithinTheirLimitAndCostNobodyElse) {
 
 TEST_F(Pool, ASignalEndsOneJobAndNoOther) {
   start(CompilePoolOptions{.workers = 2});
+  SKIP_WITHOUT_NVRTC();
   keepBusy(2);
   std::vector<pid_t> both = workers();
   ASSERT_EQ(both.size(), 2u);
@@ -300,7 +312,7 @@ TEST_F(Pool, ASignalEndsOneJobAndNoOther) {
   CompileAnswer next = ask(requestFor(specOf("wrong", {"z = y"})));
   ASSERT_TRUE(next.failure);
   EXPECT_EQ(next.failure->kind, "spec");
-  EXPECT_EQ(pool->stats().running, 1u);
+  EXPECT_TRUE(soon([&] { return pool->stats().running == 1; }));
   EXPECT_EQ(answers.count(), 1u);
 }
 
@@ -398,6 +410,7 @@ TEST_F(Pool, AWorkerThatSaysSomethingElseIsNone) {
 
 TEST_F(Pool, EqualRequestsShareOneJob) {
   start();
+  SKIP_WITHOUT_NVRTC();
   keepBusy();
   std::string request = requestFor(specOf("wrong", {"z = y"}));
   EXPECT_EQ(submit(request), Submitted::Accepted);
@@ -409,8 +422,12 @@ TEST_F(Pool, EqualRequestsShareOneJob) {
   std::vector<CompileAnswer> all = answers.first(4);
   ASSERT_EQ(all.size(), 4u);
   std::multiset<std::string> kinds;
-  for (const CompileAnswer &answer : all)
+  std::set<const void *> bodies;
+  for (const CompileAnswer &answer : all) {
     kinds.insert(answer.failure ? answer.failure->kind : "");
+    bodies.insert(answer.bodies.get());
+  }
+  EXPECT_EQ(bodies.size(), 2u) << "they have one answer";
   EXPECT_EQ(kinds, (std::multiset<std::string>{"internal", "internal", "spec", "spec"}));
   // What has been answered is not joined.
   EXPECT_EQ(submit(request), Submitted::Accepted);
@@ -418,6 +435,7 @@ TEST_F(Pool, EqualRequestsShareOneJob) {
 
 TEST_F(Pool, AFullQueueTakesNothing) {
   start(CompilePoolOptions{.queue = 1});
+  SKIP_WITHOUT_NVRTC();
   keepBusy();
   EXPECT_EQ(submit(requestFor(smallSpec("first"))), Submitted::Accepted);
   EXPECT_EQ(submit(requestFor(smallSpec("second"))), Submitted::Full);
@@ -430,6 +448,7 @@ TEST_F(Pool, AFullQueueTakesNothing) {
 
 TEST_F(Pool, DrainingAnswersWhatWasAccepted) {
   start({.seconds = 0.5});
+  SKIP_WITHOUT_NVRTC();
   keepBusy();
   EXPECT_EQ(submit(requestFor(specOf("wrong", {"z = y"}))), Submitted::Accepted);
   std::jthread drain([&] { pool->drain(); });
@@ -445,6 +464,7 @@ TEST_F(Pool, DrainingAnswersWhatWasAccepted) {
 
 TEST_F(Pool, TheEndAnswersWhatIsLeft) {
   start();
+  SKIP_WITHOUT_NVRTC();
   keepBusy();
   EXPECT_EQ(submit(requestFor(smallSpec())), Submitted::Accepted);
   pool.reset();

@@ -8,6 +8,7 @@
 #include <future>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unistd.h>
 
 using namespace attnc;
@@ -21,7 +22,7 @@ public:
   Submitted submit(std::string request, Done done) override {
     requests.push_back(std::move(request));
     if (result == Submitted::Accepted)
-      done(answer);
+      done(std::make_shared<const CompileAnswer>(answer));
     return result;
   }
   void drain() override {}
@@ -107,6 +108,20 @@ TEST_F(ServiceTest, ACompilationIsASealedEntryOrAProgram) {
   Answer hot = ask("GET", "/v1/program/" + key);
   EXPECT_EQ(*hot.body, *sealed.body);
   EXPECT_EQ(hot.from, "memory") << "who asks next need not compile";
+}
+
+// Each of many who wait for a large program would have a copy of it.
+TEST_F(ServiceTest, WhoWaitForOneJobAreSentTheSameBytes) {
+  std::string key = cache::KeyBuilder().add("a", "e").finish();
+  // The answers of one job share what is in their bodies.
+  compiler.answer = {cache::encodeEntry(cache::Tier::Program, key, "the program"), key, "disk", {}};
+  for (const char *accept : {"", "application/vnd.attnc.entry"}) {
+    std::set<const std::string *> bodies;
+    std::vector<Answer> answers; // they live at the same time
+    for (int i = 0; i < 50; ++i)
+      bodies.insert(answers.emplace_back(ask("POST", "/v1/compile", "{}", accept)).body.get());
+    EXPECT_EQ(bodies.size(), 1u) << accept;
+  }
 }
 
 TEST_F(ServiceTest, AFailureHasItsStatusAndItsLimit) {
