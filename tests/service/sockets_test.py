@@ -79,6 +79,17 @@ class UnixSockets(WithFolder):
             line = daemon.event("request", lambda line: line["method"] == "GET")
             self.assertEqual(line["token"], "local")
 
+    def test_its_log_does_not_complain_of_options_of_tcp(self):
+        with self.start() as daemon:
+            key, sealed = daemon.put("quiet", value=os.urandom(300000))
+            connection = daemon.connect()
+            for _ in range(3):
+                answer = daemon.request("GET", f"/v1/program/{key}", connection=connection)
+                self.assertEqual(answer.body, sealed)
+            connection.close()
+            daemon.terminate()
+            self.assertEqual([line for line in daemon.log if line["event"] == "http"], [])
+
     def test_tokens_are_asked_for_where_there_are_some(self):
         with self.start() as daemon:
             self.assertEqual(daemon.request("GET", "/v1/specs").status, 200)

@@ -98,6 +98,7 @@ private:
 
 Status Daemon::start() {
   HttpOptions wanted;
+  wanted.isUnix = options.listen.isUnix;
   wanted.threads = options.threads;
   wanted.maxConnections = static_cast<std::size_t>(options.maxConnections);
   wanted.patience = std::chrono::seconds(options.patienceSeconds);

@@ -17,6 +17,11 @@ constexpr std::size_t connectionBytes = 32768;
 constexpr std::size_t spareConnections = 64;
 constexpr const char *tlsVersions = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
+/// The library says these of each answer on a Unix socket, which has no such options to set.
+bool isOfTcpAlone(std::string_view message) {
+  return message.starts_with("Setting TCP_") || message.starts_with("Failed to push the data");
+}
+
 std::int64_t steadyNow() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 } // namespace
@@ -125,6 +130,8 @@ void HttpServer::onMessage(void *self, const char *format, va_list arguments) {
   std::vsnprintf(text, sizeof text, format, arguments);
   std::string_view line(text);
   line = line.substr(0, line.find('\n'));
+  if (server.options.isUnix && isOfTcpAlone(line))
+    return;
   if (server.isStarted)
     server.log.write("warning", "http", {{"what", line}});
   else

@@ -18,7 +18,8 @@ namespace attnc::service {
 class Exchange;
 
 struct HttpOptions {
-  int threads = 2; ///< that serve connections; none of them waits for anything
+  bool isUnix = false; ///< the connections are of a Unix socket
+  int threads = 2;     ///< that serve connections; none of them waits for anything
   std::size_t maxConnections = 1024;
   /// A client that takes longer to send a request, to take its answer, or to ask again, is cut off.
   std::chrono::seconds patience{60};
