@@ -116,8 +116,16 @@ class Limits(unittest.TestCase):
             self.assertIn(answer_to(connection)[0], (400, 413))
 
     def test_a_body_with_two_lengths_or_an_unknown_coding_is_refused(self):
-        both = self.put("Content-Length: 3", "Transfer-Encoding: chunked")
-        self.assertEqual(answer_to(self.open(both))[0], 400)
+        for wrong in (("Content-Length: 3", "Transfer-Encoding: chunked"),
+                      ("Content-Length: 3", "Content-Length: 3"),
+                      ("Content-Length: 0", "Content-Length: 3"),
+                      ("Content-Length: 3", "content-length: 4"),
+                      ("Transfer-Encoding: chunked", "Transfer-Encoding: chunked"),
+                      ("Content-Length : 3",), ("Content-Length\t: 3",), ("A b: c",)):
+            connection = self.open(self.put(*wrong))
+            status, headers, _ = answer_to(connection)
+            self.assertEqual((status, headers["Connection"]), (400, "close"), wrong)
+            self.assertEqual(read_to_end(connection), b"", wrong)
         unknown = self.put("Transfer-Encoding: gzip")
         self.assertEqual(answer_to(self.open(unknown))[0], 501)
         for length in ("-1", "x", "1 2", "99999999999999999999999"):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <strings.h>
 
 namespace attnc::service {
 
@@ -36,6 +37,20 @@ Response responseOf(const Answer &answer, bool closes) {
   if (closes)
     MHD_add_response_header(response.get(), "Connection", "close");
   return response;
+}
+
+/// What the headers say of where the request ends.
+struct HeaderCounts {
+  int lengths = 0; ///< Content-Length and Transfer-Encoding
+  int spaced = 0;  ///< names with white space
+};
+
+MHD_Result countHeader(void *counts, MHD_ValueKind, const char *name, const char *) {
+  auto &found = *static_cast<HeaderCounts *>(counts);
+  found.lengths +=
+      ::strcasecmp(name, "Content-Length") == 0 || ::strcasecmp(name, "Transfer-Encoding") == 0;
+  found.spaced += std::string_view(name).find_first_of(" \t\v\f\r\n") != std::string_view::npos;
+  return MHD_YES;
 }
 
 } // namespace
@@ -72,16 +87,22 @@ RequestHead Exchange::headOf(const char *path, const char *method) const {
 }
 
 std::optional<Answer> Exchange::malformed() const {
-  std::optional<std::string> coding = header("Transfer-Encoding");
-  if (!coding)
-    return std::nullopt;
+  HeaderCounts counts;
+  MHD_get_connection_values(http, MHD_HEADER_KIND, countHeader, &counts);
+  std::optional<Answer> wrong;
+  if (counts.spaced)
+    wrong = refuse(400, {"invalid_argument", "a header's name has white space",
+                         "the colon follows the name at once"});
   // Whoever stands between the client and us may believe the other one.
-  if (header("Content-Length"))
-    return refuse(400, {"invalid_argument", "the body has two lengths",
-                        "send Content-Length or Transfer-Encoding"});
-  if (*coding != "chunked")
-    return refuse(501, {"invalid_argument", "there is no such Transfer-Encoding", "send chunked"});
-  return std::nullopt;
+  else if (counts.lengths > 1)
+    wrong = refuse(400, {"invalid_argument", "the body has two lengths",
+                         "send Content-Length or Transfer-Encoding, once"});
+  else if (std::optional<std::string> coding = header("Transfer-Encoding");
+           coding && *coding != "chunked")
+    wrong = refuse(501, {"invalid_argument", "there is no such Transfer-Encoding", "send chunked"});
+  if (wrong)
+    wrong->closes = true; // where the next request begins is not known
+  return wrong;
 }
 
 MHD_Result Exchange::begin(const char *givenPath, const char *method) {

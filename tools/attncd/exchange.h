@@ -26,14 +26,12 @@ public:
   /// The service's answer, from any thread. The first one counts.
   void finish(Answer answer);
 
-  std::uint64_t identity() const { return id; }
-
 private:
   enum class Phase { Head, Body, Waiting };
 
   RequestHead headOf(const char *path, const char *method) const;
   std::optional<std::string> header(const char *name) const;
-  /// What is wrong with how the body is announced.
+  /// What is wrong with how the body is announced, or with the name of a header.
   std::optional<Answer> malformed() const;
   MHD_Result begin(const char *path, const char *method);
   void takePart(std::string_view part);
