@@ -53,7 +53,9 @@ class Drain(unittest.TestCase):
             clients = [Client(daemon, f"/v1/program/{key}", sealed) for _ in range(16)]
             for client in clients:
                 client.start()
-            time.sleep(0.3)
+            while min(client.answered for client in clients) == 0 and \
+                    any(client.is_alive() for client in clients):
+                time.sleep(0.01)
             self.assertEqual(daemon.terminate(), 0)
             for client in clients:
                 client.join()
