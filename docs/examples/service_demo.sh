@@ -28,7 +28,7 @@ export ATTNC_NVRTC=/none
 ATTNC_REMOTE=unix:$PWD/attncd.sock ATTNC_CACHE_DIR=$PWD/first \
   attnc compile causal --target sm_90a -o first.program --json | grep '"tier"'
 curl -s --unix-socket attncd.sock -H "Authorization: Bearer $(cat token)" \
-  http://localhost/metrics | grep '^attncd_compile_jobs_total.*done'
+  http://localhost/metrics | grep '^attncd_compile_jobs_total.*compiler'
 
 # attncd ends, and a third process starts with nothing.
 kill -TERM "$attncd"

@@ -178,7 +178,7 @@ private:
       auto known = byRequest.find(job.request);
       ended = std::move(known->second);
       byRequest.erase(known); // nobody joins it any more
-      ++(answer->failure ? counts.failed[answer->failure->kind] : counts.done);
+      ++(answer->failure ? counts.failed[answer->failure->kind] : counts.done[answer->from]);
       counts.secondsOfJobs += seconds;
     }
     for (const Compiler::Done &done : ended->waiters)

@@ -55,7 +55,7 @@ struct CompilePoolStats {
   int alive = 0;           ///< that have greeted and not ended
   std::size_t waiting = 0; ///< jobs in the queue
   std::size_t running = 0;
-  std::uint64_t done = 0;                      ///< jobs with a program
+  std::map<std::string, std::uint64_t> done;   ///< jobs with a program, by CompileAnswer::from
   std::uint64_t joined = 0;                    ///< requests that another one's job answered
   std::map<std::string, std::uint64_t> failed; ///< jobs without one, by kind
   std::uint64_t workersStarted = 0, workersKilled = 0;

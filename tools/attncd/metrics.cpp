@@ -68,7 +68,10 @@ void addJobs(Snapshot &snapshot, const CompilePoolStats &stats) {
                  "Compilations that ended, by result", static_cast<double>(count),
                  {{"result", std::string(result)}});
   };
-  add("done", stats.done);
+  for (std::string_view source : {"compiler", "disk", "remote"}) {
+    auto found = stats.done.find(std::string(source));
+    add(source, found == stats.done.end() ? 0 : found->second);
+  }
   std::uint64_t others = 0;
   for (const auto &[kind, count] : stats.failed)
     if (std::find(std::begin(failureKinds), std::end(failureKinds), kind) == std::end(failureKinds))

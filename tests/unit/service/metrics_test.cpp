@@ -43,11 +43,13 @@ TEST(Metrics, ThreadsCountTheSameNumbers) {
 
 TEST(Metrics, JobsAreCountedByKindsThatAreKnown) {
   Moment moment;
-  moment.compiler.done = 3;
+  moment.compiler.done = {{"compiler", 3}, {"remote", 1}};
   moment.compiler.failed = {{"limit", 2}, {"something\nnew", 4}, {"and another", 1}};
   moment.compiler.waiting = 7;
   std::string text = Metrics("", "").text(moment);
-  EXPECT_THAT(text, HasSubstr("attncd_compile_jobs_total{result=\"done\"} 3"));
+  EXPECT_THAT(text, HasSubstr("attncd_compile_jobs_total{result=\"compiler\"} 3"));
+  EXPECT_THAT(text, HasSubstr("attncd_compile_jobs_total{result=\"disk\"} 0"));
+  EXPECT_THAT(text, HasSubstr("attncd_compile_jobs_total{result=\"remote\"} 1"));
   EXPECT_THAT(text, HasSubstr("attncd_compile_jobs_total{result=\"limit\"} 2"));
   EXPECT_THAT(text, HasSubstr("attncd_compile_jobs_total{result=\"other\"} 5"));
   EXPECT_THAT(text, HasSubstr("attncd_compile_waiting 7"));
