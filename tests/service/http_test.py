@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What attncd answers to each request of its table, and to whom: http_test.py ATTNCD"""
 import json
+import os
+import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from attncd import Attncd, entry_of, key_of, seal
@@ -219,6 +222,42 @@ class Requests(unittest.TestCase):
     def test_what_is_no_request_to_compile_is_refused(self):
         for body in ("", "{", "[]", '{"spec": 1}', '{"unknown": 1}'):
             self.answers(400, "POST", "/v1/compile", body, kind="invalid_argument")
+
+
+class Start(unittest.TestCase):
+    def test_a_remote_tier_that_is_wrong_ends_it(self):
+        for wrong in ({"ATTNC_REMOTE": "ftp://stores"},
+                      {"ATTNC_REMOTE": "http://127.0.0.1:1", "ATTNC_REMOTE_KEY_FILE": ""}):
+            with self.assertRaises(AssertionError) as failed:
+                Attncd(ATTNCD, environment=wrong)
+            self.assertIn("ATTNC_REMOTE", str(failed.exception))
+
+    def test_its_log_says_which_addresses_of_its_remote_tier_work(self):
+        with Attncd(ATTNCD) as other:
+            address = "http://" + other.address.partition(":")[2]
+            environment = {"ATTNC_REMOTE": f"{address} unix:/none",
+                           "ATTNC_REMOTE_KEY_FILE": str(other.key_file),
+                           "ATTNC_REMOTE_TOKEN_FILE": str(other.write("token",
+                                                                      other.tokens["all"]))}
+            with Attncd(ATTNCD, environment=environment) as daemon:
+                said = [line for line in daemon.log if line["event"] == "remote"]
+        self.assertEqual([(line["address"], line["works"]) for line in said],
+                         [(address, True), ("unix:/none", False)])
+        self.assertTrue(said[0]["text"] and said[1]["why"])
+
+    def test_entries_are_not_in_the_cache_of_the_user_unless_that_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            key = pathlib.Path(folder, "key")
+            key.write_text("1" * 64)
+            key.chmod(0o600)
+            environment = {**os.environ, "XDG_CACHE_HOME": folder, "ATTNC_CACHE_DIR": "/none"}
+            daemon = subprocess.Popen(
+                [ATTNCD, "--listen", f"unix:{folder}/socket", "--key-file", key, "--workers", "1"],
+                stderr=subprocess.PIPE, text=True, env=environment)
+            with daemon:
+                listening = json.loads(daemon.stderr.readline())
+                daemon.terminate()
+            self.assertEqual(listening["cache"], f"{folder}/attncd")
 
 
 class Tokens(unittest.TestCase):

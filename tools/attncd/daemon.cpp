@@ -2,6 +2,7 @@
 
 #include "compiler/jit/build_id.h"
 #include "runtime/cache/warning.h"
+#include "runtime/remote/remote.h"
 #include "runtime/remote/secret_file.h"
 #include "tools/attncd/http_server.h"
 #include "tools/attncd/supervisor.h"
@@ -75,6 +76,8 @@ public:
         service({std::move(tokens), options.maxUploadBytes + remote::sealBytes}, entries,
                 *this->compiler, metrics, log) {}
 
+  /// Says which servers of our own remote tier work. One that does not may do so later.
+  void examine(remote::Remote &remote);
   Status start();
   void serve();
   void drain();
@@ -95,6 +98,16 @@ private:
   std::optional<Listener> listener;
   int signals = -1;
 };
+
+void Daemon::examine(remote::Remote &remote) {
+  for (const remote::EndpointReport &report : remote.examine()) {
+    bool works = report.state.ok();
+    log.write(works ? "info" : "warning", "remote",
+              {{"address", report.address},
+               {"works", works},
+               {works ? "text" : "why", works ? report.state->text : report.state.error().text()}});
+  }
+}
 
 Status Daemon::start() {
   HttpOptions wanted;
@@ -246,6 +259,10 @@ Status runDaemon(const DaemonOptions &options) {
       return read.error();
     tokens = std::make_shared<const Tokens>(*std::move(read));
   }
+  // The workers have it of the same environment, and would go on without it.
+  Result<std::shared_ptr<remote::Remote>> remote = remote::Remote::ofUser();
+  if (!remote)
+    return remote.error();
   cache::StoreOptions where;
   where.directory = options.cacheDirectory;
   where.maxBytes = options.cacheBytes;
@@ -256,6 +273,8 @@ Status runDaemon(const DaemonOptions &options) {
   if (!pool)
     return pool.error();
   Daemon daemon(options, *store, *std::move(keys), std::move(tokens), *std::move(pool));
+  if (*remote)
+    daemon.examine(**remote);
   if (Status status = daemon.start(); !status)
     return status;
   daemon.serve();

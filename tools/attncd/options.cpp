@@ -1,10 +1,12 @@
 #include "tools/attncd/options.h"
 
+#include "runtime/cache/directory.h"
 #include "runtime/cache/store.h"
 #include "runtime/program/byte_count.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <thread>
 
@@ -43,7 +45,8 @@ OptionTexts::OptionTexts(CLI::App &command) {
        "Who may do what; on a Unix socket everybody who may connect may do all without it");
   text("--tls-cert", plain.certificateFile, "Certificate chain (PEM); turns TLS on");
   text("--tls-key", plain.keyOfCertificateFile, "Its private key (PEM)");
-  text("--cache-dir", plain.cacheDirectory, "Where entries are; else the cache of the user");
+  text("--cache-dir", plain.cacheDirectory,
+       "Where entries are; else $XDG_CACHE_HOME/attncd or ~/.cache/attncd");
   text("--cache-size", cacheSize, "What they may take, e.g. 4GiB; else that of the cache");
   text("--memory-size", memorySize, "Entries that are asked for often are kept in memory")
       ->capture_default_str();
@@ -79,11 +82,12 @@ Status OptionTexts::readSizes(DaemonOptions &options) const {
 }
 
 Status OptionTexts::readCache(DaemonOptions &options) const {
+  // Not the user's own: what lies in this one is sealed for the fleet.
+  if (std::filesystem::path users = cache::userCacheFolder();
+      options.cacheDirectory.empty() && !users.empty())
+    options.cacheDirectory = users.parent_path() / "attncd";
   if (options.cacheDirectory.empty())
-    options.cacheDirectory = cache::userStoreFolder();
-  if (options.cacheDirectory.empty())
-    return invalidArgument("there is no directory for entries: ATTNC_CACHE says off, or there is "
-                           "no home",
+    return invalidArgument("there is no directory for entries: there is no home",
                            "--cache-dir names one");
   const char *inherited = std::getenv("ATTNC_CACHE_SIZE");
   options.cacheBytes = cache::defaultMaxBytes;
