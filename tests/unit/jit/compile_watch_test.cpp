@@ -4,6 +4,7 @@
 #include "compiler/jit/open_program.h"
 #include "tests/unit/jit/parsed_spec.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 using namespace attnc;
@@ -76,14 +77,21 @@ TEST(CompileWatch, NvrtcStopsInTheMiddleOfAKernel) {
   if (Result<const Nvrtc *> nvrtc = images->nvrtc(); !nvrtc)
     GTEST_SKIP() << nvrtc.error().text();
   ParsedSpec parsed(longSpec());
-  auto start = std::chrono::steady_clock::now();
-  CompileWatch watch({.time = std::chrono::seconds(2)});
-  Result<driver::Compilation> stopped = compile(parsed, watch, images);
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().message, "the time limit of 2 s was reached (nvrtc, kernel long_z)");
-  EXPECT_TRUE(watch.crossed());
-  EXPECT_LT(seconds, 20) << "NVRTC has gone on";
+  // On a machine with much to do the time may be over before NVRTC begins: then it gets more.
+  for (int limit : {2, 10, 30}) {
+    auto start = std::chrono::steady_clock::now();
+    CompileWatch watch({.time = std::chrono::seconds(limit)});
+    Result<driver::Compilation> stopped = compile(parsed, watch, images);
+    auto took = std::chrono::steady_clock::now() - start;
+    ASSERT_FALSE(stopped);
+    if (limit < 30 && stopped.error().message.find("(nvrtc") == std::string::npos)
+      continue;
+    EXPECT_EQ(stopped.error().message,
+              fmt::format("the time limit of {} s was reached (nvrtc, kernel long_z)", limit));
+    EXPECT_TRUE(watch.crossed());
+    EXPECT_LT(took, std::chrono::seconds(limit + 18)) << "NVRTC has gone on";
+    return;
+  }
 }
 
 TEST(CompileWatch, WhatIsLeftToFirstUseStopsToo) {

@@ -202,12 +202,12 @@ TEST_F(Pool, NvrtcEndsAtTheTimeLimitAndTheWorkerGoesOn) {
     start({.seconds = double(seconds)});
     SKIP_WITHOUT_NVRTC();
     std::vector<pid_t> before = workers();
-    CompileAnswer answer = ask(requestFor(longKernelSpec()));
+    CompileAnswer answer = ask(requestFor(manyKernelsSpec(std::min(80, 15 * seconds))));
     if (seconds < 30 && answer.failure &&
         answer.failure->message.find("(nvrtc") == std::string::npos)
       continue;
     expectLimit(answer, "time",
-                fmt::format("the time limit of {} s was reached (nvrtc, kernel long_", seconds));
+                fmt::format("the time limit of {} s was reached (nvrtc, kernel many_", seconds));
     EXPECT_FALSE(ask(requestFor(smallSpec())).failure);
     EXPECT_EQ(workers(), before);
     return;
