@@ -99,7 +99,8 @@ class Compile(unittest.TestCase):
                     self.assertTrue(error["remedy"])
 
     def test_a_worker_that_is_killed_costs_its_own_request_alone(self):
-        for name in ("SIGSEGV", "SIGKILL", "SIGABRT"):
+        # AddressSanitizer answers SIGSEGV with a report and an exit code.
+        for name in ("SIGKILL", "SIGABRT") + (("SIGSEGV",) if SLOW == 1 else ()):
             with self.subTest(name), Attncd(ATTNCD, "--workers", "1") as daemon:
                 victim = self.later(daemon, long_kernel())
                 self.wait_for(daemon, "attncd_compile_running", 1)
