@@ -277,7 +277,9 @@ void WarpgroupCompute::releaseOperands(bool ofStates, Value number) {
 
 void WarpgroupCompute::startScores(Value number) {
   Location loc = nest.getLoc();
-  tile::MmaFenceOp::create(b, loc);
+  auto isWhole = [&](const Contraction &c) { return scoreParts(c.streamed) == 1; };
+  if (llvm::any_of(plan.contractions, isWhole)) // parts have fences of their own
+    tile::MmaFenceOp::create(b, loc);
   for (auto [contraction, place] : llvm::zip(plan.contractions, places)) {
     red::FoldOp fold = contraction.fold;
     contractionFragments[fold] = place;
@@ -289,7 +291,7 @@ void WarpgroupCompute::startScores(Value number) {
     Value row = arith::MulIOp::create(b, loc, group, constant(64));
     Value strip = tile::StripOp::create(b, loc, part, resident, row);
     Value ring = block.streamed[contraction.streamed];
-    if (scoreParts(contraction.streamed) > 1) {
+    if (!isWhole(contraction)) {
       startParts(contraction, place, strip, number);
       continue;
     }

@@ -42,6 +42,7 @@ void WarpgroupCompute::startParts(const Contraction &contraction, Value place, V
                                         tile.getPanelRows());
       right = tile::ColumnsOp::create(b, loc, rest, right, constant(0));
     }
+    tile::MmaFenceOp::create(b, loc); // behind the wait for the part, which loops
     tile::MmaStartOp::create(b, loc, place, left, right, /*transposed=*/true, /*fresh=*/part == 0);
     tile::MmaCommitOp::create(b, loc);
     if (part == 0)

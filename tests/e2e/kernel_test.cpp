@@ -49,6 +49,9 @@ std::vector<KernelCase> kernelCases() {
       cases.push_back({"causal", "sm_90a", type, width});
   for (const char *spec : {"bias", "causal", "full", "softcap"})
     cases.push_back({spec, "sm_90a", "bf16", 256});
+  // Keys that arrive in parts, each with products of its own.
+  for (int width : {320, 512, 640})
+    cases.push_back({"causal", "sm_90a", "f16", width});
   return cases;
 }
 
