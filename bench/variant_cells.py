@@ -149,7 +149,7 @@ def wide():
 # --- few queries ---------------------------------------------------------------------------------
 
 def decode():
-    folds = {"one pass": {"fold": "stream"}, "4 parts": {"fold": "two_pass", "splits": 4},
+    folds = {"one pass": {"fold": "one_pass"}, "4 parts": {"fold": "two_pass", "splits": 4},
              "16 parts": {"fold": "two_pass", "splits": 16}}
     for b, h, i, n in ((1, 32, 1, 32768), (1, 8, 1, 32768), (8, 32, 1, 8192), (1, 32, 16, 32768)):
         yield attention("few queries", f"{i} beside {n}, B{b} H{h}", "full", b=b, h=h, i=i, n=n,
@@ -336,7 +336,7 @@ def single():
     for causal in (False, True):
         yield attention("float32", "elsa" + "_causal" * causal, "elsa" + "_causal" * causal, h=8, d=64,
                         n=4096, dtype="f32", mask=(lambda i, j: j <= i) if causal else None,
-                        schedules={"one pass": {"fold": "stream"}},
+                        schedules={"one pass": {"fold": "one_pass"}},
                         peers={"efficient": sdpa("efficient", causal=causal)})
 
 

@@ -1,10 +1,10 @@
 #include "api/c/compile.h"
-#include "compiler/frontend/json_source.h"
-#include "compiler/frontend/suggest.h"
+#include "compiler/frontend/text/json_source.h"
+#include "compiler/frontend/text/suggest.h"
 #include "compiler/jit/compile_program.h"
 #include "compiler/jit/open_program.h"
-#include "compiler/schedule/machine.h"
-#include "compiler/schedule/tuning_database.h"
+#include "compiler/schedule/choice/tuning_database.h"
+#include "compiler/schedule/model/gpu_model.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 Status checkTarget(const std::string &target) {
   std::vector<std::string> known = {"cpu"};
-  for (const schedule::Machine &machine : schedule::machines())
+  for (const schedule::GpuModel &machine : schedule::gpuModels())
     known.push_back(machine.name.str());
   if (std::find(known.begin(), known.end(), target) != known.end())
     return {};
@@ -99,7 +99,7 @@ void dropTexts(driver::Compilation &compilation) {
     text->clear();
   std::erase_if(compilation.program.sources,
                 [](const Source &source) { return source.name.ends_with(".cu"); });
-  for (auto *nests : {&compilation.nests, &compilation.partsNests})
+  for (auto *nests : {&compilation.nests, &compilation.splitNests})
     for (driver::NestReport &nest : *nests) {
       nest.tile.clear();
       nest.source.clear();

@@ -1,5 +1,5 @@
 #include "api/c/host_launch.h"
-#include "compiler/driver/cpu_executor.h"
+#include "compiler/driver/execution/cpu_executor.h"
 #include "runtime/program/available_memory.h"
 #include "runtime/program/byte_count.h"
 #include "runtime/program/memory_budget.h"

@@ -1,7 +1,7 @@
 #include "api/c/arguments.h"
 #include "api/c/handles.h"
 #include "api/c/host_launch.h"
-#include "compiler/driver/cuda_executor.h"
+#include "compiler/driver/execution/cuda_executor.h"
 
 #include <fmt/format.h>
 #include <span>

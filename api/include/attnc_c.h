@@ -211,8 +211,8 @@ ATTNC_API attnc_error *attnc_program_param(const attnc_program *program, size_t 
 typedef struct attnc_kernel_info {
   size_t struct_size;
   const char *name;
-  const char *form; /* how its nest is computed: "warpgroups", "stream", "generic", "cpu"; empty for
-                       copies */
+  const char *form; /* how its nest is computed: "warpgroups", "portable", "generic", "cpu"; empty
+                       for copies */
   const char *schedule; /* as printed in the IR; empty for the target cpu */
   const char *notes; /* numbered remarks of ptxas, one a line; empty if there are none. Of a kernel
                         compiled on first use, from then on, also what it spills */

@@ -1,28 +1,24 @@
 #include "compiler/driver/compile.h"
-#include "compiler/driver/build_images.h"
-#include "compiler/driver/cut_finishes.h"
-#include "compiler/driver/fold_choice.h"
-#include "compiler/driver/host_code.h"
-#include "compiler/driver/manifest_builder.h"
-#include "compiler/driver/nest_report.h"
+#include "compiler/driver/images/build_images.h"
+#include "compiler/driver/images/host_code.h"
+#include "compiler/driver/images/side_by_side.h"
+#include "compiler/driver/kernels/fold_choice.h"
+#include "compiler/driver/kernels/manifest_builder.h"
+#include "compiler/driver/kernels/split_variant.h"
 #include "compiler/driver/pipeline.h"
+#include "compiler/driver/report/nest_report.h"
 #include "compiler/driver/reported_errors.h"
-#include "compiler/driver/side_by_side.h"
 #include "compiler/driver/spec_hints.h"
-#include "compiler/driver/split_variant.h"
-#include "compiler/driver/verify_pass.h"
-#include "compiler/schedule/choose_schedule.h"
-#include "compiler/schedule/cpu_tiles.h"
-#include "compiler/schedule/lower_rows.h"
-#include "compiler/schedule/schedule_override.h"
-#include "compiler/schedule/stream_plan.h"
-#include "compiler/transforms/split.h"
+#include "compiler/driver/step_instruments.h"
+#include "compiler/driver/step_pass.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/stream/stream_plan.h"
+#include "compiler/schedule/threads/lower_rows.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Verifier.h"
 #include <chrono>
 
 using namespace mlir;
@@ -38,10 +34,10 @@ double secondsSince(Clock::time_point start) {
 
 class Compiler {
 public:
-  Compiler(const Spec &spec, const CompileOptions &options, bool isOfParts = false)
+  Compiler(const Spec &spec, const CompileOptions &options, bool isSplit = false)
       : spec(spec), options(options), module(cast<ModuleOp>(spec.module.get()->clone())),
         program(*module->getOps<attn::ProgramOp>().begin()), errors(module->getContext()),
-        isOfParts(isOfParts) {}
+        isSplit(isSplit) {}
 
   Result<Compilation> run() {
     Clock::time_point start = Clock::now();
@@ -66,77 +62,124 @@ private:
   Status lowerToTarget() {
     if (!reaches(Stage::Red))
       return {};
-    if (Status status = runSteps(); !status)
+    if (Status status = runPasses(); !status)
       return status;
     if (onCpu())
       return compileForCpu();
-    if (Status status = scheduleNests(); !status)
-      return status;
     if (reaches(Stage::Tile))
       return compileForGpu();
     result.red = textOf(*module);
     return {};
   }
 
-  //===--- target-independent passes ---------------------------------------------------------===//
+  //===--- the pipeline ----------------------------------------------------------------------===//
 
-  Status runSteps() {
-    overrides = scheduleKeys(spec, options.schedule);
+  Status runPasses() {
+    nlohmann::json keys = scheduleKeys(spec, options.schedule);
+    overrides = keys;
     Result<FoldChoice> choice = takeFoldChoice(overrides);
     if (!choice)
       return choice.error();
     fold = *choice;
-    if (isOfParts)
+    if (isSplit) {
       fold.fold = FoldChoice::Fold::TwoPass;
-    if (fold.fold == FoldChoice::Fold::TwoPass)
-      program->setAttr(kSplitsAttr,
-                       OpBuilder(program).getI64IntegerAttr(fold.parts.value_or(kDefaultParts)));
+      keys["fold"] = "two_pass";
+    }
+    std::optional<Error> error;
+    PassManager passes(module->getContext(), ModuleOp::getOperationName());
+    addSteps(passes,
+             steps("desugar", lowersNests() ? pipelineSteps().back().name : "choose-schedules"),
+             {options.target, std::move(keys), options.tuned, &error});
+    if (Status status = instrument(passes, error); !status)
+      return status;
+    if (failed(passes.run(*module)))
+      return error ? std::move(*error) : bug();
+    return {};
+  }
+
+  void addDumps(PassManager &passes) {
+    auto isAsked = [this](Pass *pass, Operation *) {
+      StringRef name = pass->getArgument();
+      return !name.empty() && llvm::any_of(options.printAfter, [&](const std::string &asked) {
+        return asked == "all" || asked == name;
+      });
+    };
+    if (!options.printAfter.empty())
+      passes.enableIRPrinting(nullptr, isAsked, /*printModuleScope=*/false,
+                              /*printAfterOnlyOnChange=*/false,
+                              /*printAfterOnlyOnFailure=*/false, llvm::errs(),
+                              OpPrintingFlags().printNameLocAsPrefix());
+    if (!options.reproducer.empty())
+      passes.enableCrashReproducerGeneration(options.reproducer);
+  }
+
+  bool lowersNests() const { return !onCpu() && reaches(Stage::Tile); }
+
+  // What comes last is told first of what a pass has done.
+  Status instrument(PassManager &passes, std::optional<Error> &error) {
+    passes.enableVerifier(false); // ValidInstrument does that, where it is worth its time
+    if (!isSplit)
+      addDumps(passes);
+    auto add = [&]<typename Instrument>(std::unique_ptr<Instrument> instrument) {
+      passes.addInstrumentation(std::move(instrument));
+    };
+    add(std::make_unique<CallInstrument>([this](const Step &step) { return report(step); }, error));
     if (options.verifyPasses) {
       std::map<std::string, int64_t> extents = options.extents;
       extents.merge(referenceExtents(spec));
-      Result<PassVerifier> created = PassVerifier::create(program, extents, options.params);
-      if (!created)
-        return created.error();
-      verifier = std::move(*created);
+      Result<PassVerifier> verifier = PassVerifier::create(program, extents, options.params);
+      if (!verifier)
+        return verifier.error();
+      add(std::make_unique<MeaningInstrument>(std::move(*verifier), program, error));
     }
-    for (const Step &step : targetIndependentSteps()) {
-      Clock::time_point start = Clock::now();
-      if (Status status = enter(options.watch, step.name); !status)
-        return status;
-      step.run(program);
-      if (failed(verify(*module)))
-        return bug(step.name);
-      result.passes.push_back(
-          {step.name, step.summary, options.keepIr ? printIr(*module) : "", secondsSince(start)});
-      if (verifier)
-        if (Status status = verifier->check(program, step.name); !status)
-          return status;
-    }
-    if (!onCpu())
-      cutFinishes(program, options.target);
-    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
-      result.nests.push_back(reportNest(nest, options.extents));
-    if (onCpu())
-      result.red = textOf(*module);
-    return options.watch ? options.watch->addKernels(result.nests.size()) : Status();
+    add(std::make_unique<ValidInstrument>(errors, error));
+    if (options.watch)
+      add(std::make_unique<WatchInstrument>(*options.watch, error));
+    add(std::make_unique<RecordInstrument>(result.passes, options.keepIr, error));
+    return {};
   }
 
-  Error bug(const std::string &pass) {
-    return internalError("the program is not valid after " + pass + ": " + errors.str(),
+  // What the reports say of the nests at this point.
+  Status report(const Step &step) {
+    if (&step == findStep("outline-epilogue")) {
+      for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
+        result.nests.push_back(reportNest(nest, options.extents));
+      return options.watch ? options.watch->addKernels(result.nests.size()) : Status();
+    }
+    if (&step == findStep("choose-schedules") && !onCpu()) {
+      reportSchedules();
+      if (isSplit && !foldsSplitsByTiles(program))
+        return compilationError("parts are not folded by tiles", "fold the stream in one pass");
+    }
+    return {};
+  }
+
+  void reportSchedules() {
+    for (auto [nest, report] :
+         llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
+      reportScheduleOf(nest, options.target, report);
+      if (!schedule::hasTiles(nest) && schedule::canLowerPortable(nest, report.whyGeneric))
+        report.whyGeneric = "no tile of the portable form fits " + options.target +
+                            ", or the schedule asks for this form";
+      if (std::string why;
+          isa<tile::GenericAttr>(nest.getScheduleAttr()) && !schedule::canLowerRows(nest, why))
+        report.whyGeneric += "; " + why;
+    }
+  }
+
+  Error bug() {
+    return internalError("the program cannot be compiled: " + errors.str(),
                          "report this with the spec");
   }
 
   //===--- cpu -------------------------------------------------------------------------------===//
 
   Status compileForCpu() {
-    if (Status status = schedule::setCpuTiles(
-            llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()), overrides);
-        !status)
-      return status;
+    result.red = textOf(*module);
     std::vector<KernelShape> kernels;
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
-      report.form = "cpu";
+      report.form = tile::CpuAttr::getMnemonic().str();
       KernelShape shape;
       shape.name = report.kernel;
       shape.args = kernelArguments(nest);
@@ -185,42 +228,14 @@ private:
 
   //===--- GPU -------------------------------------------------------------------------------===//
 
-  Status scheduleNests() {
-    Clock::time_point start = Clock::now();
-    if (Status status = enter(options.watch, "choose-schedule"); !status)
-      return status;
-    if (Status status =
-            schedule::chooseSchedules(program, options.target, overrides, options.tuned);
-        !status)
-      return status;
-    result.passes.push_back({"choose-schedule",
-                             "a form and tile sizes for each nest, for " + options.target,
-                             options.keepIr ? printIr(*module) : "", secondsSince(start)});
-    if (verifier)
-      if (Status status = verifier->check(program, "choose-schedule"); !status)
-        return status;
-    for (auto [nest, report] :
-         llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
-      reportScheduleOf(nest, options.target, report);
-      if (!schedule::hasTiles(nest) && schedule::canLowerStream(nest, report.whyGeneric))
-        report.whyGeneric = "no tile of the stream form fits " + options.target +
-                            ", or the schedule asks for this form";
-      if (std::string why; report.form == "generic" && !schedule::canLowerRows(nest, why))
-        report.whyGeneric += "; " + why;
-    }
-    return {};
-  }
-
   Status compileForGpu() {
-    Clock::time_point start = Clock::now();
-    if (Status status = lowerNests(); !status)
+    if (Status status = takeKernels(); !status)
       return status;
     lowerParts();
     // Of the program in parts too: one without it would be another program.
     if (options.watch)
       if (auto crossed = options.watch->crossed())
         return crossed->error;
-    double lowering = secondsSince(start);
     if (Status status = kernels->makeCopies(); !status)
       return status;
     if (reaches(Stage::Cubin))
@@ -230,20 +245,21 @@ private:
       for (const NestReport &report : result.nests)
         result.tile += report.tile + "\n";
     result.red = textOf(program);
-    result.passes.push_back({"lower-nests", "kernels with tiles, copies and barriers",
-                             options.keepIr ? result.tile : "", lowering});
     return finishProgram();
   }
 
-  // Tile IR and CUDA C++ of all nests.
-  Status lowerNests() {
+  // The kernels of all nests, and their CUDA C++.
+  Status takeKernels() {
+    Clock::time_point start = Clock::now();
     // What somebody has chosen is not changed behind their back.
     kernels.emplace(program, options.target, result.nests, errors,
                     NestKernels::Choices{.withSources = reaches(Stage::Cuda),
                                          .withTexts = keepsTexts(),
                                          .keepSchedules = !overrides.empty(),
-                                         .isOfParts = isOfParts});
-    return kernels->lower(options.watch);
+                                         .isSplit = isSplit});
+    Status status = kernels->takeAll(options.watch);
+    result.emitSeconds = secondsSince(start);
+    return status;
   }
 
   Status buildImages() {
@@ -253,7 +269,7 @@ private:
     std::vector<NestKernels *> programs = {&*kernels};
     if (parts)
       programs.push_back(&*parts->kernels);
-    build.emplace(std::move(programs), parts && options.parts == PartsVariant::OnFirstUse);
+    build.emplace(std::move(programs), parts && options.parts == SplitVariant::OnFirstUse);
     Status status = build->run(*options.images, options.target, options.watch);
     result.nvrtcSeconds = build->waitSeconds;
     result.kernelSeconds = build->kernelSeconds;
@@ -268,13 +284,16 @@ private:
   // The program with its streams in parts, as a variant for launches that would leave much of the
   // GPU idle. What somebody has chosen in the schedule stands for one program, not for two.
   void lowerParts() {
-    bool wanted = options.parts != PartsVariant::None && fold.fold == FoldChoice::Fold::Auto &&
-                  overrides.empty() && !isOfParts;
-    if (!wanted || llvm::none_of(kernels->allNests(), canBeInParts))
+    bool wanted = options.parts != SplitVariant::None && fold.fold == FoldChoice::Fold::Auto &&
+                  overrides.empty() && !isSplit;
+    if (!wanted || llvm::none_of(kernels->allNests(), canBeSplit))
       return;
-    auto compiler = std::make_unique<Compiler>(spec, options, /*isOfParts=*/true);
-    if (compiler->runSteps() && compiler->scheduleNests() && foldsPartsByTiles(compiler->program) &&
-        compiler->lowerNests())
+    auto compiler = std::make_unique<Compiler>(spec, options, /*isSplit=*/true);
+    bool isWhole = compiler->runPasses() && compiler->takeKernels();
+    for (auto [pass, ofParts] : llvm::zip(result.passes, compiler->result.passes))
+      pass.seconds += ofParts.seconds;
+    result.emitSeconds += compiler->result.emitSeconds;
+    if (isWhole)
       parts = std::move(compiler);
   }
 
@@ -283,17 +302,17 @@ private:
       return status;
     if (Status status = parts->makeManifest(); !status)
       return status;
-    addPartsVariant(result.program.manifest, parts->result.program.manifest,
-                    partsOfMachine(parts->program, parts->kernels->allShapes(),
+    addSplitVariant(result.program.manifest, parts->result.program.manifest,
+                    splitsThatFill(parts->program, parts->kernels->allShapes(),
                                    fold.parts.value_or(kMostParts)));
     for (auto [i, report] : llvm::enumerate(parts->result.nests)) {
-      std::string name = partsName(report.kernel);
+      std::string name = splitName(report.kernel);
       if (KernelDecl *decl = findKernel(name))
         setImage(*decl, *parts->kernels, i);
       addImages(name, report.source, std::move(report.cubin), std::move(report.ptx));
     }
     deferImages();
-    result.partsNests = std::move(parts->result.nests);
+    result.splitNests = std::move(parts->result.nests);
     return checkManifest(result.program.manifest);
   }
 
@@ -312,7 +331,7 @@ private:
     if (Status status = makeManifest(); !status)
       return status;
     if (fold.fold == FoldChoice::Fold::TwoPass && !fold.parts)
-      setParts(result.program.manifest, partsOfMachine(program, kernels->allShapes(), kMostParts));
+      setSplits(result.program.manifest, splitsThatFill(program, kernels->allShapes(), kMostParts));
     for (auto [i, report] : llvm::enumerate(result.nests)) {
       if (KernelDecl *decl = findKernel(report.kernel))
         setImage(*decl, *kernels, i);
@@ -377,10 +396,9 @@ private:
   OwningOpRef<ModuleOp> module;
   attn::ProgramOp program;
   ReportedErrors errors;
-  std::optional<PassVerifier> verifier;
-  nlohmann::json overrides; // of the schedule
+  nlohmann::json overrides; // of the schedule, without what `fold` says
   FoldChoice fold;
-  const bool isOfParts;               // of the program in parts
+  const bool isSplit;                 // of the program in parts
   std::optional<NestKernels> kernels; // for a GPU
   std::optional<ImageBuild> build;    // of these and of the kernels in parts
   std::unique_ptr<Compiler> parts;    // the same program with streams in parts, or null

@@ -4,14 +4,14 @@
 
 #include "attnc/result.h"
 #include "compiler/codegen/cpu/cpu_target.h"
-#include "compiler/driver/aligned_copies.h"
 #include "compiler/driver/compile_watch.h"
-#include "compiler/driver/deferred_images.h"
-#include "compiler/driver/nest_work.h"
-#include "compiler/driver/schedule_report.h"
+#include "compiler/driver/images/deferred_images.h"
+#include "compiler/driver/kernels/aligned_copies.h"
+#include "compiler/driver/report/nest_work.h"
+#include "compiler/driver/report/schedule_report.h"
 #include "compiler/frontend/frontend.h"
-#include "compiler/schedule/tuning_database.h"
-#include "compiler/transforms/derivation.h"
+#include "compiler/schedule/choice/tuning_database.h"
+#include "compiler/transforms/derivation/derivation.h"
 #include "runtime/cuda/image_compiler.h"
 #include "runtime/program/program.h"
 #include <memory>
@@ -28,7 +28,7 @@ enum class Stage { Attn, Red, Tile, Cuda, Cubin, Llvm };
 
 /// Whether there is the variant that folds streams in parts, for launches that would leave much of
 /// the GPU idle. From Stage::Tile on, and not on the cpu.
-enum class PartsVariant {
+enum class SplitVariant {
   None,
   /// Its kernels are compiled when a launch first needs them (Compilation::deferred): for who runs
   /// the program in this process.
@@ -48,10 +48,15 @@ struct CompileOptions {
   /// Without it and keepIr, a compilation to Stage::Cubin has no IR as text: to print it takes half
   /// as long as to lower it.
   bool keepTexts = true;
+  /// Passes after which the IR is printed on stderr, as mlir-opt does; "all": each.
+  std::vector<std::string> printAfter = {};
+  /// Where to write what attnc-opt --run-reproducer does again, if a pass fails or crashes; empty:
+  /// nowhere. It holds the program as it came and the passes.
+  std::string reproducer = {};
   bool verifyPasses = false; ///< evaluate before and after each pass, stop at the first difference
   /// Needed for Stage::Cubin. What is left to first use keeps it.
   std::shared_ptr<const ImageCompiler> images = nullptr;
-  PartsVariant parts = PartsVariant::None;
+  SplitVariant parts = SplitVariant::None;
   /// Becomes Manifest::memoryBudget; none: any number of bytes.
   std::optional<std::int64_t> memoryBudget = {};
   /// Of dynamic dims: what reports count at, and where passes are verified (else at the spec's
@@ -69,14 +74,14 @@ struct PassRecord {
   std::string name;
   std::string summary; ///< one sentence
   std::string ir;      ///< after the pass, with names of the spec; empty unless keepIr
-  double seconds = 0;
+  double seconds = 0;  ///< for the program, and for its variant in parts
 };
 
 /// One nest of the result, in the order in which they run.
 struct NestReport {
   std::string kernel;     ///< name
-  std::string form;       ///< "warpgroups", "stream", "generic" or "cpu"
-  std::string whyGeneric; ///< what the stream form lacks; empty if it was chosen
+  std::string form;       ///< "warpgroups", "portable", "generic" or "cpu"
+  std::string whyGeneric; ///< what the portable form lacks; empty if it was chosen
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
   std::vector<std::string> gathers;                  ///< reads at subscripts from data, in words
   std::vector<std::string> streamed; ///< tensors read at subscripts that vary along the stream
@@ -103,8 +108,8 @@ struct Compilation {
   std::vector<PassRecord> passes;
   std::vector<NestReport> nests;
   /// The nests of the variant for launches that would leave much of the GPU idle, by their own
-  /// names (partsName has those of the kernels); empty if there is no such variant.
-  std::vector<NestReport> partsNests;
+  /// names (splitName has those of the kernels); empty if there is no such variant.
+  std::vector<NestReport> splitNests;
   AlignedCopies copies;              ///< what serves tensors that are not aligned; empty on the cpu
   std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached (keepTexts)
   /// Manifest always (from Stage::Red on); images and sources for GPU targets.
@@ -114,6 +119,7 @@ struct Compilation {
   /// The kernels of the target "cpu", by the names in the manifest; null for GPU targets.
   std::shared_ptr<const cpu::CpuExecutable> cpu;
   double seconds = 0;      ///< wall-clock time of the compilation
+  double emitSeconds = 0;  ///< of that, for CUDA C++ and what is asked of its kernels
   double nvrtcSeconds = 0; ///< of that, spent waiting for NVRTC or the cache
   /// How long NVRTC took for each kernel, summed: more than nvrtcSeconds where they are compiled
   /// side by side.

@@ -1,36 +1,190 @@
 #include "compiler/driver/pipeline.h"
+#include "compiler/driver/kernels/fold_choice.h"
+#include "compiler/driver/kernels/outline_epilogues.h"
+#include "compiler/driver/reported_errors.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/choice/cpu_tiles.h"
+#include "compiler/schedule/cleanup/element_loops.h"
+#include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "compiler/schedule/cleanup/narrow_indices.h"
+#include "compiler/schedule/cleanup/share_arithmetic.h"
+#include "compiler/schedule/passes.h"
+#include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/steps/assign_roles.h"
+#include "compiler/schedule/steps/expand_pipeline.h"
+#include "compiler/schedule/steps/place.h"
+#include "compiler/schedule/steps/synchronise.h"
 #include "compiler/transforms/choose_layouts.h"
-#include "compiler/transforms/cut_vectors.h"
+#include "compiler/transforms/derive_updates.h"
 #include "compiler/transforms/desugar.h"
 #include "compiler/transforms/fuse_nests.h"
+#include "compiler/transforms/hoist_vectors.h"
 #include "compiler/transforms/lower_to_nests.h"
 #include "compiler/transforms/mask_intervals.h"
+#include "compiler/transforms/outline_epilogue.h"
 #include "compiler/transforms/reassociate.h"
 #include "compiler/transforms/split.h"
 #include "llvm/Support/raw_ostream.h"
 
-namespace attnc::driver {
+using namespace mlir;
 
-// The table of contents of the compiler. Scheduling and code generation follow in compile.cpp.
-static const Step steps[] = {
-    {"desugar", "softmax, logsumexp and mean become reductions and maps", desugar},
-    {"lower-to-nests", "one nest for each reduction; nothing is fused yet", lowerToNests},
-    {"reassociate", "sums of products of sums in the order that costs least", reassociate},
-    {"fuse-nests", "folds that can share a pass over the stream become one nest", fuseNests},
-    {"cut-vectors", "sums of rows or of the stream alone are computed once", cutVectors},
-    {"split", "streams in parts that fold side by side, where the schedule asks for it", split},
-    {"choose-layouts", "what nests store for each other lies as its readers want it",
-     chooseLayouts},
+namespace attnc::driver {
+namespace {
+
+template <void (*transform)(attn::ProgramOp)>
+Status onProgram(Operation *op, const PipelineOptions &) {
+  transform(cast<attn::ProgramOp>(op));
+  return {};
+}
+
+template <void (*transform)(tile::KernelOp)>
+Status onKernel(Operation *op, const PipelineOptions &) {
+  transform(cast<tile::KernelOp>(op));
+  return {};
+}
+
+template <void (*transform)(tile::KernelOp)>
+Status onTiled(Operation *op, const PipelineOptions &) {
+  if (auto kernel = cast<tile::KernelOp>(op); schedule::isTiled(kernel))
+    transform(kernel);
+  return {};
+}
+
+// Of programs, and of nests that stand alone.
+Status deriveAllUpdates(Operation *op, const PipelineOptions &) {
+  op->walk([](red::NestOp nest) { deriveUpdates(nest); });
+  return {};
+}
+
+// Without a target there is none that could fold there.
+Status outlineEpilogue(Operation *op, const PipelineOptions &options) {
+  auto program = cast<attn::ProgramOp>(op);
+  if (!options.target.empty())
+    outlineEpilogues(program, options.target);
+  else
+    for (auto nest : llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()))
+      attnc::outlineEpilogue(nest);
+  return {};
+}
+
+Status chooseFold(Operation *op, const PipelineOptions &options) {
+  nlohmann::json keys = options.overrides;
+  Result<FoldChoice> choice = takeFoldChoice(keys);
+  if (!choice)
+    return choice.error();
+  if (choice->fold == FoldChoice::Fold::TwoPass)
+    op->setAttr(
+        kSplitsAttr,
+        Builder(op->getContext()).getI64IntegerAttr(choice->parts.value_or(kDefaultSplits)));
+  return {};
+}
+
+Status chooseSchedules(Operation *op, const PipelineOptions &options) {
+  nlohmann::json keys = options.overrides;
+  if (Result<FoldChoice> choice = takeFoldChoice(keys); !choice)
+    return choice.error();
+  std::string target = options.target.empty() ? "sm_80" : options.target;
+  for (auto program : cast<ModuleOp>(op).getOps<attn::ProgramOp>())
+    if (Status status =
+            target == "cpu"
+                ? schedule::setCpuTiles(
+                      llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()), keys)
+                : schedule::chooseSchedules(program, target, keys, options.tuned);
+        !status)
+      return status;
+  if (!options.error) // the driver has a report of its own
+    op->walk([&](red::NestOp nest) {
+      std::string why;
+      if (!schedule::canLowerPortable(nest, why))
+        nest.emitRemark() << schedule::formOf(nest).name() << " form: " << why;
+    });
+  return {};
+}
+
+// Kernels lie behind the programs, in the order of their nests; the programs stay.
+Status lowerNests(Operation *op, const PipelineOptions &) {
+  SmallVector<red::NestOp> nests;
+  op->walk([&](red::NestOp nest) { nests.push_back(nest); });
+  OpBuilder builder = OpBuilder::atBlockEnd(cast<ModuleOp>(op).getBody());
+  ReportedErrors errors(op->getContext());
+  for (red::NestOp nest : nests)
+    if (failed(schedule::lowerNest(nest, builder)))
+      return internalError("a nest cannot be lowered: " + errors.str(),
+                           "report this with the spec");
+  return {};
+}
+
+using enum Step::On;
+using schedule::approximateExponentials, schedule::assignRoles, schedule::expandPipeline,
+    schedule::foldKernel, schedule::narrowIndices, schedule::placeShared,
+    schedule::shareElementArithmetic, schedule::shareElementLoops, schedule::synchronise;
+
+// The table of contents of the compiler. Code generation follows in compile.cpp.
+constexpr Step table[] = {
+    {"desugar", "softmax, logsumexp and mean become reductions and maps", Program,
+     onProgram<desugar>},
+    {"lower-to-nests", "one nest for each reduction; nothing is fused yet", Program,
+     onProgram<lowerToNests>},
+    {"reassociate", "sums of products of sums in the order that costs least", Program,
+     onProgram<reassociate>},
+    {"fuse-nests", "folds that can share a pass over the stream become one nest", Program,
+     onProgram<fuseNests>},
+    {"hoist-vectors", "sums of rows or of the stream alone are computed once", Program,
+     onProgram<hoistVectors>},
+    {"choose-fold", "whether streams are split, and into how many parts", Program, chooseFold,
+     /*asksOptions=*/true},
+    {"split", "streams in parts that fold side by side, where the schedule asks for it", Program,
+     onProgram<split>},
+    {"choose-layouts", "what nests store for each other lies as its readers want it", Program,
+     onProgram<chooseLayouts>},
     {"mask-intervals", "which part of the stream matters to a tile, and when it needs no mask",
-     maskIntervals},
+     Program, onProgram<maskIntervals>},
+    {"derive-updates", "what each state takes in, how it moves and merges, as scalar regions",
+     Module, deriveAllUpdates},
+    {"outline-epilogue", "folds after a stream become nests where no tiled form takes them",
+     Program, outlineEpilogue, /*asksOptions=*/true},
+    {"choose-schedules", "a form and tile sizes for each nest", Module, chooseSchedules,
+     /*asksOptions=*/true},
+    {"lower-nests", "kernels with tiles; with warpgroups, steps in order of meaning", Module,
+     lowerNests},
+    {"assign-roles", "who does what: copies and steps are divided, and pipes connect them", Kernel,
+     onKernel<assignRoles>},
+    {"expand-pipeline", "when: loops over row tiles and tiles, with what comes before and after",
+     Kernel, onKernel<expandPipeline>},
+    {"synchronise", "who waits for what: fences, groups of products, releases", Kernel,
+     onKernel<synchronise>},
+    {"place", "where: bytes of shared memory for pipes and tiles", Kernel, onKernel<placeShared>},
+    {"narrow-indices", "32-bit arithmetic where indices are sure to fit", Kernel,
+     onTiled<narrowIndices>},
+    {"fold-kernel", "constants are folded, and what does nothing goes", Kernel,
+     onTiled<foldKernel>},
+    {"share-element-loops", "loops that all elements of a thread take go around them", Kernel,
+     onTiled<shareElementLoops>},
+    {"approximate-exponentials", "exponentials of elements by the GPU's instruction", Kernel,
+     onTiled<approximateExponentials>},
+    {"share-arithmetic", "what all elements of a map compute is computed once", Kernel,
+     onTiled<shareElementArithmetic>},
 };
 
-llvm::ArrayRef<Step> targetIndependentSteps() { return steps; }
+} // namespace
 
-std::string printIr(mlir::Operation *op) {
+llvm::ArrayRef<Step> pipelineSteps() { return table; }
+
+const Step *findStep(StringRef name) {
+  auto found = llvm::find_if(table, [&](const Step &step) { return name == step.name; });
+  return found == std::end(table) ? nullptr : &*found;
+}
+
+llvm::ArrayRef<Step> steps(StringRef first, StringRef last) {
+  return {findStep(first), findStep(last) + 1};
+}
+
+llvm::ArrayRef<Step> targetIndependentSteps() { return steps("desugar", "derive-updates"); }
+
+std::string printIr(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  op->print(os, mlir::OpPrintingFlags().printNameLocAsPrefix());
+  op->print(os, OpPrintingFlags().printNameLocAsPrefix());
   return text;
 }
 

@@ -1,6 +1,6 @@
 #include "compiler/evaluator/evaluator.h"
-#include "compiler/evaluator/evaluation.h"
-#include "compiler/evaluator/sharpen.h"
+#include "compiler/evaluator/float64/evaluation.h"
+#include "compiler/evaluator/tolerance/sharpen.h"
 
 namespace attnc::evaluator {
 

@@ -86,7 +86,7 @@ nlohmann::ordered_json derivationJson(const NestReport &nest) {
       one["line"] = step.line;
       one["column"] = step.column;
     }
-    one["text"] = derivation::wordsOf(step);
+    one["text"] = derivation::specTextOf(step);
     if (!step.details.empty())
       one["details"] = step.details;
     list.push_back(one);

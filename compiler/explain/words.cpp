@@ -23,7 +23,7 @@ std::vector<std::string> derivationLines(const std::vector<derivation::Step> &st
     last = head;
     lines.push_back(fmt::format("{}{}: {}", head.empty() ? "" : "  ",
                                 std::string_view(derivation::nameOf(step.rule)),
-                                derivation::wordsOf(step)));
+                                derivation::specTextOf(step)));
   }
   return lines;
 }

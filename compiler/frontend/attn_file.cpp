@@ -1,9 +1,9 @@
 // Programs that are written in the attn dialect itself.
-#include "compiler/frontend/check_reads.h"
+#include "compiler/frontend/bounds/check_reads.h"
 #include "compiler/frontend/frontend.h"
-#include "compiler/frontend/json_source.h"
-#include "compiler/frontend/nesting.h"
 #include "compiler/frontend/source_limits.h"
+#include "compiler/frontend/text/json_source.h"
+#include "compiler/frontend/text/nesting.h"
 #include "dialects/Attn/Attn.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,7 +1,7 @@
 #include "compiler/frontend/frontend.h"
-#include "compiler/frontend/program_builder.h"
+#include "compiler/frontend/program/program_builder.h"
 #include "compiler/frontend/source_limits.h"
-#include "compiler/frontend/statement_lines.h"
+#include "compiler/frontend/text/statement_lines.h"
 #include "llvm/Support/Path.h"
 
 namespace attnc {

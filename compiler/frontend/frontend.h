@@ -2,7 +2,7 @@
 #ifndef ATTNC_COMPILER_FRONTEND_FRONTEND_H
 #define ATTNC_COMPILER_FRONTEND_FRONTEND_H
 
-#include "compiler/frontend/diagnostics.h"
+#include "compiler/frontend/text/diagnostics.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <map>

@@ -139,7 +139,7 @@ Result<ReadyProgram> hereOrElsewhere(cache::Store &store, const Spec &spec,
 Result<ReadyProgram> compileProgram(const Spec &spec, driver::CompileOptions options,
                                     cache::Store *store) {
   auto start = std::chrono::steady_clock::now();
-  options.parts = driver::PartsVariant::OnFirstUse;
+  options.parts = driver::SplitVariant::OnFirstUse;
   if (!options.verifyPasses) // a program does not depend on extents, and neither does what it says
     options.extents = referenceShape(spec);
   bool isStored = store && !options.verifyPasses;

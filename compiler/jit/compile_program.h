@@ -17,7 +17,7 @@ struct ReadyProgram {
 
 /// Compiles a spec to machine code, or takes it from `store` (null: compiles), where several
 /// processes that ask for the same program wait for one that compiles it. What is compiled on first
-/// use (driver::PartsVariant::OnFirstUse) waits there too. `options` are not for a stage before
+/// use (driver::SplitVariant::OnFirstUse) waits there too. `options` are not for a stage before
 /// machine code, and keep no IR of passes. Errors: those of driver::compile. Thread-safe.
 Result<ReadyProgram> compileProgram(const Spec &spec, driver::CompileOptions options,
                                     cache::Store *store);

@@ -1,5 +1,5 @@
 #include "compiler/jit/open_program.h"
-#include "compiler/driver/host_code.h"
+#include "compiler/driver/images/host_code.h"
 #include "compiler/jit/build_id.h"
 
 namespace attnc {

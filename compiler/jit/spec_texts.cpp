@@ -1,5 +1,5 @@
 #include "compiler/jit/spec_texts.h"
-#include "compiler/driver/check.h"
+#include "compiler/driver/checks/check.h"
 #include "compiler/driver/spec_hints.h"
 #include "compiler/evaluator/evaluator.h"
 #include "compiler/explain/text.h"

@@ -1,9 +1,9 @@
 #include "compiler/transforms/fuse_nests.h"
-#include "compiler/transforms/finish_values.h"
-#include "compiler/transforms/fold_order.h"
-#include "compiler/transforms/join_extremum.h"
-#include "compiler/transforms/join_sum.h"
-#include "compiler/transforms/spec_words.h"
+#include "compiler/transforms/derivation/spec_text.h"
+#include "compiler/transforms/fusion/epilogue_values.h"
+#include "compiler/transforms/fusion/fold_order.h"
+#include "compiler/transforms/fusion/join_extremum.h"
+#include "compiler/transforms/fusion/join_sum.h"
 #include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetOperations.h"
@@ -43,7 +43,7 @@ public:
       else if (StringRef why = whyApart(fold, ArrayRef(folds).drop_front(position + 1));
                !why.empty())
         streamsBehind(fold) ? place(fold, why) : placeInner(fold, why);
-    combineInFinish(program, passes);
+    combineInEpilogue(program, passes);
     eraseUnusedStates(program, passes);
     return std::move(passes);
   }
@@ -69,7 +69,7 @@ private:
   }
 
   // True if `fold`, over static dims, takes nothing but what folds over dynamic ones leave for the
-  // same rows: the finish of their pass may fold it (partition.h, foldsInFinish).
+  // same rows: the epilogue of their pass may fold it (partition.h, foldsInEpilogue).
   bool followsStream(FoldOp fold) {
     auto isStatic = [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); };
     if (!llvm::all_of(dimNames(fold.getDims()), isStatic))
@@ -177,7 +177,7 @@ private:
   // contraction in another, or would wait for a state only to be stored, its result is a pass's:
   // then this says why. `later` are the folds behind it; those before it may have been erased.
   StringRef whyApart(FoldOp fold, ArrayRef<FoldOp> later) {
-    if (foldsInFinish(fold, passes))
+    if (foldsInEpilogue(fold, passes))
       return "";
     bool feedsInner = llvm::any_of(later, [&](FoldOp other) {
       return !isStreamFold(other) && !hasAllDims(fold, other) &&

@@ -1,6 +1,6 @@
 #include "compiler/transforms/lower_to_nests.h"
-#include "compiler/transforms/fold_form.h"
-#include "compiler/transforms/partition.h"
+#include "compiler/transforms/fusion/fold_form.h"
+#include "compiler/transforms/fusion/partition.h"
 
 namespace attnc {
 

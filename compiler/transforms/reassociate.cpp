@@ -1,10 +1,10 @@
 #include "compiler/transforms/reassociate.h"
-#include "compiler/transforms/derivation.h"
-#include "compiler/transforms/fold_form.h"
+#include "compiler/transforms/algebra/product_orders.h"
+#include "compiler/transforms/derivation/derivation.h"
+#include "compiler/transforms/derivation/spec_text.h"
+#include "compiler/transforms/fusion/fold_form.h"
+#include "compiler/transforms/fusion/partition.h"
 #include "compiler/transforms/lower_to_nests.h"
-#include "compiler/transforms/partition.h"
-#include "compiler/transforms/product_orders.h"
-#include "compiler/transforms/spec_words.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -68,7 +68,7 @@ private:
     Value value = buildCheapestOrder(program, sum->product, fold);
     derivation::record(
         program,
-        derivation::stepAt(derivation::Rule::Reassociated, fold.getLoc(), wordsOf(fold),
+        derivation::stepAt(derivation::Rule::Reassociated, fold.getLoc(), specTextOf(fold),
                            {{"before", definitionOf(fold)}, {"value", definitionOf(value)}}));
     fold.getResult().replaceAllUsesWith(value);
     fold.erase();

@@ -1,6 +1,7 @@
 #include "compiler/transforms/split.h"
-#include "compiler/transforms/derivation.h"
-#include "compiler/transforms/roles.h"
+#include "compiler/transforms/derivation/derivation.h"
+#include "compiler/transforms/derive_updates.h"
+#include "compiler/transforms/fusion/roles.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,24 +23,31 @@ constexpr int64_t kPrime = 65537;
 
 attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getType()); }
 
-TypedAttr identityOf(FoldKind kind, Type type) {
-  auto real = [&](double value) { return FloatAttr::get(type, value); };
-  auto whole = [&](const APInt &value) { return IntegerAttr::get(type, value); };
-  bool isReal = isa<FloatType>(type);
-  unsigned width = isReal ? 0 : type.getIntOrFloatBitWidth();
-  switch (kind) {
-  case FoldKind::Add:
-  case FoldKind::Or:
-    return isReal ? TypedAttr(real(0)) : whole(APInt(width, 0));
-  case FoldKind::Mul:
-  case FoldKind::And:
-    return isReal ? TypedAttr(real(1)) : whole(APInt(width, 1));
-  case FoldKind::Max:
-    return isReal ? TypedAttr(real(-INFINITY)) : whole(APInt::getSignedMinValue(width));
-  case FoldKind::Min:
-    return isReal ? TypedAttr(real(INFINITY)) : whole(APInt::getSignedMaxValue(width));
+// A summand of what a state becomes when a centre moves: a number times one of the moments up to
+// the state's own times a power of how far the centre moves.
+struct ShiftTerm {
+  unsigned moment; ///< argument of the region: 0 is the state, then come those below it
+  unsigned power;
+  double times;
+};
+
+// The summands of `value`, of a region `shift`.
+SmallVector<ShiftTerm> shiftTerms(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    bool isDistance = argument.getArgNumber() + 1 == argument.getOwner()->getNumArguments();
+    return {{isDistance ? 0 : argument.getArgNumber(), isDistance ? 1u : 0u, 1}};
   }
-  llvm_unreachable("all kinds are listed");
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return {{0, 0, cast<FloatAttr>(constant.getValue()).getValueAsDouble()}};
+  SmallVector<ShiftTerm> x = shiftTerms(op->getOperand(0)), y = shiftTerms(op->getOperand(1));
+  if (isa<arith::AddFOp>(op)) {
+    llvm::append_range(x, y);
+    return x;
+  }
+  assert(isa<arith::MulFOp>(op) && x.size() == 1 && y.size() == 1 &&
+         "a shift is a sum of products");
+  return {{x[0].moment + y[0].moment, x[0].power + y[0].power, x[0].times * y[0].times}};
 }
 
 int64_t granuleOf(ProgramOp program) {
@@ -62,6 +70,7 @@ public:
         stream(cast<StringAttr>(nest.getStream()[0])), part(part) {}
 
   void run() {
+    deriveUpdates(nest);
     NestOp partial = buildPartial();
     buildMerge(partial);
     nest.erase();
@@ -86,7 +95,7 @@ private:
       } else if (!dependsOnStates(&op)) {
         inner.clone(op, mapping);
       } else if (isa<MapOp>(op)) {
-        cloneFinish(inner, cast<MapOp>(op), mapping);
+        cloneEpilogue(inner, cast<MapOp>(op), mapping);
       }
     }
     SmallVector<Value> yielded;
@@ -126,7 +135,7 @@ private:
   }
 
   // A map of states, of each part.
-  void cloneFinish(OpBuilder &inner, MapOp map, IRMapping &mapping) {
+  void cloneEpilogue(OpBuilder &inner, MapOp map, IRMapping &mapping) {
     for (Value operand : map.getOperands())
       if (operand.getParentBlock() == nest.getBodyBlock() && !mapping.contains(operand))
         return;
@@ -142,14 +151,14 @@ private:
   void keepCentre(OpBuilder &inner, Value original, Value ofPart) {
     if (!llvm::is_contained(centres(), original))
       return;
+    FoldOp moment =
+        *llvm::find_if(states, [&](FoldOp state) { return state.getCentre() == original; });
     attn::ArrayType type = arrayType(ofPart);
     ownCentres[original] = MapOp::create(
         inner, original.getLoc(), type, ofPart,
         [&](OpBuilder &s, Location at, ValueRange x) -> Value {
           Value zero = arith::ConstantOp::create(s, at, FloatAttr::get(type.getElementType(), 0));
-          Value none = arith::SubFOp::create(s, at, x[0], x[0]);
-          Value finite = arith::CmpFOp::create(s, at, arith::CmpFPredicate::OEQ, none, zero);
-          return arith::SelectOp::create(s, at, finite, x[0], zero);
+          return red::inlineUpdate(s, at, moment.getFollowCentre(), {zero, x[0]});
         });
   }
 
@@ -160,11 +169,12 @@ private:
       factors.push_back(mapping.lookupOrDefault(factor));
     Value exponent, reference;
     if (state.getExponent()) {
-      exponent = guarded(inner, mapping.lookupOrDefault(state.getExponent()), FoldKind::Max);
+      exponent = guarded(inner, mapping.lookupOrDefault(state.getExponent()),
+                         state.getReference().getDefiningOp<FoldOp>());
       reference = mapping.lookup(state.getReference());
     } else {
       Value &first = *llvm::find_if(factors, [&](Value f) { return arrayType(f).hasDim(stream); });
-      first = guarded(inner, first, state.getKind());
+      first = guarded(inner, first, state);
     }
     SmallVector<Value> operands(factors), lower;
     if (exponent)
@@ -189,9 +199,9 @@ private:
                                                          exponent, reference, base, centre, lower));
   }
 
-  // `array` within the part, the identity of `kind` outside.
-  Value guarded(OpBuilder &inner, Value array, FoldKind kind) {
-    Value &known = guards[{array, kind}];
+  // `array` within the part, outside what leaves a fold of it as it is.
+  Value guarded(OpBuilder &inner, Value array, FoldOp fold) {
+    Value &known = guards[{array, fold.getKind()}];
     if (known)
       return known;
     Value inside = isInsidePart(inner);
@@ -200,8 +210,7 @@ private:
     auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands), element);
     known = MapOp::create(inner, array.getLoc(), type, operands,
                           [&](OpBuilder &scalars, Location loc, ValueRange x) -> Value {
-                            Value identity =
-                                arith::ConstantOp::create(scalars, loc, identityOf(kind, element));
+                            Value identity = red::inlineUpdate(scalars, loc, fold.getEmpty(), {});
                             return arith::SelectOp::create(scalars, loc, x[0], x[1], identity);
                           });
     return known;
@@ -286,7 +295,7 @@ private:
     inner.setInsertionPointToStart(body.get());
     IRMapping mapping;
     llvm::DenseMap<Value, Value> ofParts; // by state
-    centresOfParts.clear();
+    centresOfSplits.clear();
     SmallVector<FoldOp> merged;
     SmallVector<Value> stored;
     for (FoldOp state : states)
@@ -295,7 +304,7 @@ private:
     for (auto [number, value] : llvm::enumerate(stored)) {
       Value result = partial.getResult(number);
       auto dims = arrayType(result).getDims();
-      auto &known = number < states.size() ? ofParts : centresOfParts;
+      auto &known = number < states.size() ? ofParts : centresOfSplits;
       known[value] = ReadOp::create(inner, value.getLoc(), result.getType(), result, ValueRange(),
                                     b.getArrayAttr({dims.begin(), dims.end()}), FloatAttr());
     }
@@ -315,9 +324,9 @@ private:
     place(std::move(body), merged, yielded);
   }
 
-  // A fold over the parts by the same operation, relative to the maximum of all. A moment is that
-  // of the parts about their own centres, each shifted to the common one: sum over parts of w * sum
-  // over i of binomial(k, i) * (centre of the part - centre)^(k - i) * c_i.
+  // A fold over the parts by the same operation, of their states moved to what all are relative to.
+  // Where that is a centre they move by a sum (shiftTerms), and each summand is a moment over the
+  // parts, about the centre of all, with those of the parts as base.
   Value mergeState(OpBuilder &inner, FoldOp state, llvm::DenseMap<Value, Value> &ofParts,
                    IRMapping &mapping, SmallVectorImpl<FoldOp> &merged) {
     Value exponent, reference;
@@ -325,18 +334,16 @@ private:
       exponent = ofParts[state.getReference()];
       reference = mapping.lookup(state.getReference());
     }
-    Value base = centresOfParts.lookup(state.getCentre());
+    Value base = centresOfSplits.lookup(state.getCentre());
+    SmallVector<ShiftTerm> terms = {{0, 0, 1}};
+    if (base) // else the centre is the same for all parts
+      terms = shiftTerms(cast<red::ReturnOp>(state.getShift().front().getTerminator()).getValue());
     SmallVector<Value> sums;
-    SmallVector<double> times;
-    double binomial = 1;
-    for (unsigned i = state.degree() + 1; i-- > 0;) {
-      if (i < state.degree())
-        binomial *= double(i + 1) / (state.degree() - i);
-      Value part = ofParts[i == state.degree() ? state.getResult() : state.getLower()[i]];
-      if (i < state.degree() && !base)
-        break; // a centre that is the same for all parts
+    for (const ShiftTerm &term : terms) {
+      Value moment = term.moment == 0 ? state.getResult() : state.getLower()[term.moment - 1];
+      Value part = ofParts[moment];
       SmallVector<Value> moments;
-      for (unsigned degree = 0; degree + i <= state.degree(); ++degree) {
+      for (unsigned degree = 0; degree <= term.power; ++degree) {
         SmallVector<Value> operands = {part};
         if (exponent)
           operands.push_back(exponent);
@@ -354,7 +361,6 @@ private:
                                         degree > 0 ? base : Value(), centre, moments)));
       }
       sums.push_back(moments.back());
-      times.push_back(binomial);
     }
     if (sums.size() == 1)
       return sums.front();
@@ -364,10 +370,10 @@ private:
           Value sum = x[0];
           for (size_t i = 1; i < x.size(); ++i) {
             Value term = x[i];
-            if (times[i] != 1)
+            if (double times = terms[i].times; times != 1)
               term = arith::MulFOp::create(
                   s, at, term,
-                  arith::ConstantOp::create(s, at, FloatAttr::get(term.getType(), times[i])));
+                  arith::ConstantOp::create(s, at, FloatAttr::get(term.getType(), times)));
             sum = arith::AddFOp::create(s, at, sum, term);
           }
           return sum;
@@ -417,7 +423,7 @@ private:
   Value insidePart;
   llvm::DenseMap<std::pair<Value, FoldKind>, Value> guards;
   llvm::DenseMap<Value, Value> ownCentres,
-      centresOfParts; // of moments: in a part, and of all parts
+      centresOfSplits; // of moments: in a part, and of all parts
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "dialects/Red/Red.h"
+#include "dialects/Red/Update.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
@@ -10,6 +11,7 @@ using namespace attnc::red;
 
 #include "dialects/Red/RedDialect.cpp.inc"
 #include "dialects/Red/RedEnums.cpp.inc"
+#include "dialects/Red/Schedule.cpp.inc"
 
 void RedDialect::initialize() {
   addOperations<
@@ -23,6 +25,13 @@ static void printDimNames(OpAsmPrinter &p, Operation *op, ArrayAttr dims) {
 }
 static ParseResult parseDimNames(OpAsmParser &parser, ArrayAttr &dims) {
   return attn::parseDimNames(parser, dims);
+}
+template <typename... Regions> static void printUpdate(OpAsmPrinter &p, FoldOp fold, Regions &...) {
+  printUpdateOf(p, fold);
+}
+template <typename... Regions>
+static ParseResult parseUpdate(OpAsmParser &parser, Regions &...regions) {
+  return parseUpdateOf(parser, {&regions...});
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,7 +240,8 @@ SmallVector<Value> FoldOp::termOperands() {
 LogicalResult FoldOp::verify() {
   if (getDims().empty())
     return emitOpError("folds over no dim");
-  if (failed(verifyFoldOperands(*this)) || failed(verifyMoment(*this)))
+  if (failed(verifyFoldOperands(*this)) || failed(verifyMoment(*this)) ||
+      failed(verifyUpdate(*this)))
     return failure();
   SmallVector<StringAttr> dims;
   for (Value operand : termOperands())

@@ -2,6 +2,7 @@
 #define ATTNC_RED_OPS_TD
 
 include "dialects/Red/RedDialect.td"
+include "dialects/Red/Schedule.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -20,7 +21,7 @@ def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects]> {
     - `inner`: whole inside a tile.
 
     Folds over a stream dim are the nest's states. What an op computes before them (from reads,
-    indices and folds over inner dims) belongs to the step, what depends on them to the finish. The
+    indices and folds over inner dims) belongs to the step, what depends on them to the epilogue. The
     only way for the step to use a state is as the reference of a fold's exponent: that is what
     makes one pass possible. Captured values are inputs, params and scalars of the program, and
     results of earlier nests.
@@ -33,12 +34,12 @@ def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects]> {
     row dim; the first and the last index of each stream dim. It ends with red.bounds.
   }];
   let arguments = (ins StrArrayAttr:$grid, StrArrayAttr:$row, StrArrayAttr:$stream,
-                       StrArrayAttr:$inner, OptionalAttr<DictionaryAttr>:$schedule);
+                       StrArrayAttr:$inner, OptionalAttr<Red_Schedule>:$schedule);
   let results = (outs Variadic<Attn_ArrayType>:$results_);
   let regions = (region SizedRegion<1>:$body, VariadicRegion<SizedRegion<1>>:$domain);
   let assemblyFormat = [{
     `grid` custom<DimNames>($grid) `row` custom<DimNames>($row) `stream` custom<DimNames>($stream)
-    `inner` custom<DimNames>($inner) (`schedule` $schedule^)? `:` type($results_) $body
+    `inner` custom<DimNames>($inner) (`schedule` `(` $schedule^ `)`)? `:` type($results_) $body
     (`domain` $domain^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -56,7 +57,7 @@ def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects]> {
     bool isStreamDim(::mlir::StringAttr dim) { return ::llvm::is_contained(getStream(), dim); }
     /// The folds over stream dims, in order: the nest's states.
     ::llvm::SmallVector<FoldOp> states();
-    /// True if `value`, defined in the body, depends on a state (it belongs to the finish).
+    /// True if `value`, defined in the body, depends on a state (it belongs to the epilogue).
     bool dependsOnState(::mlir::Value value);
     /// The arrays (and scalars) from outside that the body uses, in order of first use.
     ::llvm::SetVector<::mlir::Value> captures();
@@ -77,12 +78,33 @@ def Red_FoldOp : Red_Op<"fold", [Pure, AttrSizedOperandSegments]> {
     The centre may depend on states. While the fold runs, it may be any finite running value: when it
     moves by delta = old - new, the moments of degree up to k move together,
     c_k + sum over i < k of binomial(k, i) * delta^(k - i) * c_i.
+
+    The exponent is taken relative to the reference, the base relative to the centre: these are the
+    fold's *frames*. All of the above that a code generator has to know is written down by
+    derive-updates, in regions of scalar ops that end with red.return:
+
+    - `empty ()`: the state of no element, the identity of merge;
+    - `lift (factors.., by..)`: the state of one element; `by` are its distances, one for each frame;
+    - `merge (x, y)`: the state of two sets of elements, relative to the same values;
+    - and for each frame:
+      - `distance (x, y)`: how far x, a coordinate of an element or an old value of the reference,
+        is from y, the value to which something is taken relative;
+      - `rescale (state, lower.., by)`: the state relative to a new value, `by` the distance of the
+        old one from it. `lower` are the moments below, relative to the old value; the frame of an
+        exponent needs none and has no such arguments;
+      - `follow (old, next)`: where the running value goes when the states so far make it `next`.
+
+    What readers see is the state relative to the final values of reference and centre: a last
+    rescale. Before derive-updates all of these regions are empty. See docs/rationale/red.md.
   }];
   let arguments = (ins Red_FoldKind:$kind, StrArrayAttr:$dims, Variadic<Attn_ArrayType>:$factors,
                        Optional<Attn_ArrayType>:$exponent, Optional<Attn_ArrayType>:$reference,
                        Optional<Attn_ArrayType>:$base, Optional<Attn_ArrayType>:$centre,
                        Variadic<Attn_ArrayType>:$lower);
   let results = (outs Attn_ArrayType:$result);
+  let regions = (region AnyRegion:$empty, AnyRegion:$lift, AnyRegion:$merge,
+                        AnyRegion:$weight, AnyRegion:$rescale, AnyRegion:$follow,
+                        AnyRegion:$difference, AnyRegion:$shift, AnyRegion:$followCentre);
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "FoldKind":$kind, "::mlir::ArrayAttr":$dims,
     "::mlir::ValueRange":$factors, "::mlir::Value":$exponent, "::mlir::Value":$reference), [{
       build($_builder, $_state, result, kind, dims, factors, exponent, reference, ::mlir::Value(),
@@ -93,14 +115,40 @@ def Red_FoldOp : Red_Op<"fold", [Pure, AttrSizedOperandSegments]> {
     (`exp` `(` $exponent^ `-` $reference `)`)?
     (`moment` `(` $base^ `-` $centre `)` `above` `(` $lower `)`)? attr-dict
     `:` functional-type(operands, results)
+    custom<Update>($empty, $lift, $merge, $weight, $rescale, $follow, $difference, $shift,
+                   $followCentre)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// What elements and states are relative to.
+    struct Frame {
+      ::mlir::Value element;   ///< the coordinate of an element
+      ::mlir::Value reference; ///< what it is relative to; depends on states, or is one
+      ::mlir::Region *distance, *rescale, *follow;
+      bool takesLower;         ///< rescale has the lower moments as arguments
+    };
+    /// That of the exponent, then that of the base; those that the fold has.
+    ::llvm::SmallVector<Frame, 2> frames();
+    /// True if the regions have been derived.
+    bool hasUpdate() { return !getMerge().empty(); }
+    /// A region that the fold has by its operands, and the types of its arguments.
+    struct Part {
+      ::llvm::StringRef name;
+      ::mlir::Region *region;
+      ::llvm::SmallVector<::mlir::Type> arguments;
+    };
+    ::llvm::SmallVector<Part> updateParts();
     /// The power of (base - centre) in each term: 0 of a plain fold.
     unsigned degree() { return getLower().size(); }
     /// What a term is made of: the factors, the exponent and the base, not what it is relative to.
     ::llvm::SmallVector<::mlir::Value> termOperands();
   }];
+}
+
+def Red_ReturnOp : Red_Op<"return", [Pure, Terminator, HasParent<"FoldOp">]> {
+  let summary = "The scalar that a region of a fold's update computes";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
 def Red_YieldOp : Red_Op<"yield", [Pure, Terminator, HasParent<"NestOp">]> {

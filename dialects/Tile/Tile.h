@@ -3,6 +3,7 @@
 #define ATTNC_DIALECTS_TILE_TILE_H
 
 #include "dialects/Attn/Attn.h"
+#include "dialects/Tile/Schedules.h"
 
 #include "dialects/Tile/TileDialect.h.inc"
 #include "dialects/Tile/TileEnums.h.inc"
@@ -26,6 +27,9 @@ int64_t panelColumns(mlir::Type element);
 
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.h.inc"

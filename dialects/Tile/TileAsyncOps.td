@@ -278,7 +278,7 @@ def Tile_WriteVectorOp : Tile_Op<"write_vector"> {
 // Meeting places
 //===----------------------------------------------------------------------===//
 
-def Tile_MeetOp : Tile_Op<"meet"> {
+def Tile_BarrierSyncOp : Tile_Op<"barrier_sync"> {
   let summary = "Waits at the numbered barrier until `threads` threads have met or signalled there";
   let description = [{
     Barriers 1 to 15. With an operand, the result is true if it is for some thread that meets.
@@ -289,14 +289,14 @@ def Tile_MeetOp : Tile_Op<"meet"> {
   let hasVerifier = 1;
 }
 
-def Tile_SignalOp : Tile_Op<"signal"> {
+def Tile_BarrierArriveOp : Tile_Op<"barrier_arrive"> {
   let summary = "Counts this thread at the numbered barrier and goes on";
   let arguments = (ins I32:$barrier, I64Attr:$threads);
   let assemblyFormat = "$barrier `threads` $threads attr-dict";
   let hasVerifier = 1;
 }
 
-def Tile_WarpMeetOp : Tile_Op<"warp_meet"> {
+def Tile_WarpSyncOp : Tile_Op<"warp_sync"> {
   let summary = "The threads of a warp meet; shared memory written before is seen after";
   let description = "After a tile.single each_warp that waits for something on behalf of its warp.";
   let assemblyFormat = "attr-dict";
@@ -307,7 +307,7 @@ def Tile_PublishOp : Tile_Op<"publish"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_StartBarriersOp : Tile_Op<"start_barriers"> {
+def Tile_MbarrierInitOp : Tile_Op<"mbarrier_init"> {
   let summary = "One thread: a phase of each barrier completes with `arrivals` arrivals";
   let description = [{
     In a tile.single. All threads of the block, or of the cluster if other blocks arrive, meet before
@@ -317,7 +317,7 @@ def Tile_StartBarriersOp : Tile_Op<"start_barriers"> {
   let assemblyFormat = "$barriers `arrivals` $arrivals attr-dict `:` type($barriers)";
 }
 
-def Tile_ArriveOp : Tile_Op<"arrive"> {
+def Tile_MbarrierArriveOp : Tile_Op<"mbarrier_arrive"> {
   let summary = "This thread arrives at a barrier, here or in the block `peer` of the cluster";
   let description = [{
     With `bytes` the phase then also waits for that many bytes of tile.send and tile.send_fragment. What
@@ -330,7 +330,7 @@ def Tile_ArriveOp : Tile_Op<"arrive"> {
   }];
 }
 
-def Tile_PassOp : Tile_Op<"pass"> {
+def Tile_MbarrierWaitOp : Tile_Op<"mbarrier_wait"> {
   let summary = "Waits until the barrier's phase of the given parity has completed";
   let arguments = (ins Tile_BarriersType:$barriers, I32:$number, I32:$parity);
   let assemblyFormat = "$barriers `[` $number `]` `parity` $parity attr-dict `:` type($barriers)";
@@ -340,13 +340,13 @@ def Tile_PassOp : Tile_Op<"pass"> {
 // Clusters
 //===----------------------------------------------------------------------===//
 
-def Tile_RankOp : Tile_Op<"rank", [Pure]> {
+def Tile_ClusterRankOp : Tile_Op<"cluster_rank", [Pure]> {
   let summary = "The number of this block in its cluster";
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_ClusterMeetOp : Tile_Op<"cluster_meet"> {
+def Tile_ClusterSyncOp : Tile_Op<"cluster_sync"> {
   let summary = "All threads of the cluster meet; what they have written to shared memory is seen";
   let assemblyFormat = "attr-dict";
 }
@@ -356,7 +356,7 @@ def Tile_SendOp : Tile_Op<"send"> {
   let description = [{
     `into` names the tile there; barrier `number` there counts the bytes. The tile's writers have
     published it (tile.publish) and then met this thread; it may be written again when the peer says
-    that it has received it. The peer's block has started: a tile.cluster_meet came before.
+    that it has received it. The peer's block has started: a tile.cluster_sync came before.
   }];
   let arguments = (ins Tile_SharedType:$tile, Tile_SharedType:$into, I32:$peer,
                        Tile_BarriersType:$barriers, I32:$number);
@@ -372,9 +372,9 @@ def Tile_SendFragmentOp : Tile_Op<"send_fragment"> {
   let description = [{
     f32, at byte offset `offset` of shared memory, a multiple of 16; 4 rows times columns bytes for each
     warp of the role, or of the block outside of roles: barrier `number` there counts the bytes. The
-    threads with the same numbers read them there by tile.receive_fragment, after tile.pass, and then
+    threads with the same numbers read them there by tile.receive_fragment, after tile.mbarrier_wait, and then
     arrive at a barrier of this block before the place is sent to again. Blocks meet
-    (tile.cluster_meet) before one ends that others still send to.
+    (tile.cluster_sync) before one ends that others still send to.
   }];
   let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$offset, I32:$peer,
                        Tile_BarriersType:$barriers, I32:$number);

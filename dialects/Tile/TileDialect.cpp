@@ -15,6 +15,10 @@ void TileDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "dialects/Tile/TileTypes.cpp.inc"
       >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Tile/TileAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Tile/TileOps.cpp.inc"
@@ -302,6 +306,9 @@ LogicalResult TabulateOp::verify() {
 
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.cpp.inc"

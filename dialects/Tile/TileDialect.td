@@ -17,6 +17,7 @@ def Tile_Dialect : Dialect {
     docs/rationale/tile.md.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::attnc::attn::AttnDialect"];
 }
 
@@ -88,7 +89,7 @@ def Tile_TensorMapType : Tile_Type<"TensorMap", "tensor_map"> {
   let assemblyFormat = "`<` `[` $box `]` `,` $element `>`";
 }
 
-def Tile_BarriersType : Tile_Type<"Barriers", "barriers"> {
+def Tile_BarriersType : Tile_Type<"Barriers", "mbarriers"> {
   let summary = "Barriers in shared memory that count arrivals and bytes of copies";
   let parameters = (ins "int64_t":$count);
   let assemblyFormat = "`<` $count `>`";

@@ -1,7 +1,7 @@
 #ifndef ATTNC_TILE_OPS_TD
 #define ATTNC_TILE_OPS_TD
 
-include "dialects/Tile/TileDialect.td"
+include "dialects/Tile/TileSchedules.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -29,10 +29,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBl
     is the size of a block, `smem` its shared memory in bytes, `min_blocks` how many blocks have to fit
     on a multiprocessor, which limits registers, `cluster` how many consecutive blocks run together
     and see each other's shared memory. `["multiprocessors"]` is an extent too, and `["min", x, y]`.
+    `schedule` is that of the nest that the kernel computes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$grid,
                        I64Attr:$threads, I64Attr:$smem, OptionalAttr<I64Attr>:$min_blocks,
-                       OptionalAttr<I64Attr>:$cluster);
+                       OptionalAttr<I64Attr>:$cluster, OptionalAttr<Red_Schedule>:$schedule);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -274,7 +275,7 @@ def Tile_AnyOp : Tile_Op<"any", [SingleBlock]> {
   }];
 }
 
-def Tile_VoteOp : Tile_Op<"vote", [SingleBlock]> {
+def Tile_BallotOp : Tile_Op<"ballot", [SingleBlock]> {
   let summary = "What each of the 32 lanes of the warp answers, as bits: lane n's are bit n";
   let description = [{
     The region is computed by every lane with its own number (i32, 0 to 31), and yields an i1 for each
@@ -313,7 +314,7 @@ def Tile_HasBitOp : Tile_Op<"has_bit", [Pure]> {
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator]> {
   let summary = "The scalars that a region computes";
   let arguments = (ins Variadic<AnyType>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let assemblyFormat = "($values^)? attr-dict (`:` type($values)^)?";
 }
 
 def Tile_ReduceRowsOp : Tile_Op<"reduce_rows"> {
@@ -389,6 +390,7 @@ def Tile_StoreFragmentRowsOp : Tile_Op<"store_fragment_rows"> {
 }
 
 include "dialects/Tile/TileAsyncOps.td"
+include "dialects/Tile/TileStepOps.td"
 include "dialects/Tile/TileThreadOps.td"
 
 #endif

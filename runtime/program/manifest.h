@@ -107,7 +107,7 @@ struct KernelDecl {
   /// above 8 not every GPU that has clusters can. The grid's x is a multiple of it.
   int cluster = 1;
   /// What the compiler reports of it, for people; empty where there is nothing to say.
-  std::string form = {};     ///< "warpgroups", "stream", "generic", "cpu"
+  std::string form = {};     ///< "warpgroups", "portable", "generic", "cpu"
   std::string schedule = {}; ///< as printed in the IR
   std::string notes = {};    ///< numbered remarks of ptxas, one a line
 };

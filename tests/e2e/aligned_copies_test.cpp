@@ -1,8 +1,8 @@
 // What serves tensors that are not aligned: the manifest's second variant, and the layouts with
 // which the other tests put it to use.
 #include "compiler/driver/compile.h"
-#include "compiler/driver/guarded_memory.h"
-#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/execution/guarded_memory.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "tests/e2e/variant.h"
 
 #include <set>

@@ -1,5 +1,5 @@
 // The check itself: it must fail where an implementation loses, doubles or misplaces one key.
-#include "compiler/driver/guarded_memory.h"
+#include "compiler/driver/execution/guarded_memory.h"
 #include "tests/e2e/variant.h"
 
 #include <cstring>

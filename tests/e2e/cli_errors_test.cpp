@@ -259,7 +259,7 @@ TEST_F(ScheduleFiles, theFileTheKernelAndTheValueAreNamed) {
            {R"({"groups": 18446744073709551615})",
             "groups is an integer of 64 bits, and the number is larger"},
            {R"({"form": "warp"})",
-            "form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not \"warp\""},
+            "form is \"warpgroups\", \"portable\", \"rows\" or \"generic\", not \"warp\""},
            {R"({"causal_o": [1]})", "causal_o is an object of keys, not [1]"},
            {R"({"causal_o": {"groups": 9}})", "causal_o: groups is 9; it is 1 to 4"},
            {R"({"causl_o": {"groups": 2}})", "there is no kernel 'causl_o'; there is causal_o"},

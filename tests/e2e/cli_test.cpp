@@ -1,4 +1,5 @@
 // What the commands do where all is well.
+#include "compiler/driver/pipeline.h"
 #include "runtime/npy/npy.h"
 #include "tests/e2e/tool.h"
 
@@ -265,6 +266,21 @@ TEST(Compile, saysHowLongEachPassTook) {
     EXPECT_LE(passes, ours * 1.001);
     EXPECT_EQ(ours, total); // no NVRTC for CUDA C++
   }
+}
+
+// That of the program in parts is in the same times.
+TEST(Compile, timesThePassesOfThePipelineInTheirOrder) {
+  auto json =
+      attnc({"compile", "causal", "--target", "sm_80", "--emit", "tile", "--timing", "--json"})
+          .json();
+  std::vector<std::string> times, passes = {"frontend"};
+  for (const auto &time : json.at("timing"))
+    times.push_back(time.at("name"));
+  for (const driver::Step &step : driver::pipelineSteps())
+    passes.push_back(step.name);
+  ASSERT_GT(times.size(), passes.size());
+  times.resize(passes.size());
+  EXPECT_EQ(times, passes);
 }
 
 TEST(Check, emulatesTheArithmeticOfATarget) {

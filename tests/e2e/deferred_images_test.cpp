@@ -1,6 +1,6 @@
 // Kernels that are compiled when a launch first needs them: how often, for whom, and which.
 #include "compiler/driver/compile.h"
-#include "compiler/driver/deferred_images.h"
+#include "compiler/driver/images/deferred_images.h"
 #include "tests/e2e/variant.h"
 #include <latch>
 #include <thread>
@@ -112,9 +112,9 @@ TEST(DeferredImages, KnowTheirNames) {
 }
 
 /// The variant in parts, compiled at once or when it is needed.
-class DeferredParts : public testing::TestWithParam<std::string> {
+class DeferredSplits : public testing::TestWithParam<std::string> {
 protected:
-  Result<driver::Compilation> compile(const Spec &spec, driver::PartsVariant parts) {
+  Result<driver::Compilation> compile(const Spec &spec, driver::SplitVariant parts) {
     driver::CompileOptions options;
     options.target = GetParam();
     options.images = images;
@@ -128,18 +128,18 @@ protected:
   std::shared_ptr<const ImageCompiler> images = std::make_shared<ImageCompiler>();
 };
 
-TEST_P(DeferredParts, AreTheSameImages) {
+TEST_P(DeferredSplits, AreTheSameImages) {
   LoadedSpec spec("full");
   ASSERT_TRUE(spec);
-  Result<driver::Compilation> built = compile(*spec, driver::PartsVariant::Built);
-  Result<driver::Compilation> waiting = compile(*spec, driver::PartsVariant::OnFirstUse);
+  Result<driver::Compilation> built = compile(*spec, driver::SplitVariant::Built);
+  Result<driver::Compilation> waiting = compile(*spec, driver::SplitVariant::OnFirstUse);
   ASSERT_TRUE(built && waiting);
   EXPECT_FALSE(built->deferred);
   ASSERT_TRUE(waiting->deferred);
   // One pass is there at once, and everything that launches need to know about the rest.
   for (const KernelDecl &kernel : waiting->program.manifest.kernels)
     EXPECT_EQ(waiting->program.findImage(kernel.image, ImageKind::Cubin) == nullptr,
-              kernel.name.starts_with("parts_"))
+              kernel.name.starts_with("split_"))
         << kernel.name;
   std::vector<std::string> names = waiting->deferred->names();
   EXPECT_EQ(names.size(), 2U);
@@ -154,13 +154,13 @@ TEST_P(DeferredParts, AreTheSameImages) {
       ASSERT_TRUE(first && later) << kernel.name;
       EXPECT_EQ(first->bytes, later->bytes) << kernel.name;
     }
-    if (kernel.name.starts_with("parts_"))
+    if (kernel.name.starts_with("split_"))
       kernel.resources.reset(); // known once it has been compiled
   }
   EXPECT_EQ(printManifest(built->program.manifest), printManifest(waiting->program.manifest));
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, DeferredParts, testing::Values("sm_80", "sm_90a"),
+INSTANTIATE_TEST_SUITE_P(Targets, DeferredSplits, testing::Values("sm_80", "sm_90a"),
                          [](const auto &info) { return info.param; });
 
 } // namespace

@@ -1,7 +1,7 @@
 // Kernels that do the same under other names.
-#include "compiler/driver/code_size.h"
 #include "compiler/driver/compile.h"
-#include "compiler/driver/equal_kernels.h"
+#include "compiler/driver/images/code_size.h"
+#include "compiler/driver/images/equal_kernels.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/e2e/variant.h"

@@ -1,6 +1,6 @@
 // Dims at the edges of what an extent can be: 0, and lengths and offsets that come from tensors and
 // are wrong.
-#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "tests/e2e/variant.h"
 
 #include <gmock/gmock.h>

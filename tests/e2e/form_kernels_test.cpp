@@ -44,12 +44,12 @@ std::vector<FormCase> formCases() {
   std::vector<FormCase> cases;
   for (const char *target : {"sm_80", "sm_90a"}) {
     // Warpgroups where the target has them and rows of 16-bit tensors are multiples of 16 bytes.
-    std::string wide = target == std::string("sm_90a") ? "warpgroups" : "stream";
-    cases.push_back({"attention", target, "bf16", 1, kAttention, "stream"});
-    cases.push_back({"attention", target, "f32", 1, kAttention, "stream"});
+    std::string wide = target == std::string("sm_90a") ? "warpgroups" : "portable";
+    cases.push_back({"attention", target, "bf16", 1, kAttention, "portable"});
+    cases.push_back({"attention", target, "f32", 1, kAttention, "portable"});
     cases.push_back({"attention", target, "bf16", 8, kAttention, wide});
     cases.push_back({"attention", target, "bf16", 1024, kAttention, wide});
-    cases.push_back({"attention", target, "bf16", 4096, kAttention, "stream"});
+    cases.push_back({"attention", target, "bf16", 4096, kAttention, "portable"});
     cases.push_back({"maximum", target, "bf16", 8, kMaximum, wide});
     cases.push_back({"maximum", target, "bf16", 64, kMaximum, wide});
     cases.push_back({"maximum", target, "bf16", 96, kMaximum, wide});

@@ -1,6 +1,6 @@
 // Tables with wild values: what is outside reads the `else` value on every target, and nothing else
 // is touched.
-#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "tests/e2e/variant.h"
 
 namespace attnc::e2e {

@@ -12,7 +12,7 @@ namespace attnc::e2e {
 
 /// One kernel, compiled with one version of NVRTC.
 struct GoldenRow {
-  std::string form;               ///< "warpgroups", "stream", ...
+  std::string form;               ///< "warpgroups", "portable", ...
   int threads = 0;                ///< of a block
   int sharedBytes = 0;            ///< dynamic shared memory of a block
   int registers = 0;              ///< of a thread

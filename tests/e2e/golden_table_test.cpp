@@ -15,7 +15,7 @@ TEST(GoldenTable, EqualRowsDoNotDiffer) {
 TEST(GoldenTable, NamesWhatDiffers) {
   GoldenTable table;
   table.set("causal", exampleRow(), "13.0");
-  GoldenRow now = {"stream", 128, 65536, 255, 8, {{"total", 901}, {"lg2", 1}}};
+  GoldenRow now = {"portable", 128, 65536, 255, 8, {{"total", 901}, {"lg2", 1}}};
   EXPECT_EQ(
       table.differences("causal", now, "13.0"),
       (std::vector<std::string>{"form: warpgroups -> stream", "threads: 384 -> 128",

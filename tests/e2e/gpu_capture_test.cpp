@@ -1,9 +1,9 @@
 // Every spec of the library captured in a CUDA graph, whose replays give the bits of a plain
 // launch. Skipped where there is no GPU.
-#include "compiler/driver/cuda_executor.h"
-#include "compiler/evaluator/inputs.h"
+#include "compiler/driver/execution/cuda_executor.h"
+#include "compiler/evaluator/inputs/inputs.h"
 #include "tests/e2e/variant.h"
-#include "tools/attnc/target.h"
+#include "tools/attnc/input/target.h"
 
 #include <dlfcn.h>
 
@@ -47,7 +47,7 @@ public:
     driver::CompileOptions options;
     options.target = cli::targetOf(device->properties());
     options.images = ImageCompiler::ofUser();
-    options.parts = driver::PartsVariant::OnFirstUse;
+    options.parts = driver::SplitVariant::OnFirstUse;
     options.keepTexts = false;
     Result<driver::Compilation> compilation = driver::compile(spec, options);
     ASSERT_TRUE(compilation.ok()) << compilation.error().text();

@@ -127,7 +127,7 @@ TEST_P(GpuDrawn, isCorrectAndTheSameEachTime) {
     GTEST_SKIP() << "the form is for compute capability 9.0";
   LoadedSpec spec(GetParam().spec, GetParam().set);
   ASSERT_TRUE(spec);
-  auto executor = makeExecutor(*spec, *gpu(), {{"draws", true}});
+  auto executor = makeExecutor(*spec, *gpu(), {{"dynamic_scheduler", true}});
   ASSERT_TRUE(executor.ok()) << executor.error().text();
   for (Lengths lengths : {Lengths{17, 65}, Lengths{300, 1001}, Lengths{2000, 1500}})
     expectCorrect(*spec, **executor, spec.extents(lengths));

@@ -1,7 +1,7 @@
 // Every spec of the library, and specs beyond it, in the tile interpreter: the kernels of GPU
 // targets at small shapes, in several orders of warps and asynchronous ops, against the float64
 // evaluator.
-#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "tests/e2e/variant.h"
 
 namespace attnc::e2e {
@@ -134,25 +134,37 @@ TEST_P(InterpretedSchedule, isCorrectInAnyOrder) {
 std::vector<Scheduled> schedules() {
   return {
       {"one_group", "causal", R"({"groups": 1, "stream_tile": 48})", {}},
-      {"turns_and_masks", "causal", R"({"groups": 3, "alternate": true, "persistent": true})", {}},
-      {"drawn", "causal", R"({"groups": 2, "stream_tile": 32, "draws": true})", {}},
+      {"turns_and_masks", "causal", R"({"groups": 3, "ping_pong": true, "persistent": true})", {}},
+      {"drawn", "causal", R"({"groups": 2, "stream_tile": 32, "dynamic_scheduler": true})", {}},
       {"drawn_in_turns",
        "causal",
-       R"({"groups": 3, "alternate": true, "draws": true, "bulk_stores": true})",
+       R"({"groups": 3, "ping_pong": true, "dynamic_scheduler": true, "bulk_stores": true})",
        {{"h", 3}}},
       {"drawn_without_boxes",
        "causal",
-       R"({"groups": 1, "draws": true, "bulk_stores": false})",
+       R"({"groups": 1, "dynamic_scheduler": true, "bulk_stores": false})",
        {}},
-      {"drawn_two_row_tiles", "causal", R"({"groups": 2, "row_stages": 2, "draws": true})", {}},
+      {"drawn_two_row_tiles",
+       "causal",
+       R"({"groups": 2, "row_stages": 2, "dynamic_scheduler": true})",
+       {}},
       {"drawn_windows",
        "sliding_window",
-       R"({"groups": 1, "stream_tile": 32, "draws": true})",
+       R"({"groups": 1, "stream_tile": 32, "dynamic_scheduler": true})",
        {{"h", 3}}},
-      {"drawn_prefixes", "prefix_lm", R"({"groups": 2, "draws": true})", {}},
-      {"drawn_without_mask", "full", R"({"groups": 2, "stream_tile": 32, "draws": true})", {}},
-      {"drawn_heads", "gqa", R"({"groups": 2, "pack": 2, "draws": true})", {{"h", 8}, {"hk", 2}}},
-      {"exact_maximum", "sliding_window", R"({"groups": 2, "slack": 0, "bulk_stores": false})", {}},
+      {"drawn_prefixes", "prefix_lm", R"({"groups": 2, "dynamic_scheduler": true})", {}},
+      {"drawn_without_mask",
+       "full",
+       R"({"groups": 2, "stream_tile": 32, "dynamic_scheduler": true})",
+       {}},
+      {"drawn_heads",
+       "gqa",
+       R"({"groups": 2, "pack": 2, "dynamic_scheduler": true})",
+       {{"h", 8}, {"hk", 2}}},
+      {"exact_maximum",
+       "sliding_window",
+       R"({"groups": 2, "rescale_threshold": 0, "bulk_stores": false})",
+       {}},
       {"two_row_tiles", "full", R"({"groups": 2, "stream_tile": 32, "row_stages": 2})", {}},
       {"two_row_tiles_and_masks", "causal", R"({"groups": 3, "row_stages": 2})", {}},
       {"many_stages", "full", R"({"groups": 2, "stream_tile": 32, "stages": 5})", {}},

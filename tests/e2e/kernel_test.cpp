@@ -144,7 +144,7 @@ std::string expectedForm(const KernelCase &c) {
   // Tensor maps know neither lengths nor tables: threads copy what ends at lengths, and compute
   // the addresses of what is read through a table.
   bool withoutMaps = c.spec == "varlen" || c.spec == "paged";
-  return c.target == "sm_90a" && c.type != "f32" && !withoutMaps ? "warpgroups" : "stream";
+  return c.target == "sm_90a" && c.type != "f32" && !withoutMaps ? "warpgroups" : "portable";
 }
 
 TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {
@@ -161,6 +161,22 @@ TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {
 TEST_P(LibraryKernel, IsCompiledOnce) {
   if (GetParam().type == "bf16" && GetParam().width == 64)
     EXPECT_EQ(kernel->repeats, 0);
+}
+
+// The whole back of the pipeline runs again, from the steps of a row tile on.
+TEST(SpillingKernel, IsLoweredAgainWithASmallerSchedule) {
+  std::string whyNot;
+  driver::CompileOptions options;
+  options.target = "sm_90a";
+  options.images = imagesOfProcess(whyNot);
+  if (!options.images)
+    GTEST_SKIP() << whyNot;
+  e2e::LoadedSpec spec("boolean_mask");
+  ASSERT_TRUE(spec);
+  Result<driver::Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  EXPECT_GE(compilation->repeats, 1);
+  EXPECT_EQ(compilation->nests[0].resources->spillStores, 0);
 }
 
 // Who launches the PTX by its .launch.json passes what the kernels take.

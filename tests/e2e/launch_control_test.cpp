@@ -1,5 +1,5 @@
 // Loops of launches, and launches that depend on a flag, on the processor.
-#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/inputs/inputs.h"
 #include "tests/e2e/variant.h"
 
 namespace attnc::e2e {

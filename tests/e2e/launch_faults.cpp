@@ -1,6 +1,6 @@
 #include "tests/e2e/launch_faults.h"
 #include "tests/e2e/ptx_entries.h"
-#include "tools/attnc/launch_json.h"
+#include "tools/attnc/output/launch_json.h"
 
 #include <algorithm>
 #include <fmt/format.h>

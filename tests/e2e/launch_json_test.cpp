@@ -1,6 +1,6 @@
 // NAME.launch.json says what the runtime itself would do.
 #include "runtime/program/bind.h"
-#include "tools/attnc/launch_json.h"
+#include "tools/attnc/output/launch_json.h"
 #include <gtest/gtest.h>
 
 namespace attnc::cli {

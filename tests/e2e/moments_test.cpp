@@ -1,7 +1,7 @@
 // Sums about a centre that moves are kernels with tiles; what is wrong in them is seen. That they
 // are right, on large logits too, is among what all specs are tested for.
 #include "compiler/driver/compile.h"
-#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "tests/e2e/variant.h"
 #include <regex>
 
@@ -27,7 +27,8 @@ TEST_P(Moments, AreFoldedByTiles) {
     Result<Compilation> compilation = compile(*spec);
     ASSERT_TRUE(compilation) << compilation.error().text();
     ASSERT_EQ(compilation->nests.size(), 1U) << name;
-    EXPECT_EQ(compilation->nests[0].form, GetParam() == "sm_90a" ? "warpgroups" : "stream") << name;
+    EXPECT_EQ(compilation->nests[0].form, GetParam() == "sm_90a" ? "warpgroups" : "portable")
+        << name;
   }
 }
 

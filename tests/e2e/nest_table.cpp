@@ -2,8 +2,8 @@
 #include "compiler/driver/compile.h"
 #include "compiler/explain/facts.h"
 #include "mlir/IR/MLIRContext.h"
-#include "tools/attnc/library.h"
-#include "tools/attnc/shape.h"
+#include "tools/attnc/input/library.h"
+#include "tools/attnc/input/shape.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <fmt/format.h>

@@ -17,7 +17,7 @@ namespace attnc::e2e {
 /// the target has a nest of its own.
 struct NestRow {
   std::string name;                            ///< of its kernel
-  std::map<std::string, std::string> forms;    ///< target -> "stream", "warpgroups", "generic"
+  std::map<std::string, std::string> forms;    ///< target -> "portable", "warpgroups", "generic"
   std::vector<std::string> states;             ///< in the words of explain
   std::vector<std::string> recomputed;         ///< folds that another nest computes, too
   std::map<std::string, int64_t> materialised; ///< bytes of what it stores for later nests

@@ -42,7 +42,7 @@ TEST(NestTables, HaveTheSpecsOfTheLibraryAndNoOthers) {
 }
 
 SpecRow exampleRow() {
-  return {"i=3", {{"a_o", {{"sm_80", "stream"}}, {"m: max of s", "o: add of v"}, {"s"}, {}}}};
+  return {"i=3", {{"a_o", {{"sm_80", "portable"}}, {"m: max of s", "o: add of v"}, {"s"}, {}}}};
 }
 
 TEST(NestTables, EqualRowsDoNotDiffer) {

@@ -1,5 +1,5 @@
 // Random numbers are the same on every target, bit for bit, whatever the tiles.
-#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "dialects/Attn/Random.h"
 #include "tests/e2e/variant.h"
 #include <cstring>
@@ -106,7 +106,7 @@ TEST(InterpretedRandom, dropoutIsTheSameForAllTiles) {
   ASSERT_TRUE(spec);
   for (const char *schedule :
        {R"({"groups": 1, "stream_tile": 48})", R"({"groups": 2, "stream_tile": 96})",
-        R"({"groups": 3, "alternate": true, "persistent": true})"}) {
+        R"({"groups": 3, "ping_pong": true, "persistent": true})"}) {
     auto executor = interpret(*spec, "sm_90a", nlohmann::json::parse(schedule));
     ASSERT_TRUE(executor.ok()) << executor.error().text();
     expectCorrectDropout(*spec, **executor);

@@ -1,4 +1,4 @@
-#include "compiler/driver/side_by_side.h"
+#include "compiler/driver/images/side_by_side.h"
 #include <gtest/gtest.h>
 
 namespace attnc::driver {

@@ -1,7 +1,7 @@
 #include "tests/e2e/variant.h"
-#include "compiler/evaluator/host_expression.h"
-#include "tools/attnc/library.h"
-#include "tools/attnc/target.h"
+#include "compiler/evaluator/float64/host_expression.h"
+#include "tools/attnc/input/library.h"
+#include "tools/attnc/input/target.h"
 
 #include <filesystem>
 #include <fmt/format.h>

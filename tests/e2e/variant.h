@@ -2,7 +2,7 @@
 #ifndef ATTNC_TESTS_E2E_VARIANT_H
 #define ATTNC_TESTS_E2E_VARIANT_H
 
-#include "compiler/driver/check.h"
+#include "compiler/driver/checks/check.h"
 #include "mlir/IR/MLIRContext.h"
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every spec through every pass that the evaluator can follow, and its nests in emulated f32.
-#include "compiler/driver/emulated_executor.h"
+#include "compiler/driver/execution/emulated_executor.h"
 #include "tests/e2e/variant.h"
 
 namespace attnc::e2e {

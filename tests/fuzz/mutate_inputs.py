@@ -18,9 +18,9 @@ import tempfile
 import time
 
 SPECS = ("full", "causal", "paged", "ragged", "documents", "linear", "nystrom", "entropy", "dropout")
-SCHEDULE = {"form": "stream", "rows": 64, "columns": 64, "stages": 2, "warps": 4, "fold": "two_pass",
+SCHEDULE = {"form": "portable", "rows": 64, "head_dim_tile": 64, "stages": 2, "warps": 4, "fold": "two_pass",
             "splits": 4, "groups": 2, "pack": 2, "full_o": {"stages": 3}, "tiles": [64, 64],
-            "registers": [24, 240], "min_blocks": 1, "draws": True}
+            "registers": [24, 240], "min_blocks": 1, "dynamic_scheduler": True}
 WORDS = ["-1", "0", "1", "18446744073709551616", "1e400", "nan", "null", "true", "[", "]", "{", "}", '"',
          "\\", "#", "%0", "@x", "i64", "f32", "tensor<", "loc(", "->", ":", "=", "attn.", "red.", "\0"]
 SECONDS = 60  # after which a command hangs

@@ -1,7 +1,7 @@
 #include "compiler/driver/compile.h"
 #include "compiler/driver/pipeline.h"
-#include "compiler/evaluator/compare.h"
-#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/inputs/inputs.h"
+#include "compiler/evaluator/tolerance/compare.h"
 #include "mlir/IR/Verifier.h"
 #include "tests/fuzz/properties.h"
 #include <cmath>
@@ -97,8 +97,7 @@ Violation checkPasses(llvm::StringRef text) {
   if (inputs)
     before = evaluated(program, *inputs, /*checkDomains=*/false);
   for (const driver::Step &step : driver::targetIndependentSteps()) {
-    step.run(program);
-    if (failed(mlir::verify(program)))
+    if (!step.run(program) || failed(mlir::verify(program)))
       return std::string(step.name) + " gives a program that is not valid";
     if (!before.outputs)
       continue;

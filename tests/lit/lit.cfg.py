@@ -14,28 +14,15 @@ config.environment["PATH"] = os.pathsep.join(
 # FileCheck's input is the only thing worth seeing when a test fails.
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail --enable-var-scope"
 
-# %through-PASS runs the passes of the front of the pipeline up to and with PASS, and prints values
-# under their names in the spec.
-pipeline = ["desugar", "lower-to-nests", "reassociate", "fuse-nests", "split", "mask-intervals"]
-for number, name in enumerate(pipeline, start=1):
-    passes = ",".join(pipeline[:number])
-    config.substitutions.append(
-        (
-            "%through-" + name,
-            "attnc-opt --mlir-use-nameloc-as-prefix"
-            f" --pass-pipeline='builtin.module(attn.program({passes}))'",
-        )
-    )
-
-# The whole way to kernels with warpgroups; a test defines %{schedule}, the keys that it depends on:
+# %through-PASS runs the front of attnc's pipeline up to and with PASS, and prints values under their
+# names in the spec. %through-all runs the whole of it, to kernels with warpgroups, and
+# %through-emit-cuda prints them; a test defines %{schedule}, the keys that it depends on:
 #   DEFINE: %{schedule} = "groups": 2, "stream_tile": 128
 config.recursiveExpansionLimit = 3
-for name, after in (("lower-nests", ""), ("emit-cuda", ",emit-cuda")):
-    config.substitutions.append(
-        (
-            "%through-" + name,
-            "attnc-opt --mlir-use-nameloc-as-prefix"
-            f" --pass-pipeline='builtin.module(attn.program({','.join(pipeline)}),"
-            f"choose-schedules{{target=sm_90a override={{{{%{{schedule}}}}}}}},lower-nests{after})'",
-        )
-    )
+opt = "attnc-opt --mlir-use-nameloc-as-prefix --attnc-pipeline="
+kernels = opt + "'target=sm_90a override={%{schedule}}'"
+config.substitutions += [
+    ("%through-all", kernels),
+    ("%through-emit-cuda", kernels + " --emit-cuda"),
+    ("%through-", opt + "through="),
+]

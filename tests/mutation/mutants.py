@@ -20,7 +20,11 @@ SUITES = {
     "partition": {
         "targets": ["transforms_test"],
         "command": ["@transforms_test", "--gtest_brief=1",
-                    "--gtest_filter=Programs/Partitions.*:CutFinish.*"],
+                    "--gtest_filter=Programs/Partitions.*:OutlineEpilogue.*"],
+    },
+    "laws": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1", "--gtest_filter=UpdateLaws.*"],
     },
     "derivation": {
         "targets": ["transforms_test"],
@@ -77,119 +81,118 @@ def mutant(id, file, why, old, new, *suites):
 
 # --- the online rewrite ----------------------------------------------------------------------------
 
-mutant(1, TRANSFORMS + "join_sum.cpp", "what is left of an exponent after the stream is dropped",
+mutant(1, TRANSFORMS + "fusion/join_sum.cpp", "what is left of an exponent after the stream is dropped",
        "if (const ScalarExpr *weight = leftoverWeight(fold, terms, term, reference)) {",
        "if (const ScalarExpr *weight =\n"
        "            MUTANT ? nullptr : leftoverWeight(fold, terms, term, reference)) {",
        "fuse", "programs")
-mutant(2, TRANSFORMS + "join_sum.cpp", "the shift of an exponent has the wrong sign",
+mutant(2, TRANSFORMS + "fusion/join_sum.cpp", "the shift of an exponent has the wrong sign",
        "const ScalarExpr *shift = rest.empty() ? nullptr : terms.neg(terms.sum(rest));",
        "const ScalarExpr *shift = rest.empty() ? nullptr\n"
        "                              : MUTANT       ? terms.sum(rest)\n"
        "                                             : terms.neg(terms.sum(rest));",
        "fuse", "programs")
-mutant(3, TRANSFORMS + "join_sum.cpp", "a term that varies along some streamed dims only is summed",
+mutant(3, TRANSFORMS + "fusion/join_sum.cpp", "a term that varies along some streamed dims only is summed",
        "    llvm::SmallDenseSet<StringAttr> dims;\n    for (Value leaf : leavesOf(parts))",
        "    if (MUTANT)\n      return true;\n"
        "    llvm::SmallDenseSet<StringAttr> dims;\n    for (Value leaf : leavesOf(parts))",
        "fuse", "programs", "found")
-mutant(4, TRANSFORMS + "join_sum.cpp", "a deferred divisor multiplies",
+mutant(4, TRANSFORMS + "fusion/join_sum.cpp", "a deferred divisor multiplies",
        "return inverse ? terms.binary(ScalarExpr::Kind::Div, value, factor->args[1])",
        "return inverse ? terms.binary(MUTANT ? ScalarExpr::Kind::Mul : ScalarExpr::Kind::Div,\n"
        "                                  value, factor->args[1])",
        "fuse", "programs")
-mutant(5, TRANSFORMS + "join_sum.cpp", "a sum over nothing is not set to 0",
+mutant(5, TRANSFORMS + "fusion/join_sum.cpp", "a sum over nothing is not set to 0",
        "if (isUndefinedOverNothing(terms, *split, total))",
        "if (!MUTANT && isUndefinedOverNothing(terms, *split, total))",
        "fuse", "programs")
-mutant(6, TRANSFORMS + "join_sum.cpp", "any maximum is taken to cancel with an exponent",
+mutant(6, TRANSFORMS + "fusion/join_sum.cpp", "any maximum is taken to cancel with an exponent",
        "if (state.getKind() != FoldKind::Max || !growsWith(along, state.getFactors().front()))",
        "if (state.getKind() != FoldKind::Max ||\n"
        "          (!MUTANT && !growsWith(along, state.getFactors().front())))",
        "fuse", "programs")
-mutant(7, TRANSFORMS + "pass_states.cpp", "an exponent takes the first maximum as its reference",
+mutant(7, TRANSFORMS + "fusion/pass_states.cpp", "an exponent takes the first maximum as its reference",
        "if (state.getKind() == FoldKind::Max && state.getFactors().front() == exponent)",
        "if (state.getKind() == FoldKind::Max &&\n"
        "        (MUTANT || state.getFactors().front() == exponent))",
        "fuse", "programs")
-mutant(8, TRANSFORMS + "terms.cpp", "all expressions count as the same",
+mutant(8, TRANSFORMS + "algebra/terms.cpp", "all expressions count as the same",
        "  unsigned budget = kMostCompared;\n",
        "  if (MUTANT)\n    return true;\n  unsigned budget = kMostCompared;\n",
        "fuse", "programs")
-mutant(9, TRANSFORMS + "split_conditions.cpp", "a mask goes into the exponent of the wrong side",
+mutant(9, TRANSFORMS + "algebra/split_conditions.cpp", "a mask goes into the exponent of the wrong side",
        "term.exponent = guardExponent(*this, condition, side == 1, term.exponent);",
        "term.exponent = guardExponent(*this, condition, side == (MUTANT ? 2u : 1u),\n"
        "                                      term.exponent);",
        "fuse", "programs")
-mutant(10, TRANSFORMS + "split_terms.cpp", "exp2 uses a logarithm of 2 of 24 bits",
+mutant(10, TRANSFORMS + "algebra/split_terms.cpp", "exp2 uses a logarithm of 2 of 24 bits",
        "argument = binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add, main, rest);",
        "argument = MUTANT ? main\n"
        "                      : binary(whole < high ? ScalarExpr::Kind::Sub : ScalarExpr::Kind::Add,"
        "\n                               main, rest);",
        "fuse", "programs")
-mutant(11, TRANSFORMS + "split_conditions.cpp", "the test of a weight is turned round",
+mutant(11, TRANSFORMS + "algebra/split_conditions.cpp", "the test of a weight is turned round",
        "    term.countsWhere = !zeroSide;\n",
        "    term.countsWhere = zeroSide == MUTANT;\n",
        "fuse", "programs")
-mutant(12, TRANSFORMS + "finite_factors.cpp", "every factor is taken to be finite",
+mutant(12, TRANSFORMS + "analysis/finite_factors.cpp", "every factor is taken to be finite",
        "bool keepsFinite(const ScalarExpr *whole) {\n",
        "bool keepsFinite(const ScalarExpr *whole) {\n  if (MUTANT)\n    return true;\n",
        "fuse", "programs", "found")
-mutant(13, TRANSFORMS + "value_ranges.cpp", "every exponential is taken to be bounded",
+mutant(13, TRANSFORMS + "analysis/value_ranges.cpp", "every exponential is taken to be bounded",
        "bool isBoundedAbove(const ScalarExpr *e) {\n",
        "bool isBoundedAbove(const ScalarExpr *e) {\n  if (MUTANT)\n    return true;\n",
        "fuse", "programs")
-mutant(14, TRANSFORMS + "scaled_terms.cpp", "a quotient of exponentials adds their exponents",
+mutant(14, TRANSFORMS + "algebra/scaled_terms.cpp", "a quotient of exponentials adds their exponents",
        "add(x.exponents, inverse ? terms.neg(part) : part);",
        "add(x.exponents, inverse && !MUTANT ? terms.neg(part) : part);",
        "fuse", "programs")
 
 # --- extrema and moments ---------------------------------------------------------------------------
 
-mutant(15, TRANSFORMS + "join_extremum.cpp", "a function that falls is taken to grow",
+mutant(15, TRANSFORMS + "fusion/join_extremum.cpp", "a function that falls is taken to grow",
        "    falls = growth == Growth::Falls;\n",
        "    falls = !MUTANT && growth == Growth::Falls;\n",
        "fuse", "programs")
-mutant(16, TRANSFORMS + "growth.cpp", "a falling exponent is taken to grow with its maximum",
+mutant(16, TRANSFORMS + "analysis/growth.cpp", "a falling exponent is taken to grow with its maximum",
        "  return grows || (onlyConstants && constants > 0);",
        "  return grows || MUTANT || (onlyConstants && constants > 0);",
        "fuse", "programs")
-mutant(17, TRANSFORMS + "split_terms.cpp", "a moment is about the wrong side of its centre",
+mutant(17, TRANSFORMS + "algebra/split_terms.cpp", "a moment is about the wrong side of its centre",
        "rest.differences.push_back({sum(along), neg(states.front()), false});",
        "rest.differences.push_back({sum(along), MUTANT ? states.front() : neg(states.front()), false});",
        "fuse", "programs")
-mutant(18, "compiler/codegen/cpu/nest_emitter.cpp", "moments are shifted the wrong way",
-       "loops.store(arith::SubFOp::create(builder, loc, old, next), scratch.shift(centre));",
-       "loops.store(MUTANT ? arith::SubFOp::create(builder, loc, next, old)\n"
-       "                     : arith::SubFOp::create(builder, loc, old, next),\n"
+mutant(18, "compiler/codegen/cpu/loops/nest_emitter.cpp", "moments are shifted the wrong way",
+       "loops.store(inlined(moment.getDifference(), {old, next}), scratch.shift(centre));",
+       "loops.store(inlined(moment.getDifference(), {MUTANT ? next : old, MUTANT ? old : next}),\n"
        "              scratch.shift(centre));",
        "programs", "processor")
-mutant(19, "compiler/codegen/cpu/nest_emitter.cpp", "the binomial formula without its coefficients",
-       "    binomial *= double(i + 1) / (fold.degree() - i);\n",
-       "    binomial *= MUTANT ? 1 : double(i + 1) / (fold.degree() - i);\n",
-       "programs", "processor")
+mutant(19, TRANSFORMS + "derive_updates.cpp", "the binomial formula without its coefficients",
+       "      binomial *= double(i + 1) / (fold.degree() - i);\n",
+       "      binomial *= MUTANT ? 1 : double(i + 1) / (fold.degree() - i);\n",
+       "laws", "programs", "processor")
 
 # --- rescaling -------------------------------------------------------------------------------------
 
-mutant(20, "compiler/codegen/cpu/nest_emitter.cpp", "sums are not rescaled when the maximum moves",
-       "  Value scaled = arith::MulFOp::create(builder, loc, loops.load(state), loops.load(scale));\n",
-       "  Value scaled = loops.load(state);\n  if (!MUTANT)\n"
-       "    scaled = arith::MulFOp::create(builder, loc, scaled, loops.load(scale));\n",
+mutant(20, "compiler/codegen/cpu/loops/nest_emitter.cpp", "sums are not rescaled when the maximum moves",
+       "  loops.store(inlined(fold.getRescale(), {loops.load(state), loops.load(scale)}), state);\n",
+       "  Value old = loops.load(state);\n"
+       "  loops.store(MUTANT ? old : inlined(fold.getRescale(), {old, loops.load(scale)}), state);\n",
        "processor", "programs")
-mutant(21, "compiler/codegen/cpu/nest_emitter.cpp", "a scale factor touches an empty state",
-       "loops.store(arith::SelectOp::create(builder, loc, empty, one, factor), scale);",
-       "loops.store(MUTANT ? factor : arith::SelectOp::create(builder, loc, empty, one, factor),\n"
-       "              scale);",
-       "processor", "programs")
-mutant(22, "compiler/schedule/stream_exponents.cpp", "row vectors of a GPU are not rescaled",
+mutant(21, TRANSFORMS + "derive_updates.cpp", "what is relative to nothing is not a number",
+       "    return math::ExpOp::create(b, loc, attn::SubOp::create(b, loc, x, y));\n",
+       "    return math::ExpOp::create(b, loc, MUTANT ? arith::SubFOp::create(b, loc, x, y).getResult()\n"
+       "                                              : attn::SubOp::create(b, loc, x, y).getResult());\n",
+       "laws", "processor", "programs")
+mutant(22, "compiler/schedule/stream/stream_exponents.cpp", "row vectors of a GPU are not rescaled",
        "    if (against && isa<tile::RowsType>(sum.getType()))",
        "    if (against && !MUTANT && isa<tile::RowsType>(sum.getType()))",
        "kernels", "programs")
-mutant(23, "compiler/schedule/stream_exponents.cpp", "accumulators of a GPU are not rescaled",
+mutant(23, "compiler/schedule/stream/stream_exponents.cpp", "accumulators of a GPU are not rescaled",
        "    if (against && isa<tile::FragmentType>(sum.getType()))",
        "    if (against && !MUTANT && isa<tile::FragmentType>(sum.getType()))",
        "kernels", "programs")
-mutant(24, "compiler/schedule/reference_degree.cpp",
+mutant(24, "compiler/schedule/nest/reference_degree.cpp",
        "results relative to a lagging maximum are stored as they are",
        "  return !allResultsConstant(nest, reference, Degree::unknown());",
        "  return !MUTANT && !allResultsConstant(nest, reference, Degree::unknown());",
@@ -207,34 +210,34 @@ mutant(26, TRANSFORMS + "split.cpp", "partial sums are merged without their maxi
        "    if (state.getReference()) {\n      exponent = ofParts[state.getReference()];",
        "    if (state.getReference() && !MUTANT) {\n      exponent = ofParts[state.getReference()];",
        "programs", "merge")
-mutant(27, TRANSFORMS + "split.cpp", "an empty part has the maximum 0",
-       "return isReal ? TypedAttr(real(-INFINITY))",
-       "return isReal ? TypedAttr(real(MUTANT ? 0 : -INFINITY))",
-       "programs", "merge")
+mutant(27, TRANSFORMS + "derive_updates.cpp", "an empty part has the maximum 0",
+       "return isReal(type) ? TypedAttr(real(-INFINITY))",
+       "return isReal(type) ? TypedAttr(real(MUTANT ? 0 : -INFINITY))",
+       "laws", "programs", "merge")
 mutant(28, TRANSFORMS + "split.cpp", "moments of parts are merged without their coefficients",
-       "        binomial *= double(i + 1) / (state.degree() - i);\n",
-       "        binomial *= MUTANT ? 1 : double(i + 1) / (state.degree() - i);\n",
+       "if (double times = terms[i].times; times != 1)",
+       "if (double times = MUTANT ? 1 : terms[i].times; times != 1)",
        "programs", "merge")
 
 # --- masks and bounds ------------------------------------------------------------------------------
 
-mutant(29, TRANSFORMS + "tile_bounds.cpp", "the last index of a hull is left out",
+mutant(29, TRANSFORMS + "domain/tile_bounds.cpp", "the last index of a hull is left out",
        "  return {{}, a.add(last, a.constant(1))};",
        "  return {{}, MUTANT ? last : a.add(last, a.constant(1))};",
        "domains", "programs")
-mutant(30, TRANSFORMS + "tile_bounds.cpp", "the hull of two masks begins with the later one",
+mutant(30, TRANSFORMS + "domain/tile_bounds.cpp", "the hull of two masks begins with the later one",
        "    both.lo = a.min(x.lo, y.lo);",
        "    both.lo = MUTANT ? a.max(x.lo, y.lo) : a.min(x.lo, y.lo);",
        "domains", "programs")
-mutant(31, TRANSFORMS + "tile_bounds.cpp", "a tile counts as full if one element is kept",
+mutant(31, TRANSFORMS + "domain/tile_bounds.cpp", "a tile counts as full if one element is kept",
        "    return a.notNegative(tile.bound(mask.linear, {}, /*upper=*/false));",
        "    return a.notNegative(tile.bound(mask.linear, {}, /*upper=*/MUTANT));",
        "domains", "programs")
-mutant(32, TRANSFORMS + "integer_comparisons.cpp", "a quotient is rounded the other way",
+mutant(32, TRANSFORMS + "domain/integer_comparisons.cpp", "a quotient is rounded the other way",
        "    Value below = a.sub(k, a.constant(1));\n",
        "    Value below = MUTANT ? a.constant(0) : a.sub(k, a.constant(1));\n",
        "domains", "programs")
-mutant(33, TRANSFORMS + "integer_comparisons.cpp", "one residue too many is left out",
+mutant(33, TRANSFORMS + "domain/integer_comparisons.cpp", "one residue too many is left out",
        "masks.residue(of, a.add(residue, one), divisor, below)",
        "masks.residue(of, a.add(residue, MUTANT ? a.add(one, one) : one), divisor,\n"
        "                                   MUTANT ? a.sub(below, one) : below)",
@@ -256,7 +259,7 @@ mutant(37, TRANSFORMS + "mask_intervals.cpp", "any factor is taken to keep the s
        "    return literal && literal.getValueAsDouble() > 0;",
        "    return MUTANT || (literal && literal.getValueAsDouble() > 0);",
        "domains", "programs", "found")
-mutant(38, TRANSFORMS + "tile_extremes.cpp", "the extremes of a tile begin at the wrong identity",
+mutant(38, TRANSFORMS + "domain/tile_extremes.cpp", "the extremes of a tile begin at the wrong identity",
        "largest ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();",
        "largest != MUTANT ? std::numeric_limits<int64_t>::min()\n"
        "                          : std::numeric_limits<int64_t>::max();",
@@ -268,11 +271,11 @@ mutant(39, TRANSFORMS + "reassociate.cpp", "a maximum of products is ordered ane
        "  return fold && fold.getKind() == FoldKind::Add && !fold.getExponent() &&",
        "  return fold && (MUTANT || fold.getKind() == FoldKind::Add) && !fold.getExponent() &&",
        "fuse", "programs")
-mutant(40, TRANSFORMS + "fold_order.cpp", "a pass is put off although another one reads it",
+mutant(40, TRANSFORMS + "fusion/fold_order.cpp", "a pass is put off although another one reads it",
        "      if (id == static_cast<int>(pass) && indirect)\n        return false;",
        "      if (id == static_cast<int>(pass) && indirect && !MUTANT)\n        return false;",
        "fuse", "programs")
-mutant(41, "compiler/codegen/cpu/nest_emitter.cpp", "the last tile of a stream is taken to be whole",
+mutant(41, "compiler/codegen/cpu/loops/nest_emitter.cpp", "the last tile of a stream is taken to be whole",
        "    scope.ranges[dim] = {origin, arith::MinSIOp::create(builder, loc, rest, step)};",
        "    scope.ranges[dim] = {origin,\n"
        "                         MUTANT ? step : arith::MinSIOp::create(builder, loc, rest, step)};",
@@ -282,46 +285,47 @@ mutant(41, "compiler/codegen/cpu/nest_emitter.cpp", "the last tile of a stream i
 
 SCHEDULE = "compiler/schedule/"
 
-mutant(42, SCHEDULE + "stream_moments.cpp", "the shares of lanes are shifted the wrong way",
-       "          return {arith::SubFOp::create(b, loc, x.back(), common).getResult()};",
+mutant(42, SCHEDULE + "stream/stream_moments.cpp", "the shares of lanes are shifted the wrong way",
+       "          return {shiftOf(b, momentAbout(array), x.back(), evaluator.evaluate(array))};",
+       "          Value common = evaluator.evaluate(array);\n"
        "          if (MUTANT)\n"
-       "            return {arith::SubFOp::create(b, loc, common, x.back()).getResult()};\n"
-       "          return {arith::SubFOp::create(b, loc, x.back(), common).getResult()};",
+       "            return {shiftOf(b, momentAbout(array), common, x.back())};\n"
+       "          return {shiftOf(b, momentAbout(array), x.back(), common)};",
        "kernels")
-mutant(43, SCHEDULE + "stream_moments.cpp", "lower moments are shifted before the higher ones",
+mutant(43, SCHEDULE + "stream/stream_moments.cpp", "lower moments are shifted before the higher ones",
        "    return std::pair(plan.states[y].fold.degree(), x) < std::pair(plan.states[x].fold.degree(), y);",
        "    if (MUTANT)\n"
        "      return plan.states[x].fold.degree() < plan.states[y].fold.degree();\n"
        "    return std::pair(plan.states[y].fold.degree(), x) < std::pair(plan.states[x].fold.degree(), y);",
        "kernels")
-mutant(44, SCHEDULE + "warp_parts.cpp", "a part of the scores is read where the tile before has it",
+mutant(44, SCHEDULE + "portable/warp_parts.cpp", "a part of the scores is read where the tile before has it",
        "parts > 1 ? number : constant(0));",
        "parts > 1 ? (MUTANT ? part : number) : constant(0));",
        "wide")
-mutant(45, SCHEDULE + "warpgroup_parts.cpp", "only the last part of the scores counts",
-       "/*transposed=*/true, /*fresh=*/part == 0);",
-       "/*transposed=*/true,\n                             /*fresh=*/MUTANT || part == 0);",
+mutant(45, SCHEDULE + "steps/lower_to_steps.cpp", "only the last part of the scores counts",
+       "/*fresh=*/part == 0);",
+       "/*fresh=*/MUTANT || part == 0);",
        "wide")
 
 # --- live tiles, lengths, pages --------------------------------------------------------------------
 
-mutant(46, SCHEDULE + "live_tiles.cpp", "the tiles of a vote are counted from behind them",
+mutant(46, SCHEDULE + "stream/live_tiles.cpp", "the tiles of a vote are counted from behind them",
        "  Value begin = arith::SubIOp::create(b, loc, left.next, constant(kLanes));",
        "  Value begin = MUTANT ? left.next\n"
        "                       : arith::SubIOp::create(b, loc, left.next, constant(kLanes)).getResult();",
        "kernels")
-mutant(47, TRANSFORMS + "mask_cells.cpp", "a cell of one index counts as empty",
+mutant(47, TRANSFORMS + "domain/mask_cells.cpp", "a cell of one index counts as empty",
        "holds = a.both(holds, a.notNegative(a.sub(rest.range(dim).last, rest.range(dim).first)));",
        "holds = a.both(holds, a.notNegative(a.sub(\n"
        "                             MUTANT ? a.sub(rest.range(dim).last, a.constant(1))\n"
        "                                    : rest.range(dim).last,\n"
        "                             rest.range(dim).first)));",
        "domains", "programs")
-mutant(48, SCHEDULE + "lower_stream.cpp", "rows beyond a length are read",
+mutant(48, SCHEDULE + "portable/lower_portable.cpp", "rows beyond a length are read",
        "  if (!operand.length)\n    return extent32(along);",
        "  if (MUTANT || !operand.length)\n    return extent32(along);",
        "kernels")
-mutant(49, SCHEDULE + "point_evaluator.cpp", "a subscript may be the extent",
+mutant(49, SCHEDULE + "threads/point_evaluator.cpp", "a subscript may be the extent",
        "arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, subscript,",
        "arith::CmpIOp::create(builder, loc,\n"
        "                                       MUTANT ? arith::CmpIPredicate::ule\n"
@@ -331,19 +335,26 @@ mutant(49, SCHEDULE + "point_evaluator.cpp", "a subscript may be the extent",
 
 # --- costs, cuts and what is said of them ----------------------------------------------------------
 
-mutant(50, TRANSFORMS + "extent_cost.cpp", "a degree more is cheap where the reference shape is small",
+mutant(50, TRANSFORMS + "analysis/extent_cost.cpp", "a degree more is cheap where the reference shape is small",
        "  return degree == other.degree ? atReference",
        "  return MUTANT || degree == other.degree ? atReference",
        "partition", "fuse")
-mutant(51, TRANSFORMS + "product_orders.cpp", "a dim is summed before the last factor that has it",
+mutant(51, TRANSFORMS + "algebra/product_orders.cpp", "a dim is summed before the last factor that has it",
        "cast<attn::ArrayType>(factor.getType()).hasDim(dim))\n        return false;",
        "cast<attn::ArrayType>(factor.getType()).hasDim(dim))\n        return MUTANT;",
        "partition", "fuse", "programs")
-mutant(52, TRANSFORMS + "cut_finish.cpp", "an output is read again, rounded to its type",
+mutant(52, TRANSFORMS + "outline_epilogue.cpp", "an output is read again, rounded to its type",
        "      if (!isOutput(kept[number]))",
        "      if (MUTANT || !isOutput(kept[number]))",
        "partition")
-mutant(53, TRANSFORMS + "join_sum.cpp", "the maximum of another state is recorded as an own one",
+mutant(53, TRANSFORMS + "fusion/join_sum.cpp", "the maximum of another state is recorded as an own one",
        "states.record(isNew ? Rule::OwnMaximum",
        "states.record(isNew || MUTANT ? Rule::OwnMaximum",
        "derivation")
+
+# --- steps ------------------------------------------------------------------------------------------
+
+mutant(54, SCHEDULE + "steps/synchronise.cpp", "weights are overwritten while a product reads them",
+       "    bool writesOperand = intersects(places, group.read);",
+       "    bool writesOperand = !MUTANT && intersects(places, group.read);",
+       "kernels")

@@ -1,5 +1,5 @@
 #include "tests/programs/campaign.h"
-#include "compiler/transforms/derivation.h"
+#include "compiler/transforms/derivation/derivation.h"
 #include "tests/programs/random_spec.h"
 #include "tests/programs/shrink.h"
 #include "tests/programs/worker.h"

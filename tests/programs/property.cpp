@@ -1,12 +1,12 @@
 #include "tests/programs/property.h"
-#include "compiler/driver/check.h"
-#include "compiler/driver/cpu_executor.h"
-#include "compiler/driver/exponent_range.h"
-#include "compiler/driver/interpreter_executor.h"
-#include "compiler/driver/narrow_range.h"
+#include "compiler/driver/checks/check.h"
+#include "compiler/driver/checks/exponent_range.h"
+#include "compiler/driver/checks/narrow_range.h"
+#include "compiler/driver/checks/verify_pass.h"
+#include "compiler/driver/execution/cpu_executor.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "compiler/driver/pipeline.h"
-#include "compiler/driver/verify_pass.h"
-#include "compiler/transforms/derivation.h"
+#include "compiler/transforms/derivation/derivation.h"
 #include "compiler/transforms/desugar.h"
 #include "compiler/transforms/split.h"
 #include "mlir/IR/Verifier.h"
@@ -114,8 +114,7 @@ private:
       program->setAttr(kGranuleAttr, b.getI64IntegerAttr(kGranule));
     }
     for (const driver::Step &step : driver::targetIndependentSteps()) {
-      step.run(program);
-      if (failed(mlir::verify(program)))
+      if (!step.run(program) || failed(mlir::verify(program)))
         return {nullptr, std::string("the program is not valid after ") + step.name};
       if (!verifier)
         continue;

@@ -1,8 +1,7 @@
-// Runs passes on .mlir files, for tests of single passes.
+// Runs passes on .mlir files: single ones, or the pipeline of attnc.
 #include "compiler/codegen/cpu/passes.h"
 #include "compiler/codegen/cuda/emit.h"
-#include "compiler/schedule/passes.h"
-#include "compiler/transforms/passes.h"
+#include "compiler/driver/step_pass.h"
 #include "dialects/Red/Red.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,8 +16,7 @@ int main(int argc, char **argv) {
                   mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
-  attnc::registerTransformPasses();
-  attnc::schedule::registerSchedulePasses();
+  attnc::driver::registerPipeline();
   attnc::cpu::registerLowerCpuPass();
   attnc::cuda::registerEmitCudaPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "attnc pass driver\n", registry));

@@ -1,8 +1,8 @@
 // attnc: the command line.
-#include "compiler/frontend/suggest.h"
+#include "compiler/frontend/text/suggest.h"
 #include "runtime/cache/warning.h"
-#include "tools/attnc/command.h"
-#include "tools/attnc/terminal.h"
+#include "tools/attnc/commands/command.h"
+#include "tools/attnc/output/terminal.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"

@@ -4,7 +4,7 @@
 #include "runtime/cache/warning.h"
 #include "runtime/remote/remote.h"
 #include "runtime/remote/secret_file.h"
-#include "tools/attncd/http_server.h"
+#include "tools/attncd/http/http_server.h"
 #include "tools/attncd/supervisor.h"
 
 #include <cerrno>

@@ -1,10 +1,10 @@
 // attncd: the kernel cache service.
 #include "tools/attncd/daemon.h"
-#include "tools/attncd/tokens.h"
-#include "tools/attncd/worker.h"
+#include "tools/attncd/http/tokens.h"
+#include "tools/attncd/workers/worker.h"
 
-#include "tools/attnc/failure.h"
-#include "tools/attnc/terminal.h"
+#include "tools/attnc/output/failure.h"
+#include "tools/attnc/output/terminal.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 

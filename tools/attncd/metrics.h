@@ -2,8 +2,8 @@
 #ifndef ATTNC_TOOLS_ATTNCD_METRICS_H
 #define ATTNC_TOOLS_ATTNCD_METRICS_H
 
-#include "tools/attncd/compiler.h"
-#include "tools/attncd/route.h"
+#include "tools/attncd/http/route.h"
+#include "tools/attncd/workers/compiler.h"
 
 #include <array>
 #include <atomic>

@@ -2,8 +2,8 @@
 #ifndef ATTNC_TOOLS_ATTNCD_OPTIONS_H
 #define ATTNC_TOOLS_ATTNCD_OPTIONS_H
 
-#include "tools/attncd/compile_pool.h"
-#include "tools/attncd/listener.h"
+#include "tools/attncd/http/listener.h"
+#include "tools/attncd/workers/compile_pool.h"
 
 #include <CLI/CLI.hpp>
 #include <string>

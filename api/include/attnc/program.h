@@ -44,7 +44,7 @@ struct ParamInfo {
 /// attnc_c.h says when a number is not known, which is -1.
 struct KernelInfo {
   std::string name;
-  std::string form;     ///< "warpgroups", "stream", "rows", "generic", "cpu"; empty for copies
+  std::string form;     ///< "warpgroups", "portable", "rows", "generic", "cpu"; empty for copies
   std::string schedule; ///< as printed in the IR; empty for the target cpu
   std::string notes;    ///< numbered remarks of ptxas, one a line
   std::int32_t threads; ///< of a block

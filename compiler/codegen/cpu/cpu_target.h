@@ -2,7 +2,7 @@
 #ifndef ATTNC_COMPILER_CODEGEN_CPU_CPU_TARGET_H
 #define ATTNC_COMPILER_CODEGEN_CPU_CPU_TARGET_H
 
-#include "compiler/codegen/cpu/object_code.h"
+#include "compiler/codegen/cpu/object/object_code.h"
 #include <memory>
 #include <string>
 #include <vector>

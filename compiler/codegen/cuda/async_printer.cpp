@@ -115,7 +115,7 @@ std::string KernelPrinter::coordinatesText(ValueRange coordinates) {
   return list;
 }
 
-void KernelPrinter::printMeet(tile::MeetOp meet) {
+void KernelPrinter::printBarrierSync(tile::BarrierSyncOp meet) {
   std::string at = text(meet.getBarrier()) + ", " + number(meet.getThreads());
   if (!meet.getAny())
     return line("meet(" + at + ");");
@@ -123,8 +123,8 @@ void KernelPrinter::printMeet(tile::MeetOp meet) {
   line("const bool " + declare(meet.getResult(), "some") + " = " + some);
 }
 
-// `tile.arrive` here, or at a block of the cluster.
-static StringRef arriveText(tile::ArriveOp arrive) {
+// `tile.mbarrier_arrive` here, or at a block of the cluster.
+static StringRef arriveText(tile::MbarrierArriveOp arrive) {
   if (arrive.getPeer())
     return arrive.getBytes() ? "arriveExpectingAt(" : "arriveAt(";
   return arrive.getBytes() ? "arriveExpecting(" : "arrive(";
@@ -225,25 +225,25 @@ bool KernelPrinter::printMeetingOp(Operation &op) {
     return tileText(barrierOp.getBarriers()) + "[" + text(barrierOp.getNumber()) + "]";
   };
   return TypeSwitch<Operation *, bool>(&op)
-      .Case([&](tile::MeetOp meet) { return printMeet(meet), true; })
-      .Case([&](tile::SignalOp signal) {
+      .Case([&](tile::BarrierSyncOp meet) { return printBarrierSync(meet), true; })
+      .Case([&](tile::BarrierArriveOp signal) {
         return call("signal(" + text(signal.getBarrier()) + ", " + number(signal.getThreads()) +
                     ")");
       })
-      .Case([&](tile::WarpMeetOp) { return call("__syncwarp()"); })
+      .Case([&](tile::WarpSyncOp) { return call("__syncwarp()"); })
       .Case([&](tile::PublishOp) { return call("publishToAsync()"); })
-      .Case([&](tile::StartBarriersOp start) {
+      .Case([&](tile::MbarrierInitOp start) {
         return call(tileText(start.getBarriers()) + ".start(" + number(start.getArrivals()) + ")");
       })
-      .Case([&](tile::ArriveOp arrive) {
+      .Case([&](tile::MbarrierArriveOp arrive) {
         std::string bytes = arrive.getBytes() ? ", " + number(*arrive.getBytes()) : "";
         std::string peer = arrive.getPeer() ? ", " + text(arrive.getPeer()) : "";
         return call(arriveText(arrive) + barrier(arrive) + bytes + peer + ")");
       })
-      .Case([&](tile::PassOp pass) {
+      .Case([&](tile::MbarrierWaitOp pass) {
         return call("awaitBarrier(" + barrier(pass) + ", " + text(pass.getParity()) + ")");
       })
-      .Case([&](tile::ClusterMeetOp) { return call("meetCluster()"); })
+      .Case([&](tile::ClusterSyncOp) { return call("meetCluster()"); })
       .Case([&](tile::SendOp send) {
         return call("sendTile(" + tileText(send.getTile()) + ", " + tileText(send.getInto()) +
                     ", " + text(send.getPeer()) + ", " + barrier(send) + ")");

@@ -12,7 +12,7 @@ struct Uses {
   bool copies = false, products = false, splitProducts = false, halves = false;
   bool pipes = false, barriers = false, cluster = false, bulkStores = false, ticket = false;
   bool lanes = false;
-  bool fragments = false, exchange = false, random = false, vote = false;
+  bool fragments = false, exchange = false, random = false, ballot = false;
   std::set<int64_t> asyncColumns; // of results of asynchronous products
 };
 
@@ -24,15 +24,15 @@ static Uses usesOf(tile::KernelOp kernel) {
     uses.copies |= isa<tile::CopyOp, tile::CommitOp, tile::WaitOp, tile::StoreTileOp>(op);
     uses.fragments |= isa<tile::RegistersOp, tile::TabulateOp>(op);
     uses.pipes |= isa<tile::PipeOp, tile::StoreBoxOp>(op);
-    uses.barriers |=
-        isa<tile::MeetOp, tile::SignalOp, tile::PublishOp, tile::StartBarriersOp, tile::RoleOp>(op);
-    uses.cluster |= isa<tile::RankOp, tile::ClusterMeetOp, tile::SendOp, tile::SendFragmentOp,
-                        tile::ReceiveFragmentOp>(op);
-    if (auto arrive = dyn_cast<tile::ArriveOp>(op))
+    uses.barriers |= isa<tile::BarrierSyncOp, tile::BarrierArriveOp, tile::PublishOp,
+                         tile::MbarrierInitOp, tile::RoleOp>(op);
+    uses.cluster |= isa<tile::ClusterRankOp, tile::ClusterSyncOp, tile::SendOp,
+                        tile::SendFragmentOp, tile::ReceiveFragmentOp>(op);
+    if (auto arrive = dyn_cast<tile::MbarrierArriveOp>(op))
       uses.cluster |= arrive.getPeer() != nullptr;
     uses.bulkStores |= isa<tile::StoreBoxOp, tile::AddBulkOp>(op);
     uses.random |= isa<attn::RandOp>(op);
-    uses.vote |= isa<tile::VoteOp>(op);
+    uses.ballot |= isa<tile::BallotOp>(op);
     uses.lanes |= isa<tile::FoldLanesOp>(op);
     uses.ticket |= isa<tile::TicketOp, tile::LastBlockOp>(op);
     uses.exchange |= isa<tile::ReadVectorOp, tile::WriteVectorOp, tile::StoreLanesOp, tile::SaveOp,
@@ -68,7 +68,7 @@ std::vector<Include> includes(tile::KernelOp kernel) {
   add(uses.cluster, "cluster");
   add(uses.bulkStores, "bulk_store");
   add(uses.ticket, "ticket");
-  add(uses.vote, "vote");
+  add(uses.ballot, "ballot");
   add(uses.lanes, "lanes");
   add(uses.exchange, "exchange");
   for (int64_t columns : uses.asyncColumns)

@@ -78,7 +78,7 @@ static std::string argumentType(BlockArgument arg) {
 }
 
 void KernelPrinter::printHead() {
-  if (auto schedule = kernel->getAttrOfType<DictionaryAttr>("schedule")) {
+  if (red::Schedule schedule = kernel.getScheduleAttr()) {
     std::string text;
     llvm::raw_string_ostream(text) << schedule;
     line(cuda::comment("schedule " + text));
@@ -122,9 +122,9 @@ static bool isScalarOp(Operation *op) {
   return op->getNumResults() == 1 &&
          (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
           isa<tile::LoadOp, tile::PeekOp, tile::GetOp, tile::PointOp, tile::ThreadOp, tile::BlockOp,
-              tile::WarpOp, tile::GridSizeOp, tile::GroupOp, tile::RankOp, tile::FirstColumnOp,
-              tile::ColumnDistanceOp, tile::FirstBitOp, tile::WithoutFirstBitOp, tile::HasBitOp>(
-              op));
+              tile::WarpOp, tile::GridSizeOp, tile::GroupOp, tile::ClusterRankOp,
+              tile::FirstColumnOp, tile::ColumnDistanceOp, tile::FirstBitOp,
+              tile::WithoutFirstBitOp, tile::HasBitOp>(op));
 }
 
 // A function that a select may take: inside of a conditional expression it would make a branch for
@@ -191,7 +191,7 @@ Text KernelPrinter::expression(Value value) {
     return {"warpIndex()"};
   if (isa<tile::GridSizeOp>(op))
     return {"gridSize()"};
-  if (isa<tile::RankOp>(op))
+  if (isa<tile::ClusterRankOp>(op))
     return {"clusterRank()"};
   if (auto group = dyn_cast<tile::GroupOp>(op))
     return groupText(group);

@@ -46,7 +46,7 @@ private:
   void printMap(tile::MapOp map);
   void printTabulate(tile::TabulateOp tabulate);
   void printAny(tile::AnyOp any);
-  void printVote(tile::VoteOp vote);
+  void printBallot(tile::BallotOp ballot);
   Text bitText(mlir::Operation &op);
   Text laneColumnText(mlir::Operation &op);
   std::string columnsText(mlir::Value cols);
@@ -71,7 +71,7 @@ private:
   void printRoles(tile::RoleOp role);
   void printSingle(tile::SingleOp single);
   void printStartPipes(tile::StartPipesOp start);
-  void printMeet(tile::MeetOp meet);
+  void printBarrierSync(tile::BarrierSyncOp meet);
   Text groupText(tile::GroupOp group);
   std::string coordinatesText(mlir::ValueRange coordinates);
 

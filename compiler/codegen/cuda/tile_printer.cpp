@@ -273,7 +273,7 @@ bool KernelPrinter::printTileOp(Operation &op) {
       .Case([&](tile::MapOp map) { return printMap(map), true; })
       .Case([&](tile::TabulateOp tabulate) { return printTabulate(tabulate), true; })
       .Case([&](tile::AnyOp any) { return printAny(any), true; })
-      .Case([&](tile::VoteOp vote) { return printVote(vote), true; })
+      .Case([&](tile::BallotOp ballot) { return printBallot(ballot), true; })
       .Case<tile::StageOp, tile::StripOp, tile::ColumnsOp, tile::ChooseOp, tile::ToOperandOp>(
           [&](auto tile) {
             // One use, or none: written where it is used.

@@ -1,4 +1,4 @@
-// RUN: attnc-opt %s --lower-nests --emit-cuda -o /dev/null | FileCheck %s
+// RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests --emit-cuda -o /dev/null | FileCheck %s
 
 // The text is written to be read: names and statements of the spec, expressions where they are used.
 #s = loc("s"(fused<"s[b,h,i,j] = scale * sum(d) q[b,h,i,d] * k[b,h,j,d]">["causal.json":7:5]))
@@ -85,7 +85,7 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK-NEXT:       m = m_next;
 // CHECK-NEXT:       z = z * rescale + weight;
 // CHECK-NEXT:       // o[b,h,i,e] = sum(j) w * v[b,h,j,e]
-// CHECK-NEXT:       acc = fmaf(toF32(v[b * v_stride0 + h * v_stride1 + j * v_stride2 + e]), weight, acc * rescale);
+// CHECK-NEXT:       acc = fmaf(weight, toF32(v[b * v_stride0 + h * v_stride1 + j * v_stride2 + e]), acc * rescale);
 // CHECK-NEXT:     }
 // CHECK-NEXT:     o[b * o_stride0 + h * o_stride1 + i * o_stride2 + e] = fromF32<bf16>((z == 0.0f ? 0.0f : 1.0f / z) * acc);
 // CHECK:     if (e == 0) {

@@ -1,4 +1,4 @@
-// RUN: attnc-opt %s --lower-nests --emit-cuda -o /dev/null | FileCheck %s
+// RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests --emit-cuda -o /dev/null | FileCheck %s
 
 // One line or one loop for each op on tiles; the loop over the stream reads as what it does.
 #s = loc("s"(fused<"s[b,h,i,j] = scale * sum(d) q[b,h,i,d] * k[b,h,j,d]">["causal.json":7:5]))
@@ -13,7 +13,7 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
   %k = attn.input "k" : !attn.array<[b, h, j, d], bf16>
   %v = attn.input "v" : !attn.array<[b, h, j, e], bf16>
   %scale = attn.param "scale" {lower = 0.0 : f64, lower_open} -> !attn.array<[], f32>
-  %o, %l = red.nest grid [b, h] row [i] stream [j] inner [d, e] schedule {form = "stream", row_tile = 128, stream_tile = 64, warps = 4, stages = 2} : !attn.array<[b, h, i, e], f32>, !attn.array<[b, h, i], f32> {
+  %o, %l = red.nest grid [b, h] row [i] stream [j] inner [d, e] schedule(#tile.portable<row_tile = 128, stream_tile = 64, warps = 4, stages = 2>) : !attn.array<[b, h, i, e], f32>, !attn.array<[b, h, i], f32> {
     %qr = attn.read %q[b, h, i, d] : (!attn.array<[b, h, i, d], bf16>) -> !attn.array<[b, h, i, d], f32>
     %kr = attn.read %k[b, h, j, d] : (!attn.array<[b, h, j, d], bf16>) -> !attn.array<[b, h, d, j], f32>
     %vr = attn.read %v[b, h, j, e] : (!attn.array<[b, h, j, e], bf16>) -> !attn.array<[b, h, j, e], f32>
@@ -57,7 +57,7 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
   attn.output "lse" [b, h, i] %l as f32 : !attn.array<[b, h, i], f32>
 }
 
-// CHECK: // schedule {form = "stream"
+// CHECK: // schedule #tile.portable<
 // CHECK-NEXT: #include "attnc/index.cuh"
 // CHECK-NEXT: #include "attnc/copy.cuh"
 // CHECK-NEXT: #include "attnc/mma.cuh"

@@ -1,6 +1,6 @@
 // The entropy of the weights, with log p = s - m - log z written out. Multiplied out, s - (m + log z)
 // would cancel: the sum is a moment of s about the running m. What is left of the centre, log z, has
-// the size of its own digits and is taken away in the finish; m + log z would round it to those of m.
+// the size of its own digits and is taken away in the epilogue; m + log z would round it to those of m.
 //   m = max(j, s)
 //   z = sum(j, exp(s - m))
 //   h = sum(j, exp(s - m) / z * (s - m - log(z)))

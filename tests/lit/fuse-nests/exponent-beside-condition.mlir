@@ -1,5 +1,5 @@
 // The condition goes into an exponent, and exp(-m) of the quotient, which may be infinite, into that
-// of the finish: alone, times a small weight, it would be what f32 does not hold. 1 / sum(j, w) is
+// of the epilogue: alone, times a small weight, it would be what f32 does not hold. 1 / sum(j, w) is
 // infinite over nothing; so a row of which the condition leaves out every key is 0 by a choice.
 //   w = exp(s) / exp(max(j, s)), p = w / sum(j, w)
 //   o = sum(j, where(j % 3 == 0, p, 0) * v)

@@ -1,4 +1,4 @@
-// A sink adds exp(sink - m) to the denominator: arithmetic of the finish, no state of its own.
+// A sink adds exp(sink - m) to the denominator: arithmetic of the epilogue, no state of its own.
 //   m = max(j, s)
 //   w = exp(s - m)
 //   z = sum(j, w) + exp(sink - m)

@@ -1,5 +1,5 @@
 // A subscript from data is compared with the extent, once for each of its values, before it is used.
-// RUN: attnc-opt --lower-cpu %s | FileCheck %s
+// RUN: attnc-opt --derive-updates --lower-cpu %s | FileCheck %s
 
 // CHECK-LABEL: llvm.func @nest0_{{.*}}gathered(
 // CHECK:         %[[AT:.*]] = arith.extsi %{{.*}} : i32 to i64

@@ -1,6 +1,6 @@
 // The innermost loop of a fold follows memory: along the folded dim it is a reduction, across it the
 // results lie side by side and are updated in memory, in the order that is written.
-// RUN: attnc-opt --lower-cpu %s | FileCheck %s
+// RUN: attnc-opt --derive-updates --lower-cpu %s | FileCheck %s
 
 // CHECK-LABEL: llvm.func @nest0_sums_along(
 // CHECK:         scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (f32)

@@ -1,18 +1,19 @@
 // A running maximum keeps what it was before the tile; the states that refer to it are rescaled by
-// exp(old - new), and by 1 where there was none. Both sums share one tile of exponentials.
+// exp(old - new), in which an old value of -inf absorbs. Both sums share one tile of exponentials.
 //   m = max(j, s)   z = sum(j, exp(s - m))   c = sum(j, exp(s - m) * v)
-// RUN: attnc-opt --lower-cpu %s | FileCheck %s
+// RUN: attnc-opt --derive-updates --lower-cpu %s | FileCheck %s
 
 // CHECK-LABEL: llvm.func @nest0_online_m_z_c(
 // CHECK-SAME:    %[[ARGS:.*]]: !llvm.ptr, %[[FIRST:.*]]: i64, %[[LAST:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr)
 // The cells:
 // CHECK:         scf.for %{{.*}} = %[[FIRST]] to %[[LAST]]
-// The rescaling of the maximum, guarded by its old value:
+// How far the maximum moves, from its old value:
 // CHECK:         arith.maximumf
 // CHECK:         %[[LOW:.*]] = arith.constant 0xFF800000 : f32
 // CHECK-NEXT:    %[[EMPTY:.*]] = arith.cmpf oeq, %[[OLD:.*]], %[[LOW]] : f32
-// CHECK-NEXT:    arith.subf %[[OLD]], %{{.*}} : f32
-// CHECK:         arith.select %[[EMPTY]], %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT:    %[[MOVED:.*]] = arith.subf %[[OLD]], %{{.*}} : f32
+// CHECK-NEXT:    arith.select %[[EMPTY]], %[[LOW]], %[[MOVED]] : f32
+// CHECK:         arith.constant 1.44269502 : f32
 // The tile's exponentials, once: the next exponential there is none of.
 // CHECK:         arith.constant 1.44269502 : f32
 // CHECK-NOT:     arith.constant 1.44269502 : f32

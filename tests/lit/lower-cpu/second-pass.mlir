@@ -1,5 +1,5 @@
 // What depends on a state for every element of the stream cannot be computed in the same pass.
-// RUN: not attnc-opt --lower-cpu %s 2>&1 | FileCheck %s
+// RUN: not attnc-opt --derive-updates --lower-cpu %s 2>&1 | FileCheck %s
 
 // CHECK: error: value 'p' needs a second pass over its stream
 

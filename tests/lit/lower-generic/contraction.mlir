@@ -1,11 +1,11 @@
-// RUN: attnc-opt %s --lower-nests | FileCheck %s
+// RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests | FileCheck %s
 
 // One thread for each (b, i, j); the fold is a loop of fused multiply-adds over storage types that
 // convert where they are loaded.
 attn.program @product dims [b, i, d = 24, j] {
   %q = attn.input "q" : !attn.array<[b, i, d], bf16>
   %k = attn.input "k" : !attn.array<[b, j, d], bf16>
-  %s = red.nest grid [b, i, j] row [] stream [d] inner [] schedule {form = "generic", threads = 64} : !attn.array<[b, i, j], f32> {
+  %s = red.nest grid [b, i, j] row [] stream [d] inner [] schedule(#tile.generic<threads = 64>) : !attn.array<[b, i, j], f32> {
     %0 = attn.read %q[b, i, d] : (!attn.array<[b, i, d], bf16>) -> !attn.array<[b, i, d], f32>
     %1 = attn.read %k[b, j, d] : (!attn.array<[b, j, d], bf16>) -> !attn.array<[b, d, j], f32>
     %2 = red.fold add over [d] (%0, %1) : (!attn.array<[b, i, d], f32>, !attn.array<[b, d, j], f32>) -> !attn.array<[b, i, j], f32>

@@ -1,4 +1,4 @@
-// RUN: attnc-opt %s --lower-nests | FileCheck %s
+// RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests | FileCheck %s
 
 // A subscript from data is compared with the extent before anything is read through it; one unsigned
 // comparison sees negative ones too. The table itself is read without.

@@ -1,4 +1,4 @@
-// RUN: attnc-opt %s --lower-nests | FileCheck %s
+// RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests | FileCheck %s
 
 // A nest without a fold is a map. A read that can fall outside is guarded by one unsigned comparison;
 // integers compute as i64 and booleans are stored as bytes.

@@ -1,4 +1,4 @@
-// RUN: attnc-opt %s --lower-nests | FileCheck %s
+// RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests | FileCheck %s
 
 // All states of a pass share one loop: the maximum moves first, sums of exponents are rescaled by
 // exp(old - new) with attn.sub, so that an empty state merges without NaN. The domain bounds the
@@ -77,7 +77,7 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK: %[[ZNEW:.*]] = arith.addf %[[ZOLD]], %[[WEIGHT]]
 // CHECK: %[[AOLD:.*]] = arith.mulf %[[ACC]], %[[RESCALE]]
 // CHECK: %[[V:.*]] = tile.load
-// CHECK: %[[ANEW:.*]] = math.fma %[[V]], %[[WEIGHT]], %[[AOLD]]
+// CHECK: %[[ANEW:.*]] = math.fma %[[WEIGHT]], %[[V]], %[[AOLD]]
 // CHECK: scf.yield %[[NEW]], %[[ZNEW]], %[[ANEW]]
 // CHECK: %[[O:.*]] = arith.mulf %{{.*}}, %[[STATES]]#2
 // CHECK: tile.store %[[O]], %{{.*}} : f32 -> <bf16>

@@ -2,14 +2,14 @@
 // RUN: attnc-opt --pass-pipeline='builtin.module(choose-schedules{override={{"rows": 2, "stream_tile": 40, "threads": 64}}})' %s | FileCheck %s --check-prefix=ASKED
 
 // Values of pairs are no tiles; a block has as many rows as fill its threads with 16 elements each.
-// CHECK: schedule {form = "rows", rows = 8 : i64, stream_tile = 32 : i64, threads = 128 : i64}
+// CHECK: schedule(#tile.rows<threads = 128, rows = 8, stream_tile = 32>)
 // A sum without inner dims.
-// CHECK: schedule {form = "rows", rows = 4 : i64, stream_tile = 64 : i64, threads = 128 : i64}
+// CHECK: schedule(#tile.rows<threads = 128, rows = 4, stream_tile = 64>)
 // No stream: nothing is shared.
-// CHECK: schedule {form = "generic", threads = 128 : i64}
-// ASKED: schedule {form = "rows", rows = 2 : i64, stream_tile = 40 : i64, threads = 64 : i64}
-// ASKED: schedule {form = "rows", rows = 2 : i64, stream_tile = 40 : i64, threads = 64 : i64}
-// ASKED: schedule {form = "generic", threads = 128 : i64}
+// CHECK: schedule(#tile.generic<threads = 128>)
+// ASKED: schedule(#tile.rows<threads = 64, rows = 2, stream_tile = 40>)
+// ASKED: schedule(#tile.rows<threads = 64, rows = 2, stream_tile = 40>)
+// ASKED: schedule(#tile.generic<threads = 128>)
 attn.program @values_of_pairs dims [i, e = 16, j] {
   %p = attn.input "p" : !attn.array<[i, j], f16>
   %v = attn.input "v" : !attn.array<[i, j, e], f16>

@@ -1,4 +1,4 @@
-// RUN: attnc-opt %s --lower-nests | FileCheck %s
+// RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests | FileCheck %s
 
 // A block has two rows of h. Its threads compute the scores of a tile once, warps fold the maximum,
 // threads the weights, and then the elements of the states: those of z, which is the same for all
@@ -35,7 +35,7 @@
 // CHECK: tile.set %{{.*}}, %[[OZ]]
 // CHECK: %[[VALUE:.*]] = tile.load %[[Z]]
 // CHECK: scf.for
-// CHECK: math.fma %[[VALUE]], %{{.*}}, %{{.*}}
+// CHECK: math.fma %{{.*}}, %[[VALUE]], %{{.*}}
 // CHECK: {tile.unroll = 0 : i64}
 // CHECK: {tile.unroll = 4 : i64}
 // CHECK: tile.barrier
@@ -45,7 +45,7 @@ attn.program @pairs dims [i, h, j, e = 16, c = 24] {
   %x = attn.input "x" : !attn.array<[i, h, j], f32>
   %v = attn.input "v" : !attn.array<[j, h, e], f16>
   %z = attn.input "z" : !attn.array<[i, j, c], f32>
-  %r:2 = red.nest grid [h] row [i] stream [j] inner [e, c] schedule {form = "rows", rows = 2, stream_tile = 64, threads = 96} : !attn.array<[i, h, e], f32>, !attn.array<[i, h, c], f32> {
+  %r:2 = red.nest grid [h] row [i] stream [j] inner [e, c] schedule(#tile.rows<rows = 2, stream_tile = 64, threads = 96>) : !attn.array<[i, h, e], f32>, !attn.array<[i, h, c], f32> {
     %0 = attn.read %x[i, h, j] : (!attn.array<[i, h, j], f32>) -> !attn.array<[i, h, j], f32>
     %max = red.fold max over [j] (%0) : (!attn.array<[i, h, j], f32>) -> !attn.array<[i, h], f32>
     %sum = red.fold add over [j] () exp(%0 - %max) : (!attn.array<[i, h, j], f32>, !attn.array<[i, h], f32>) -> !attn.array<[i, h], f32>

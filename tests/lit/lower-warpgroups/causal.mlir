@@ -3,8 +3,8 @@
 // most, come first. Only tiles on the diagonal or at the extent evaluate the mask.
 //   p = softmax(j, where(j <= i, scale * sum(d, q * k), -inf))
 //   o[h,i,e] = sum(j, p * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": true
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": true
+// RUN: %through-all %s | FileCheck %s
 
 // The number of a row tile counts down within the cells that run side by side.
 // CHECK-LABEL: tile.kernel @causal_o(
@@ -22,10 +22,10 @@
 // Tiles of the block: up to the last of its 128 rows.
 // CHECK:       tile.role "compute"
 // CHECK:         scf.for %work = {{.*}} iter_args(%tiles_before = %c0_i32, %turn = %c0_i32)
-// CHECK:           %i_group = arith.addi %i0, %{{.*}}
 // CHECK:           %[[ROWS:[a-z0-9_]+]] = arith.addi %i0, %c128_i32
 // CHECK:           %end_tile = arith.divsi
 // CHECK:           %[[END:[a-z0-9_]+]] = arith.maxsi %end_tile, %c1_i32
+// CHECK:           %i_group = arith.addi %i0, %{{.*}}
 
 // Tiles of the group: up to the last of its 64 rows, but at least one, and none that the block lacks.
 // CHECK:           arith.addi %i_group, %c64_i32

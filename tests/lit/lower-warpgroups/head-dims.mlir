@@ -3,8 +3,8 @@
 // One fill copies all panels; products have the columns of the operand.
 //   p = softmax(j, scale * sum(d, q * k))
 //   o[h,i,e] = sum(j, p * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": true
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": true
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @wide_40_40_o(
 // CHECK-SAME:    "q_map" = %q_map: !tile.tensor_map<[64, 128, 1], bf16>, "k_map" = %k_map: !tile.tensor_map<[64, 64, 1], bf16>, "v_map" = %v_map: !tile.tensor_map<[64, 64, 1], bf16>

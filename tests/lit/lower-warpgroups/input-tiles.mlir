@@ -3,10 +3,10 @@
 // elements.
 //   p = softmax(j, scale * sum(d, q * k) + bias)
 //   o[h,i,e] = sum(j, p * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false, "copy_inputs": true
-// RUN: %through-lower-nests %s | FileCheck %s --check-prefix=COPY
-// REDEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false, "copy_inputs": false
-// RUN: %through-lower-nests %s | FileCheck %s --check-prefix=READ
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false, "copy_inputs": true
+// RUN: %through-all %s | FileCheck %s --check-prefix=COPY
+// REDEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false, "copy_inputs": false
+// RUN: %through-all %s | FileCheck %s --check-prefix=READ
 
 // COPY-LABEL: tile.kernel @bias_o(
 // COPY-SAME:    "bias_map" = %bias_map: !tile.tensor_map<[32, 128, 1], f32>
@@ -31,7 +31,7 @@
 // COPY:           tile.map {{.*}} ins(%{{[a-z0-9_]+}} = %[[S]] : {{.*}}, %[[B:[a-z0-9_]+]] = %[[STRIP]] : {{.*}}) outs
 // COPY:             arith.addf %{{[a-z0-9_]+}}, %[[B]]
 // COPY:           tile.reduce_rows add
-// COPY-NEXT:      tile.warp_meet
+// COPY-NEXT:      tile.warp_sync
 // COPY-NEXT:      tile.release %bias_pipe[%t]
 // COPY-NEXT:      tile.mma_wait 0
 

@@ -5,14 +5,14 @@
 // which no group computes.
 //   p = softmax(j, where(abs(i - j) <= 100 or j < 64, sum(d, q * k), -inf))
 //   o[h,i,e] = sum(j, p * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": true, "draws": true
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": true, "dynamic_scheduler": true
+// RUN: %through-all %s | FileCheck %s
 // RUN: %through-emit-cuda %s -o /dev/null | FileCheck %s --check-prefix=CUDA
 
 // CHECK:       %list = tile.pipe at {{[0-9]+}} barriers {{[0-9]+}} users 8 writers 1 : <8, <1, 1, i32>>
 // CHECK:       tile.role "load"
 // CHECK:         scf.for %chunk = %first_tile to %end_tile
-// CHECK:           %[[VOTES:.*]]:4 = tile.vote : i32, i32, i32, i32 {
+// CHECK:           %[[VOTES:.*]]:4 = tile.ballot : i32, i32, i32, i32 {
 // CHECK-NEXT:      ^bb0(%lane: i32):
 // CHECK:             tile.yield {{.*}} : i1, i1, i1, i1
 // CHECK:           %[[LIVE:.*]] = arith.ori %[[VOTES]]#0, %[[VOTES]]#2
@@ -29,7 +29,7 @@
 // CHECK:               tile.acquire %k_pipe[
 // CHECK:             tile.without_first_bit
 // CHECK:       tile.role "compute"
-// CHECK-NOT:     tile.vote
+// CHECK-NOT:     tile.ballot
 // CHECK:         tile.await %list[
 // CHECK-NEXT:    %[[ENTRY:.*]] = tile.take %list[
 // CHECK-NEXT:    tile.release %list[
@@ -52,9 +52,9 @@
 // The number of the next row tile reaches the other threads of that warp as it does those that compute.
 // CUDA: if (warpIndex() == 0) {
 // CUDA: for (i32 chunk = first_tile; chunk < end_tile; chunk += 32) {
-// CUDA: const i32 [[LIVE:[a-z0-9_]+]] = voteLanes(
-// CUDA: const i32 [[FULL:[a-z0-9_]+]] = voteLanes(
-// CUDA: const i32 [[LIVE_2:[a-z0-9_]+]] = voteLanes(
+// CUDA: const i32 [[LIVE:[a-z0-9_]+]] = ballotLanes(
+// CUDA: const i32 [[FULL:[a-z0-9_]+]] = ballotLanes(
+// CUDA: const i32 [[LIVE_2:[a-z0-9_]+]] = ballotLanes(
 // CUDA: i32 live = ([[LIVE]] | [[LIVE_2]]);
 // CUDA: while (live != 0) {
 // CUDA-NEXT: const i32 bit = firstBit(live);

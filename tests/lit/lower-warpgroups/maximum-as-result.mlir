@@ -3,8 +3,8 @@
 //   s = scale * sum(d, q * k)
 //   o[h,i,e] = sum(j, softmax(j, s) * v)
 //   lse[h,i] = logsumexp(j, s)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 128, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 128, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @lse_o_lse(
 // CHECK:       tile.role "compute"

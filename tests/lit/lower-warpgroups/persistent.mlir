@@ -2,10 +2,10 @@
 // it has gone, or there is one block per row tile.
 //   p = softmax(j, scale * sum(d, q * k))
 //   o[h,i,e] = sum(j, p * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": true
-// RUN: %through-lower-nests %s | FileCheck %s --check-prefix=LOOP
-// REDEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s --check-prefix=ONE
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": true
+// RUN: %through-all %s | FileCheck %s --check-prefix=LOOP
+// REDEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s --check-prefix=ONE
 
 // LOOP-LABEL: tile.kernel @softmax_o(
 // LOOP-SAME:    grid {{\[\[}}"min", ["mul", ["ceildiv", ["size", "i"], 128], ["size", "h"]], ["multiprocessors"]]]

@@ -2,8 +2,8 @@
 // not in the tile in which it moves: its own weights are against the reference that has moved.
 //   p = softmax(j, scale * sum(d, q * k))
 //   o[h,i,e] = sum(j, p * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": true
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": true
+// RUN: %through-all %s | FileCheck %s
 
 // The row sums are scaled where the reference moves, since the weights of that tile are added to them
 // next; the fragment only in the next tile, which is told whether it has moved.

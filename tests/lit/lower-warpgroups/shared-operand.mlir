@@ -1,7 +1,7 @@
 // An operand of both products arrives once, with the scores, and is released after the later product.
 //   o[h,i,d] = sum(j, softmax(j, scale * sum(d, q * c)) * c)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @latent_o(
 // CHECK:       tile.start_pipes %q_pipe, %c_pipe :

@@ -3,8 +3,8 @@
 // while its weights are computed.
 //   p = softmax(j, scale * sum(d, q * k))
 //   o[h,i,e] = sum(j, p * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 128, "stages": 2, "load_registers": 24, "group_registers": 232, "alternate": false, "persistent": true
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 128, "stages": 2, "producer_registers": 24, "consumer_registers": 232, "ping_pong": false, "persistent": true
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @softmax_o(
 // CHECK-SAME:    "q_map" = %{{.*}}: !tile.tensor_map<[64, 128, 1], bf16>, "k_map" = %{{.*}}: !tile.tensor_map<[64, 128, 1], bf16>
@@ -24,12 +24,12 @@
 // CHECK-NEXT:        tile.fill %q_pipe[%turn] from %q_map(%i0, %[[H]])
 // CHECK:             scf.for %t = %c1_i32 to %[[END:[a-z0-9_]+]] step
 // CHECK-NEXT:          %[[N:[a-z0-9_]+]] = arith.addi %t, %tiles_before
-// CHECK-NEXT:          %[[J:[a-z0-9_]+]] = arith.muli %t, %c128_i32
-// CHECK-NEXT:          tile.acquire %k_pipe[%[[N]]]
-// CHECK-NEXT:          tile.fill %k_pipe[%[[N]]] from %k_map(%[[J]], %[[H]])
 // CHECK-NEXT:          %[[T:[a-z0-9_]+]] = arith.addi %t, %c-1_i32
 // CHECK-NEXT:          %[[BEFORE:[a-z0-9_]+]] = arith.addi %[[N]], %c-1_i32
+// CHECK-NEXT:          %[[J:[a-z0-9_]+]] = arith.muli %t, %c128_i32
 // CHECK-NEXT:          %[[JV:[a-z0-9_]+]] = arith.muli %[[T]], %c128_i32
+// CHECK-NEXT:          tile.acquire %k_pipe[%[[N]]]
+// CHECK-NEXT:          tile.fill %k_pipe[%[[N]]] from %k_map(%[[J]], %[[H]])
 // CHECK-NEXT:          tile.acquire %v_pipe[%[[BEFORE]]]
 // CHECK-NEXT:          tile.fill %v_pipe[%[[BEFORE]]] from %v_map(%[[JV]], %[[H]])
 // CHECK-NEXT:        }

@@ -1,8 +1,8 @@
 // Two products of scores start together, and so do the products of both weights with the one operand
 // that they share; each softmax has its own reference, which moves on its own.
 //   o[h,i,e] = sum(j, (softmax(j, sum(d, q * k)) - lam[h] * softmax(j, sum(d, q2 * k2))) * v)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @difference_o(
 // CHECK:       tile.start_pipes %q_pipe, %q2_pipe, %k_pipe, %k2_pipe, %v_pipe

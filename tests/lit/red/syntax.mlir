@@ -6,8 +6,8 @@ attn.program @weights dims [b, i, d = 16, j, e = 16] {
   %k = attn.input "k" : <[b, j, d], bf16>
   %v = attn.input "v" : <[b, j, e], bf16>
   %len = attn.input "len" : <[b], i32>
-  // CHECK: %[[O:.*]]:2 = red.nest grid [b] row [i] stream [j] inner [d, e] schedule {form = "stream", row_tile = 64 : i64} : !attn.array<[b, i, e], f32>, !attn.array<[b, i], f32> {
-  %o:2 = red.nest grid [b] row [i] stream [j] inner [d, e] schedule {form = "stream", row_tile = 64 : i64} : !attn.array<[b, i, e], f32>, !attn.array<[b, i], f32> {
+  // CHECK: %[[O:.*]]:2 = red.nest grid [b] row [i] stream [j] inner [d, e] schedule(#tile.portable<row_tile = 64, stream_tile = 64, warps = 4, stages = 2, rescale_threshold = 8, min_blocks = 1>) : !attn.array<[b, i, e], f32>, !attn.array<[b, i], f32> {
+  %o:2 = red.nest grid [b] row [i] stream [j] inner [d, e] schedule(#tile.portable<row_tile = 64>) : !attn.array<[b, i, e], f32>, !attn.array<[b, i], f32> {
     %0 = attn.read %q [b, i, d] : (!attn.array<[b, i, d], bf16>) -> !attn.array<[b, i, d], f32>
     %1 = attn.read %k [b, j, d] : (!attn.array<[b, j, d], bf16>) -> !attn.array<[b, d, j], f32>
     // CHECK: %[[S:.*]] = red.fold add over [d](%{{.*}}, %{{.*}}) : (!attn.array<[b, i, d], f32>, !attn.array<[b, d, j], f32>) -> !attn.array<[b, i, j], f32>

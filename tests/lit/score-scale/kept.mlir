@@ -1,8 +1,8 @@
 // A factor stays with the scores if it may be negative (the largest score would be the smallest
 // product) or 0 (-inf * 0), if it is not that of all scores, or if something else folds the scores.
 //   scale * s, where(j <= i, a * s, b * s), scale * s + g[h], scale * s and its minimum
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @any_sign_o(
 // CHECK-NOT:   scale_log2

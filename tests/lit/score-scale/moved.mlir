@@ -1,8 +1,8 @@
 // A positive factor that all scores share joins log2(e) in the exponent: scores and running maxima are
 // without it.
 //   scale * s, where(j <= i, scale * s, -inf), cap * tanh(s), scale * s and its sum
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // The exponent, and what decides whether the reference moves.
 // CHECK-LABEL: tile.kernel @positive_o(

@@ -1,7 +1,7 @@
 // Steeper than one a column, not linear, or the same in all columns: converted for each element.
 //   2 * j - i, j * j, a difference whose absolute value is taken, i
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @steep_o(
 // CHECK-NOT:   tile.first_column

@@ -3,8 +3,8 @@
 // exponentials. What all elements share multiplies both, so that the element's product is with a
 // constant.
 //   s + tanh(j - i), s + tanh((i - j) * (i - j)), s + a * (j - i), s + a * (3 + i - j)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @up_o(
 // CHECK:       tile.mma_wait 1

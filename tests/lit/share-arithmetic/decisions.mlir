@@ -1,8 +1,8 @@
 // Another last bit could make a comparison, or a rounding to a whole number, another one: nothing is
 // shared on the way there.
 //   floor(s / cap), where(s * cap * 0.5 < 1, s, 0)
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @stepped_o(
 // CHECK:       tile.mma_wait 1

@@ -1,8 +1,8 @@
 // A division by what all elements share is a product with its reciprocal, computed once; one by what
 // differs from row to row, or of what they share by an element, stays.
 //   s / cap, s / 3, s / t[i], cap / (1 + exp(s))
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @by_param_o(
 // CHECK:       tile.mma_wait 1

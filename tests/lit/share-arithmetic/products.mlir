@@ -1,8 +1,8 @@
 // Factors that all elements share are multiplied with each other first, once: params, the head's slope,
 // reciprocals. A product that something else needs too stays.
 //   tanh(s * a * b), tanh(a * (s * g[h]) * b), tanh(s * a / b), tanh(r * b) + r with r = s * a
-// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "load_registers": 24, "group_registers": 240, "alternate": false, "persistent": false
-// RUN: %through-lower-nests %s | FileCheck %s
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
+// RUN: %through-all %s | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @two_o(
 // CHECK:       tile.mma_wait 1

@@ -1,10 +1,9 @@
-// A sum in the finish, over neighbours of a row: all elements of the result take the same turns, and
+// A sum in the epilogue, over neighbours of a row: all elements of the result take the same turns, and
 // nothing else is in registers by then. The loop goes around the map, with a fragment for what it
 // carries, also in a block that takes one row tile after the other. Of 256 columns that would be more
 // registers than there are; there the loop stays with each element, and is not unrolled.
-// DEFINE: %{front} = attn.program(desugar,lower-to-nests,reassociate,fuse-nests,split,mask-intervals)
-// RUN: attnc-opt --mlir-use-nameloc-as-prefix %s --pass-pipeline='builtin.module(%{front},choose-schedules{target=sm_80},lower-nests)' | FileCheck %s --check-prefixes=CHECK,SM80
-// RUN: attnc-opt --mlir-use-nameloc-as-prefix %s --pass-pipeline='builtin.module(%{front},choose-schedules{target=sm_90a},lower-nests)' | FileCheck %s --check-prefixes=CHECK,SM90
+// RUN: attnc-opt --mlir-use-nameloc-as-prefix %s --pass-pipeline='builtin.module(attnc-pipeline{target=sm_80})' | FileCheck %s --check-prefixes=CHECK,SM80
+// RUN: attnc-opt --mlir-use-nameloc-as-prefix %s --pass-pipeline='builtin.module(attnc-pipeline{target=sm_90a})' | FileCheck %s --check-prefixes=CHECK,SM90
 
 // CHECK-LABEL: tile.kernel @narrow_o(
 // SM90:        scf.for %work =

@@ -7,7 +7,7 @@
 // CHECK:     attn.program @softmax dims [j_part, i, j, e = 16]
 // CHECK:       arith.constant 3 : i64
 // CHECK:     attn.extent j_part
-// CHECK:     %[[PARTS:.*]]:3 = red.nest grid [{{.*}}j_part] row {{.*}} stream [j] inner [e] : !attn.array<[j_part, i], f32>, !attn.array<[j_part, i], f32>, !attn.array<[j_part, i, e], f32>
+// CHECK:     %[[PARTS:.*]]:3 = red.nest grid [{{.*}}j_part] row {{.*}} stream [j] inner [e] : !attn.array<[i, j_part], f32>, !attn.array<[i, j_part], f32>, !attn.array<[j_part, i, e], f32>
 // CHECK:       %[[LENGTH:.*]] = attn.map
 // CHECK:         arith.constant 128 : i64
 // CHECK:         arith.floordivsi
@@ -22,8 +22,8 @@
 // CHECK:     domain
 // CHECK:       red.bounds
 // CHECK:     red.nest grid {{.*}} row {{.*}} stream [j_part] inner [e] : !attn.array<[i, e], f32>
-// CHECK:       %[[MP:.*]] = attn.read %[[PARTS]]#0 [j_part, i]
-// CHECK:       %[[ZP:.*]] = attn.read %[[PARTS]]#1 [j_part, i]
+// CHECK:       %[[MP:.*]] = attn.read %[[PARTS]]#0 [i, j_part]
+// CHECK:       %[[ZP:.*]] = attn.read %[[PARTS]]#1 [i, j_part]
 // CHECK:       %[[OP:.*]] = attn.read %[[PARTS]]#2 [j_part, i, e]
 // CHECK:       %[[MAX:.*]] = red.fold max over [j_part](%[[MP]])
 // CHECK:       red.fold add over [j_part](%[[ZP]]) exp(%[[MP]] - %[[MAX]])

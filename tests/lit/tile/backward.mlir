@@ -292,7 +292,7 @@ tile.kernel @backward("q_map" = %q_map: !query_map, "k_map" = %k_map: !key_map, 
       tile.single each_warp {
         tile.store_wait 0 read
       }
-      tile.warp_meet
+      tile.warp_sync
       tile.store_lanes %dq to %staging_low : !scores, !dq_row
       tile.mma_fence
       tile.mma_start %dq, %ds_tile, %k_high fresh a_transposed : !scores, !ds_tile, !key_half

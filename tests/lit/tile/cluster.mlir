@@ -19,8 +19,8 @@ tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_m
   %c2 = arith.constant 2 : i32
   %c16 = arith.constant 16 : i32
   %c128 = arith.constant 128 : i32
-  // CHECK: tile.rank
-  %rank = tile.rank loc("rank")
+  // CHECK: tile.cluster_rank
+  %rank = tile.cluster_rank loc("rank")
   %peer = arith.subi %c1, %rank : i32 loc("peer")
   %block = tile.block
   %cell = arith.divsi %block, %c2 : i32 loc("cell")
@@ -29,28 +29,28 @@ tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_m
   %column = arith.muli %rank, %c128 : i32
   %q_pipe = tile.pipe at 0 barriers 58080 users 4 : !pipe loc("q_pipe")
   %k_pipe = tile.pipe at 16384 barriers 58096 users 4 : !pipe loc("k_pipe")
-  %received = tile.shared at 58112 : !tile.barriers<2> loc("received")
+  %received = tile.shared at 58112 : !tile.mbarriers<2> loc("received")
   %out = tile.shared at 49152 : !out_tile loc("out")
   %mine = tile.shared at 57344 : !small loc("mine")
   %theirs = tile.shared at 57600 : !small loc("theirs")
   tile.single {
-    // CHECK: tile.start_barriers
-    tile.start_barriers %received arrivals 1 : !tile.barriers<2>
+    // CHECK: tile.mbarrier_init
+    tile.mbarrier_init %received arrivals 1 : !tile.mbarriers<2>
   }
   tile.start_pipes %q_pipe, %k_pipe : !pipe, !pipe
   tile.single {
     // 64 x 64 sums from the other block, and its row of maxima.
-    // CHECK: tile.arrive %{{.*}}[%{{.*}}] bytes 16384
-    tile.arrive %received[%c0] bytes 16384 : !tile.barriers<2>
-    tile.arrive %received[%c1] bytes 256 : !tile.barriers<2>
+    // CHECK: tile.mbarrier_arrive %{{.*}}[%{{.*}}] bytes 16384
+    tile.mbarrier_arrive %received[%c0] bytes 16384 : !tile.mbarriers<2>
+    tile.mbarrier_arrive %received[%c1] bytes 256 : !tile.mbarriers<2>
     tile.acquire %q_pipe[%c0] : !pipe
     tile.fill %q_pipe[%c0] from %q_map(%column, %c0, %h, %b) : !pipe, !map
     tile.acquire %k_pipe[%c0] : !pipe
     tile.fill %k_pipe[%c0] from %k_map(%column, %c0, %h, %b) : !pipe, !map
   }
   // The other block has started its barriers.
-  // CHECK: tile.cluster_meet
-  tile.cluster_meet
+  // CHECK: tile.cluster_sync
+  tile.cluster_sync
   %s = tile.registers : !scores loc("s")
   %q = tile.stage %q_pipe[%c0] : !pipe -> !half
   %k = tile.stage %k_pipe[%c0] : !pipe -> !half
@@ -61,9 +61,9 @@ tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_m
   tile.mma_commit
   tile.mma_wait 0 for %s : !scores
   // CHECK: tile.send_fragment
-  tile.send_fragment %s to 32768 at %peer, %received[%c0] : !scores, !tile.barriers<2>
-  // CHECK: tile.pass
-  tile.pass %received[%c0] parity %c0 : !tile.barriers<2>
+  tile.send_fragment %s to 32768 at %peer, %received[%c0] : !scores, !tile.mbarriers<2>
+  // CHECK: tile.mbarrier_wait
+  tile.mbarrier_wait %received[%c0] parity %c0 : !tile.mbarriers<2>
   // CHECK: tile.receive_fragment
   tile.receive_fragment %s from 32768 : !scores
 
@@ -78,9 +78,9 @@ tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_m
   tile.barrier
   tile.single {
     // CHECK: tile.send
-    tile.send %mine to %theirs at %peer, %received[%c1] : !small -> !small, !tile.barriers<2>
+    tile.send %mine to %theirs at %peer, %received[%c1] : !small -> !small, !tile.mbarriers<2>
   }
-  tile.pass %received[%c1] parity %c0 : !tile.barriers<2>
+  tile.mbarrier_wait %received[%c1] parity %c0 : !tile.mbarriers<2>
   tile.read_vector %m from %theirs[%warp_row] : !tile.rows<16>, !small
   tile.map rows(%warp_row as %i) cols(%c0 as %j) ins(%x = %s : !scores, %y = %m : !tile.rows<16>) outs(%s : !scores) {
     %z = arith.subf %x, %y : f32
@@ -101,5 +101,5 @@ tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_m
     }
   }
   // No block ends while the other one still sends to it.
-  tile.cluster_meet
+  tile.cluster_sync
 }

@@ -89,8 +89,8 @@ tile.kernel @fa3_loop("q_map" = %q_map: !tile.tensor_map<[64, 192, 1, 1], bf16>,
     %q_strip = tile.strip %q_tile[%row_group] : !tile.shared<192, 128, bf16, panels 192> -> !tile.shared<64, 128, bf16, panels 192>
     %is_first = arith.cmpi eq, %group, %c0 : i32
     scf.if %is_first {
-      // CHECK: tile.signal %{{.*}} threads 256
-      tile.signal %c1 threads 256
+      // CHECK: tile.barrier_arrive %{{.*}} threads 256
+      tile.barrier_arrive %c1 threads 256
     }
     %first = tile.block
     %grid = tile.grid_size
@@ -151,8 +151,8 @@ tile.kernel @fa3_loop("q_map" = %q_map: !tile.tensor_map<[64, 192, 1, 1], bf16>,
         %next = arith.addi %n, %c1 : i32 loc("next")
         %j0 = arith.muli %t, %c80 : i32 loc("j0")
         tile.await %k_pipe[%next] : !tile.pipe<3, <80, 128, bf16, panels 80>>
-        // CHECK: tile.meet %{{.*}} threads 256
-        tile.meet %own threads 256
+        // CHECK: tile.barrier_sync %{{.*}} threads 256
+        tile.barrier_sync %own threads 256
         tile.mma_fence
         %k = tile.stage %k_pipe[%next] : !tile.pipe<3, <80, 128, bf16, panels 80>> -> !tile.shared<80, 128, bf16, panels 80>
         tile.mma_start %s, %q_strip, %k transposed fresh : !tile.fragment<16, 80>, !tile.shared<64, 128, bf16, panels 192>, !tile.shared<80, 128, bf16, panels 80>
@@ -163,7 +163,7 @@ tile.kernel @fa3_loop("q_map" = %q_map: !tile.tensor_map<[64, 192, 1, 1], bf16>,
         // CHECK: tile.mma_start %{{.*}}, %[[P]], %{{.*}} : <16, 128>, !tile.operand<16, 80, bf16>, <80, 128, bf16, panels 80>
         tile.mma_start %o, %p, %v : !tile.fragment<16, 128>, !tile.operand<16, 80, bf16>, !tile.shared<80, 128, bf16, panels 80>
         tile.mma_commit
-        tile.signal %other threads 256
+        tile.barrier_arrive %other threads 256
         tile.mma_wait 1 for %s : !tile.fragment<16, 80>
         tile.release %k_pipe[%next] : !tile.pipe<3, <80, 128, bf16, panels 80>>
         %j_end = arith.addi %j0, %c80 : i32

@@ -136,7 +136,7 @@ tile.kernel @writers() grid [1] threads 128 smem 65536 {
 tile.kernel @barrier_number() grid [1] threads 128 smem 0 {
   %n = arith.constant 16 : i32
   // expected-error @+1 {{uses barrier 16 of 1 to 15}}
-  tile.meet %n threads 128
+  tile.barrier_sync %n threads 128
 }
 
 // -----
@@ -144,7 +144,7 @@ tile.kernel @barrier_number() grid [1] threads 128 smem 0 {
 tile.kernel @part_of_a_warp() grid [1] threads 128 smem 0 {
   %n = arith.constant 1 : i32
   // expected-error @+1 {{waits for 48 threads, not whole warps of the block}}
-  tile.signal %n threads 48
+  tile.barrier_arrive %n threads 48
 }
 
 // -----
@@ -152,7 +152,7 @@ tile.kernel @part_of_a_warp() grid [1] threads 128 smem 0 {
 tile.kernel @too_many() grid [1] threads 128 smem 0 {
   %n = arith.constant 1 : i32
   // expected-error @+1 {{waits for 256 threads, not whole warps of the block}}
-  tile.meet %n threads 256
+  tile.barrier_sync %n threads 256
 }
 
 // -----

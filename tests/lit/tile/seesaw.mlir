@@ -224,8 +224,8 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
         %either = arith.ori %own_moved, %other_moved : i1
         tile.yield %either : i1
       }
-      // CHECK: tile.meet %{{.*}} threads 128 any
-      %movedb = tile.meet %own_barrier threads 128 any %differsb : i1 loc("moved")
+      // CHECK: tile.barrier_sync %{{.*}} threads 128 any
+      %movedb = tile.barrier_sync %own_barrier threads 128 any %differsb : i1 loc("moved")
       %p_inb = tile.stage %p_peer[%step] : !p_pipe -> !p_tile loc("p_in")
       scf.if %movedb {
         %by_acc = tile.registers : !rows loc("by_acc")
@@ -255,7 +255,7 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
           tile.yield %xs, %ys : f32, f32
         }
         tile.publish
-        tile.meet %own_barrier threads 128
+        tile.barrier_sync %own_barrier threads 128
       }
       tile.map rows(%c0 as %i) ins(%x = %l : !rows, %y = %l_tile : !rows) outs(%l : !rows) {
         %z = arith.addf %x, %y : f32
@@ -354,8 +354,8 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
       %either = arith.ori %own_moved, %other_moved : i1
       tile.yield %either : i1
     }
-    // CHECK: tile.meet %{{.*}} threads 128 any
-    %movedc = tile.meet %own_barrier threads 128 any %differsc : i1 loc("moved")
+    // CHECK: tile.barrier_sync %{{.*}} threads 128 any
+    %movedc = tile.barrier_sync %own_barrier threads 128 any %differsc : i1 loc("moved")
     %p_inc = tile.stage %p_peer[%last] : !p_pipe -> !p_tile loc("p_in")
     scf.if %movedc {
       %by_acc = tile.registers : !rows loc("by_acc")
@@ -385,7 +385,7 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
         tile.yield %xs, %ys : f32, f32
       }
       tile.publish
-      tile.meet %own_barrier threads 128
+      tile.barrier_sync %own_barrier threads 128
     }
     tile.map rows(%c0 as %i) ins(%x = %l : !rows, %y = %l_tile : !rows) outs(%l : !rows) {
       %z = arith.addf %x, %y : f32
@@ -428,7 +428,7 @@ tile.kernel @seesaw("q_map" = %q_map: !row_map, "k_map" = %k_map: !row_map, "v_m
     %l_own = tile.choose %group of (%l_tile0, %l_tile1) : !vector, !vector -> !vector
     %l_peer = tile.choose %peer of (%l_tile0, %l_tile1) : !vector, !vector -> !vector
     tile.write_vector %l to %l_own[%warp_row] : !rows, !vector
-    tile.meet %c3 threads 256
+    tile.barrier_sync %c3 threads 256
     %l_other = tile.registers : !rows loc("l_other")
     tile.read_vector %l_other from %l_peer[%warp_row] : !rows, !vector
     tile.map rows(%c0 as %i) ins(%x = %l : !rows, %y = %l_other : !rows) outs(%l : !rows) {

@@ -9,7 +9,7 @@ namespace {
 
 using Type = HostTensor::Type;
 
-// Two softmaxes over one pass, a plain sum and a count as states, and a finish over all of them;
+// Two softmaxes over one pass, a plain sum and a count as states, and an epilogue over all of them;
 // the scores themselves are stored too.
 const char *kTwoStates = R"(
 attn.program @two dims [h, i, j, e] {
@@ -92,9 +92,9 @@ TEST(CpuFused, TwoSoftmaxesACountAndAStreamedOutput) {
   });
 }
 
-// Two row dims, an inner dim of dynamic extent, and a finish that folds it:
+// Two row dims, an inner dim of dynamic extent, and an epilogue that folds it:
 // y[i, l] = sum over d of q[i, l, d] * softmax(q k)[i, l, j] k[j, d].
-TEST(CpuFused, TwoRowDimsAndAFoldInTheFinish) {
+TEST(CpuFused, TwoRowDimsAndAFoldInTheEpilogue) {
   CpuProgram program(R"(
 attn.program @rows dims [b, i, l, d, j] {
   %q = attn.input "q" : !attn.array<[b, i, l, d], f32>

@@ -1,5 +1,6 @@
 #include "cpu_program.h"
-#include "compiler/schedule/signature.h"
+#include "compiler/schedule/nest/signature.h"
+#include "compiler/transforms/derive_updates.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
@@ -163,6 +164,7 @@ struct CpuProgram::Parsed {
     module = parseSourceString<ModuleOp>(text, &context);
     if (!module)
       stop("the test's program does not parse");
+    module->walk([](red::NestOp nest) { deriveUpdates(nest); });
   }
 };
 

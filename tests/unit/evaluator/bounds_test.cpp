@@ -1,9 +1,9 @@
 // The derived tolerances: every f32 implementation stays within them, and a wrong one does not.
 #include "program_text.h"
 
-#include "compiler/evaluator/compare.h"
-#include "compiler/evaluator/error_rules.h"
-#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/inputs/inputs.h"
+#include "compiler/evaluator/tolerance/compare.h"
+#include "compiler/evaluator/tolerance/error_rules.h"
 #include "runtime/program/dtype.h"
 
 #include <cmath>

@@ -1,9 +1,9 @@
 // The emulated f32 evaluation: as exact as f32, no more, and within the bounds of float64.
 #include "compiler/driver/compile.h"
 #include "compiler/driver/pipeline.h"
-#include "compiler/evaluator/compare.h"
-#include "compiler/evaluator/inputs.h"
-#include "compiler/schedule/choose_schedule.h"
+#include "compiler/evaluator/inputs/inputs.h"
+#include "compiler/evaluator/tolerance/compare.h"
+#include "compiler/schedule/choice/choose_schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -34,7 +34,7 @@ public:
     module = cast<ModuleOp>(spec->module->clone());
     program = *module->getOps<attn::ProgramOp>().begin();
     for (const driver::Step &step : driver::targetIndependentSteps())
-      step.run(program);
+      EXPECT_TRUE(step.run(program));
   }
 
   explicit operator bool() const { return spec.has_value(); }

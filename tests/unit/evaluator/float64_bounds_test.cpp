@@ -1,9 +1,9 @@
 // Bounds of evaluations in float64, where those of f32 do not scale.
-#include "compiler/driver/check.h"
+#include "compiler/driver/checks/check.h"
+#include "compiler/driver/checks/float64_bounds.h"
 #include "compiler/driver/compile.h"
-#include "compiler/driver/float64_bounds.h"
-#include "compiler/evaluator/compare.h"
-#include "compiler/evaluator/error_rules.h"
+#include "compiler/evaluator/tolerance/compare.h"
+#include "compiler/evaluator/tolerance/error_rules.h"
 #include <gtest/gtest.h>
 
 namespace attnc::driver {

@@ -1,8 +1,8 @@
 // Reads whose subscripts come from data: their values outside, their random inputs.
 #include "program_text.h"
 
-#include "compiler/evaluator/bounds_check.h"
-#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/inputs/bounds_check.h"
+#include "compiler/evaluator/inputs/inputs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What the generated inputs promise.
 #include "program_text.h"
 
-#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/inputs/inputs.h"
 #include "runtime/program/dtype.h"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // of what float64 itself cannot hold, and extrema compared with their own elements.
 #include "program_text.h"
 
-#include "compiler/evaluator/error_rules.h"
+#include "compiler/evaluator/tolerance/error_rules.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

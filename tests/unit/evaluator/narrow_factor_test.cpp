@@ -2,7 +2,7 @@
 // to the type of l, for sum_j p_j (sum_c l_jc w_c) may be computed as sum_c (sum_j p_j l_jc) w_c.
 #include "program_text.h"
 
-#include "compiler/evaluator/compare.h"
+#include "compiler/evaluator/tolerance/compare.h"
 #include "runtime/program/dtype.h"
 
 #include <cmath>

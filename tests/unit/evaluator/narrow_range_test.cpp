@@ -1,9 +1,9 @@
 // What a program computes from its own numbers beyond f32 is found, and nothing else is.
-#include "compiler/driver/check.h"
+#include "compiler/driver/checks/check.h"
+#include "compiler/driver/checks/narrow_range.h"
 #include "compiler/driver/compile.h"
-#include "compiler/driver/narrow_range.h"
 #include "compiler/transforms/desugar.h"
-#include "compiler/transforms/fold_form.h"
+#include "compiler/transforms/fusion/fold_form.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Fused nests against the attn form that they come from.
 #include "program_text.h"
 
-#include "compiler/evaluator/compare.h"
+#include "compiler/evaluator/tolerance/compare.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ attn.program @attention dims [b, h, i, d, j, e] {
     attn.yield %y : f32
   }
   %scale = attn.param "scale" default %root : !attn.array<[], f32> -> !attn.array<[], f32>
-  %o, %lse = red.nest grid [b, h] row [i] stream [j] inner [d, e] schedule {form = "stream"} : !attn.array<[b, h, i, e], f32>, !attn.array<[b, h, i], f32> {
+  %o, %lse = red.nest grid [b, h] row [i] stream [j] inner [d, e] schedule(#tile.portable) : !attn.array<[b, h, i, e], f32>, !attn.array<[b, h, i], f32> {
     %0 = attn.read %q[b, h, i, d] : (!attn.array<[b, h, i, d], bf16>) -> !attn.array<[b, h, i, d], f32>
     %1 = attn.read %k[b, h, j, d] : (!attn.array<[b, h, j, d], bf16>) -> !attn.array<[b, h, d, j], f32>
     %2 = attn.read %v[b, h, j, e] : (!attn.array<[b, h, j, e], bf16>) -> !attn.array<[b, h, j, e], f32>

@@ -1,6 +1,6 @@
 #include "program_text.h"
 
-#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/inputs/inputs.h"
 #include "dialects/Red/Red.h"
 
 #include "mlir/Parser/Parser.h"

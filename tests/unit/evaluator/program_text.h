@@ -35,7 +35,7 @@ Array wholes(std::vector<int64_t> shape, std::vector<int64_t> value);
 /// Inputs with the given tensors.
 EvalInputs given(std::map<std::string, Array> tensors);
 
-/// Seeded inputs (evaluator/inputs.h), which must succeed.
+/// Seeded inputs (evaluator/inputs/inputs.h), which must succeed.
 EvalInputs randomInputs(const Program &program, const std::map<std::string, int64_t> &extents,
                         uint64_t seed = 1);
 

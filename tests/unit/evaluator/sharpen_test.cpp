@@ -2,8 +2,8 @@
 // not.
 #include "compiler/driver/compile.h"
 #include "compiler/driver/pipeline.h"
-#include "compiler/evaluator/compare.h"
-#include "compiler/evaluator/inputs.h"
+#include "compiler/evaluator/inputs/inputs.h"
+#include "compiler/evaluator/tolerance/compare.h"
 
 #include <gtest/gtest.h>
 

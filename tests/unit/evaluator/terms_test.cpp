@@ -1,8 +1,8 @@
 // Bounds of sums whose terms a fused program adds up apart: they count what each term rounds.
 #include "program_text.h"
 
-#include "compiler/evaluator/compare.h"
-#include "compiler/evaluator/error_rules.h"
+#include "compiler/evaluator/tolerance/compare.h"
+#include "compiler/evaluator/tolerance/error_rules.h"
 #include "runtime/program/dtype.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/attnc/explain_changes.h"
+#include "tools/attnc/page/explain_changes.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>

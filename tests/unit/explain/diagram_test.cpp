@@ -1,4 +1,4 @@
-#include "tools/attnc/html_diagram.h"
+#include "tools/attnc/page/html_diagram.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/attnc/html_writer.h"
+#include "tools/attnc/page/html_writer.h"
 #include <gtest/gtest.h>
 
 namespace attnc::cli {

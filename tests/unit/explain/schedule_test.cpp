@@ -44,11 +44,11 @@ const char *const kAttention =
 
 std::vector<std::string> derived(int64_t columns, int64_t depth) {
   return said("derived", kTensors, kAttention,
-              {{"form", "stream"},
+              {{"form", "portable"},
                {"row_tile", 32},
                {"warps", 2},
                {"stream_tile", 16},
-               {"columns", columns},
+               {"head_dim_tile", columns},
                {"depth", depth}});
 }
 
@@ -68,8 +68,8 @@ TEST(ExplainedSchedule, NoDimThatIsCutIsWhole) {
 }
 
 TEST(ExplainedSchedule, TilesThatAreNotMultipliedAreSaidToBeNone) {
-  const nlohmann::json stream = {{"form", "stream"}};
-  EXPECT_THAT(said("form", kTensors, kAttention, stream), Contains("stream"));
+  const nlohmann::json stream = {{"form", "portable"}};
+  EXPECT_THAT(said("form", kTensors, kAttention, stream), Contains("portable"));
   EXPECT_THAT(said("form", R"j({"s": "f32[i,j]"})j", R"j(["o[i] = max(j, s)"])j", stream),
               Contains("stream: rows of elements; no tile is multiplied by another"));
 }

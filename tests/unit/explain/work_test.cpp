@@ -1,4 +1,4 @@
-#include "compiler/driver/nest_work.h"
+#include "compiler/driver/report/nest_work.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <fstream>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which subscripts are proven to stay inside, and which are not.
-#include "compiler/frontend/check_reads.h"
+#include "compiler/frontend/bounds/check_reads.h"
 #include "spec_fixture.h"
 
 namespace attnc {

@@ -1,6 +1,6 @@
 // How findings are printed.
-#include "compiler/frontend/diagnostics.h"
-#include "compiler/frontend/suggest.h"
+#include "compiler/frontend/text/diagnostics.h"
+#include "compiler/frontend/text/suggest.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // Precedence and places of index notation.
-#include "compiler/frontend/expression.h"
+#include "compiler/frontend/text/expression.h"
 #include <gtest/gtest.h>
 
 namespace attnc {

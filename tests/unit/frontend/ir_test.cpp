@@ -262,10 +262,10 @@ TEST_F(Ir, OverridesOfLetsDimsAndTypes) {
 TEST_F(Ir, HintsAreHandedOn) {
   std::optional<Spec> spec =
       parse(specOf("\"x\": \"f32[i]\"", "\"o = x\"", "\"o\": \"f32\"",
-                   "\"schedule\": {\"fold\": \"stream\"}, \"grad\": [\"x\"], \"doc\": \"d\", "
+                   "\"schedule\": {\"fold\": \"one_pass\"}, \"grad\": [\"x\"], \"doc\": \"d\", "
                    "\"name\": \"n\", \"reference\": {\"shape\": {\"i\": 7}}"));
   ASSERT_TRUE(spec) << rendered();
-  EXPECT_EQ(spec->schedule["fold"], "stream");
+  EXPECT_EQ(spec->schedule["fold"], "one_pass");
   EXPECT_EQ(spec->grad, std::vector<std::string>{"x"});
   EXPECT_EQ(spec->reference["shape"]["i"], 7);
   EXPECT_EQ(spec->name, "n");

@@ -1,5 +1,5 @@
 // Places in JSON.
-#include "compiler/frontend/json_source.h"
+#include "compiler/frontend/text/json_source.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // Polynomials and the theory of sizes.
-#include "compiler/frontend/size_facts.h"
+#include "compiler/frontend/bounds/size_facts.h"
 #include <gtest/gtest.h>
 
 namespace attnc {

@@ -1,6 +1,6 @@
 #include "tests/unit/interpreter/attention_kernel.h"
 #include "compiler/driver/compile.h"
-#include "compiler/evaluator/interpreter/tile_layout.h"
+#include "compiler/interpreter/code/tile_layout.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"

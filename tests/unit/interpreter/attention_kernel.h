@@ -3,7 +3,7 @@
 #ifndef ATTNC_TESTS_UNIT_INTERPRETER_ATTENTION_KERNEL_H
 #define ATTNC_TESTS_UNIT_INTERPRETER_ATTENTION_KERNEL_H
 
-#include "compiler/evaluator/interpreter/interpreter.h"
+#include "compiler/interpreter/interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Elements of shared tiles read by scalar code, and products of f32 in halves.
 #include "compiler/driver/compile.h"
-#include "compiler/evaluator/interpreter/interpreter.h"
+#include "compiler/interpreter/interpreter.h"
 #include "mlir/Parser/Parser.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -107,7 +107,7 @@ protected:
 TEST_F(Cluster, isCorrectInAnyOrder) { EXPECT_THAT(runAll(), IsEmpty()); }
 
 TEST_F(Cluster, sumsThatAreNotAwaited) {
-  op<tile::PassOp>(0).erase();
+  op<tile::MbarrierWaitOp>(0).erase();
   EXPECT_THAT(runAll(), AllOf(SizeIs(kOrders), Each(kNotArrived)));
 }
 
@@ -118,13 +118,13 @@ TEST_F(Cluster, copyOfWhatIsNotPublished) {
 
 TEST_F(Cluster, fewerBytesThanExpected) {
   // The sums of two warps of four.
-  op<tile::ArriveOp>(0).setBytes(8192);
+  op<tile::MbarrierArriveOp>(0).setBytes(8192);
   EXPECT_THAT(runAll(), AllOf(SizeIs(kOrders),
                               Each(AllOf(HasSubstr("`tile.receive_fragment"), kNotArrived))));
 }
 
 TEST_F(Cluster, blocksThatSendBeforeTheOtherHasStarted) {
-  op<tile::ClusterMeetOp>(0).erase();
+  op<tile::ClusterSyncOp>(0).erase();
   // In some orders the barriers have not been started.
   EXPECT_THAT(runAll(), testing::Contains(HasSubstr("has not been started")));
 }

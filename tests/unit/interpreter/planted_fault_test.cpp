@@ -187,12 +187,12 @@ TEST_F(Fa3Loop, copyOverOneThatNobodyAwaits) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(Fa3Loop, signalForgotten) {
-  kernel.op<tile::SignalOp>(1).erase();
+  kernel.op<tile::BarrierArriveOp>(1).erase();
   expectAlways("deadlock");
 }
 
 TEST_F(Fa3Loop, differentNumbersOfThreads) {
-  kernel.op<tile::MeetOp>(0).setThreads(384);
+  kernel.op<tile::BarrierSyncOp>(0).setThreads(384);
   expectAlways("is for 384 threads, where others wait for 256");
 }
 

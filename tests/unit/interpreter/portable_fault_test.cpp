@@ -1,7 +1,7 @@
 // Faults planted in the kernel that the compiler makes of causal attention for GPUs without
 // asynchronous products.
-#include "compiler/driver/check.h"
-#include "compiler/driver/interpreter_executor.h"
+#include "compiler/driver/checks/check.h"
+#include "compiler/driver/execution/interpreter_executor.h"
 #include "compiler/driver/pipeline.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Parser/Parser.h"

@@ -78,14 +78,14 @@ TEST_F(Seesaw, weightsOverwrittenWhileTheOtherGroupReadsThem) {
 }
 
 TEST_F(Seesaw, sumsReadBeforeTheGroupsMeet) {
-  for (auto meet : kernel.all<tile::MeetOp>())
+  for (auto meet : kernel.all<tile::BarrierSyncOp>())
     if (meet.getThreads() == 256)
       meet.erase();
   EXPECT_THAT(kernel.runAll(kOrders), AllOf(SizeIs(kOrders), Each(HasSubstr("tile.read_vector"))));
 }
 
 TEST_F(Seesaw, groupsThatMeetAtEachOthersBarriers) {
-  auto meet = kernel.op<tile::MeetOp>(-1);
+  auto meet = kernel.op<tile::BarrierSyncOp>(-1);
   ASSERT_EQ(meet.getThreads(), 256u);
   meet.setThreads(128);
   EXPECT_THAT(kernel.runAll(kOrders), AllOf(SizeIs(kOrders), Each(HasSubstr("tile.read_vector"))));

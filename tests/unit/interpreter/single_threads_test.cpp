@@ -1,7 +1,7 @@
 // Kernels whose threads are written one by one: what the interpreter says of those that share
 // arrays without the barriers that this takes.
 #include "compiler/driver/compile.h"
-#include "compiler/evaluator/interpreter/interpreter.h"
+#include "compiler/interpreter/interpreter.h"
 #include "mlir/Parser/Parser.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Ops that no attention kernel above uses, each in a kernel of a few lines.
 #include "compiler/driver/compile.h"
-#include "compiler/evaluator/interpreter/interpreter.h"
+#include "compiler/interpreter/interpreter.h"
 #include "mlir/Parser/Parser.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -444,10 +444,10 @@ protected:
     %c16 = arith.constant 16 : i32
     %base = arith.constant 0 : i64
     %one = arith.constant 1 : i64
-    %barriers = tile.shared at 64 : !tile.barriers<1>
+    %barriers = tile.shared at 64 : !tile.mbarriers<1>
     %tile = tile.shared at 0 : !tile.shared<1, 16, f32>
     tile.single {
-      tile.start_barriers %barriers arrivals 32 : !tile.barriers<1>
+      tile.mbarrier_init %barriers arrivals 32 : !tile.mbarriers<1>
     }
     tile.barrier
     %warp = tile.warp
@@ -455,9 +455,9 @@ protected:
     %x = tile.registers all 3.0 : !tile.rows<16>
     scf.if %writes {
       tile.write_vector %x to %tile[%c0] : !tile.rows<16>, !tile.shared<1, 16, f32>
-      tile.arrive %barriers[%c0] : !tile.barriers<1>
+      tile.mbarrier_arrive %barriers[%c0] : !tile.mbarriers<1>
     } else {
-      tile.pass %barriers[%c0] parity %c0 : !tile.barriers<1>
+      tile.mbarrier_wait %barriers[%c0] parity %c0 : !tile.mbarriers<1>
       tile.read_vector %x from %tile[%c0] : !tile.rows<16>, !tile.shared<1, 16, f32>
       tile.store_rows %x from %c0 to %c16, %o[%base] stride %one : !tile.rows<16> -> !tile.ptr<f32>
     })";
@@ -471,19 +471,22 @@ protected:
 TEST_F(Barriers, passWhatWasWrittenBefore) { EXPECT_THAT(run(body, head), Each(IsEmpty())); }
 
 TEST_F(Barriers, thatNobodyWaitsAt) {
-  EXPECT_THAT(run(without(body, "tile.pass %barriers[%c0] parity %c0 : !tile.barriers<1>\n"), head),
-              Each(AnyOf(HasSubstr("with no barrier or release between the two"),
-                         HasSubstr("that nothing has written"))));
+  EXPECT_THAT(
+      run(without(body, "tile.mbarrier_wait %barriers[%c0] parity %c0 : !tile.mbarriers<1>\n"),
+          head),
+      Each(AnyOf(HasSubstr("with no barrier or release between the two"),
+                 HasSubstr("that nothing has written"))));
 }
 
 TEST_F(Barriers, thatNobodyArrivesAt) {
-  EXPECT_THAT(run(without(body, "tile.arrive %barriers[%c0] : !tile.barriers<1>\n"), head),
-              Each(AllOf(HasSubstr("deadlock"), HasSubstr("32 of 32 arrivals"))));
+  EXPECT_THAT(
+      run(without(body, "tile.mbarrier_arrive %barriers[%c0] : !tile.mbarriers<1>\n"), head),
+      Each(AllOf(HasSubstr("deadlock"), HasSubstr("32 of 32 arrivals"))));
 }
 
 TEST_F(Barriers, thatAreNotStarted) {
   EXPECT_THAT(
-      run(without(body, "tile.start_barriers %barriers arrivals 32 : !tile.barriers<1>\n"), head),
+      run(without(body, "tile.mbarrier_init %barriers arrivals 32 : !tile.mbarriers<1>\n"), head),
       Each(HasSubstr("uses a barrier that has not been started")));
 }
 

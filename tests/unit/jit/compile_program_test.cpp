@@ -1,4 +1,4 @@
-#include "compiler/driver/execute.h"
+#include "compiler/driver/execution/execute.h"
 #include "compiler/jit/compile_program.h"
 #include "compiler/jit/open_program.h"
 #include "compiler/jit/program_key.h"

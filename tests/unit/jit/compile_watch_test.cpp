@@ -21,7 +21,7 @@ Result<driver::Compilation> compile(const ParsedSpec &parsed, CompileWatch &watc
   options.target = "sm_80";
   options.upTo = images ? driver::Stage::Cubin : driver::Stage::Cuda;
   options.images = std::move(images);
-  options.parts = driver::PartsVariant::OnFirstUse;
+  options.parts = driver::SplitVariant::OnFirstUse;
   options.watch = &watch;
   return driver::compile(*parsed.spec, options);
 }
@@ -37,7 +37,7 @@ TEST(CompileWatch, IsToldOfEveryStageInItsOrder) {
   CompileWatch watch({}, [&](const std::string &stage) { stages.push_back(stage); });
   ASSERT_TRUE(compile(ParsedSpec(), watch));
   EXPECT_EQ(stages.front(), "desugar");
-  EXPECT_THAT(stages, testing::IsSupersetOf({"fuse-nests", "choose-schedule"}));
+  EXPECT_THAT(stages, testing::IsSupersetOf({"fuse-nests", "choose-schedules"}));
   EXPECT_THAT(stages, testing::Contains(testing::StartsWith("lower-nests")));
   EXPECT_FALSE(watch.crossed());
 }
@@ -58,8 +58,8 @@ TEST(CompileWatch, KernelsOfBothVariantsCount) {
   CompileWatch counting({});
   Result<driver::Compilation> whole = compile(ParsedSpec(), counting);
   ASSERT_TRUE(whole);
-  size_t kernels = whole->nests.size() + whole->partsNests.size();
-  ASSERT_GT(whole->partsNests.size(), 0u);
+  size_t kernels = whole->nests.size() + whole->splitNests.size();
+  ASSERT_GT(whole->splitNests.size(), 0u);
   CompileWatch enough({.kernels = kernels});
   EXPECT_TRUE(compile(ParsedSpec(), enough));
   CompileWatch tooFew({.kernels = kernels - 1});

@@ -90,12 +90,12 @@ TEST(Manifest, CountersRoundTrip) {
 TEST(Manifest, ReportsOnKernelsRoundTrip) {
   Manifest manifest = exampleManifest();
   EXPECT_FALSE(Json::parse(printManifest(manifest))["kernels"][0].contains("form"));
-  manifest.kernels[0].form = "stream";
+  manifest.kernels[0].form = "portable";
   manifest.kernels[0].schedule = "{ tile = 64 }";
   manifest.kernels[0].notes = "one\ntwo";
   Result<Manifest> read = parseManifest(printManifest(manifest));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->kernels[0].form, "stream");
+  EXPECT_EQ(read->kernels[0].form, "portable");
   EXPECT_EQ(read->kernels[0].schedule, "{ tile = 64 }");
   EXPECT_EQ(read->kernels[0].notes, "one\ntwo");
   EXPECT_EQ(read->kernels[1].form, "");

@@ -74,7 +74,7 @@ TEST(CostModel, turnsPayWithoutAMask) {
     CostModel model(of.nest, of.plan, hopper());
     WarpgroupSchedule turns = makeSchedule(of, 4, 64, 3), any = turns;
     turns.persistent = any.persistent = false;
-    any.alternate = false;
+    any.pingPong = false;
     EXPECT_EQ(model.kernelShare(turns) > model.kernelShare(any), pays) << name;
   }
 }

@@ -28,10 +28,10 @@ WarpgroupSchedule makeSchedule(LibraryNest &of, int64_t groups, int64_t streamTi
   schedule.groups = groups;
   schedule.streamTile = streamTile;
   schedule.stages = stages;
-  schedule.alternate = groups > 1;
-  RegisterBudget budget = registerBudget(groups, groupRegisters(of.nest, of.plan, schedule));
-  schedule.loadRegisters = budget.load;
-  schedule.groupRegisters = budget.group;
+  schedule.pingPong = groups > 1;
+  RegisterBudget budget = registerBudget(groups, consumerRegisters(of.nest, of.plan, schedule));
+  schedule.producerRegisters = budget.load;
+  schedule.consumerRegisters = budget.group;
   return schedule;
 }
 

@@ -2,7 +2,7 @@
 #ifndef ATTNC_TESTS_UNIT_SCHEDULE_LIBRARY_NEST_H
 #define ATTNC_TESTS_UNIT_SCHEDULE_LIBRARY_NEST_H
 
-#include "compiler/schedule/schedule_ranking.h"
+#include "compiler/schedule/model/schedule_ranking.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <nlohmann/json.hpp>
 
@@ -21,7 +21,7 @@ struct LibraryNest {
   StreamPlan plan;
 };
 
-inline const Machine &hopper() { return *findMachine("sm_90a"); }
+inline const GpuModel &hopper() { return *findGpuModel("sm_90a"); }
 
 /// A schedule with the registers that rankSchedules gives it.
 WarpgroupSchedule makeSchedule(LibraryNest &of, int64_t groups, int64_t streamTile, int64_t stages);

@@ -1,5 +1,5 @@
 // What domains say of single tiles, and what follows: the order of row tiles, the choice of tiles.
-#include "compiler/schedule/row_order.h"
+#include "compiler/schedule/warpgroups/row_order.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
 

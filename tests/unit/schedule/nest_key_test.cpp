@@ -1,6 +1,6 @@
-#include "compiler/schedule/choose_schedule.h"
-#include "compiler/schedule/nest_key.h"
-#include "compiler/transforms/derivation.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/choice/nest_key.h"
+#include "compiler/transforms/derivation/derivation.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ TEST(NestKey, namesDoNotMatter) {
 TEST(NestKey, theScheduleDoesNotMatter) {
   LibraryNest of("causal", 64);
   std::string before = nestKey(of.nest);
-  setGenericSchedule(of.nest, 64);
+  of.nest.setScheduleAttr(tile::GenericAttr::get(of.nest.getContext(), {64}));
   EXPECT_EQ(nestKey(of.nest), before);
 }
 

@@ -1,6 +1,6 @@
-#include "compiler/schedule/choose_schedule.h"
-#include "compiler/schedule/cpu_tiles.h"
-#include "compiler/schedule/schedule_override.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/choice/cpu_tiles.h"
+#include "compiler/schedule/choice/schedule_override.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,13 +11,24 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
+// Sets the schedule with these keys, or says why that cannot be.
+std::string change(red::NestOp nest, const GpuModel &machine, const json &keys) {
+  PlannedNest planned(nest);
+  Result<red::Schedule> changed = overriddenSchedule(planned, machine, keys);
+  if (!changed)
+    return changed.error().message;
+  nest.setScheduleAttr(*changed);
+  return "";
+}
+
 class Override : public testing::Test {
 protected:
   std::string refusal(const json &keys, const char *target = "sm_90a") {
-    Status status = overrideSchedule(of.nest, *findMachine(target), keys);
-    return status ? "" : status.error().message;
+    return change(of.nest, *findGpuModel(target), keys);
   }
-  WarpgroupSchedule now() { return WarpgroupSchedule::from(of.nest.getScheduleAttr()); }
+  template <typename T = WarpgroupSchedule> T now() {
+    return *tile::scheduleAs<T>(of.nest.getScheduleAttr());
+  }
 
   LibraryNest of{"full", 128};
 };
@@ -28,87 +39,81 @@ TEST_F(Override, everyKeyIsTaken) {
                      {"stream_tile", 96},
                      {"stages", 3},
                      {"row_stages", 1},
-                     {"load_registers", 24},
-                     {"group_registers", 240},
-                     {"alternate", false},
+                     {"producer_registers", 24},
+                     {"consumer_registers", 240},
+                     {"ping_pong", false},
                      {"persistent", false},
                      {"copy_inputs", false},
                      {"bulk_stores", true},
                      {"pack", 1},
-                     {"slack", 4}}),
+                     {"rescale_threshold", 4}}),
             "");
   EXPECT_EQ(now().groups, 2);
   EXPECT_EQ(now().streamTile, 96);
   EXPECT_EQ(now().stages, 3);
-  EXPECT_EQ(now().loadRegisters, 24);
-  EXPECT_EQ(now().groupRegisters, 240);
-  EXPECT_FALSE(now().alternate);
+  EXPECT_EQ(now().producerRegisters, 24);
+  EXPECT_EQ(now().consumerRegisters, 240);
+  EXPECT_FALSE(now().pingPong);
   EXPECT_FALSE(now().persistent);
   EXPECT_FALSE(now().copyInputs);
   EXPECT_TRUE(now().bulkStores);
   EXPECT_EQ(now().pack, 1);
-  EXPECT_EQ(now().slack, 4);
+  EXPECT_EQ(now().rescaleThreshold, 4);
 }
 
 TEST_F(Override, whatIsNotNamedIsTheBestForWhatIs) {
   EXPECT_EQ(refusal({{"form", "warpgroups"}}), "");
-  EXPECT_EQ(
-      of.nest.getScheduleAttr(),
-      rankSchedules(of.nest, of.plan, hopper()).front().schedule.toAttr(of.nest.getContext()));
+  EXPECT_EQ(now(), rankSchedules(of.nest, of.plan, hopper()).front().schedule);
   EXPECT_EQ(refusal({{"groups", 1}}), "");
   EXPECT_EQ(now().groups, 1);
-  EXPECT_FALSE(now().alternate);
-  EXPECT_EQ(now().groupRegisters, 256);
+  EXPECT_FALSE(now().pingPong);
+  EXPECT_EQ(now().consumerRegisters, 256);
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"stream_tile", 112}}), "");
   EXPECT_EQ(now().groups, 2) << "three groups have no registers for it";
 }
 
 // The best schedule of all may have no room for what a key asks for.
 TEST_F(Override, aKeyThatTheBestHasNoRoomForFindsAnother) {
-  EXPECT_EQ(refusal({{"group_registers", 240}}), "");
-  EXPECT_EQ(now().groupRegisters, 240);
+  EXPECT_EQ(refusal({{"consumer_registers", 240}}), "");
+  EXPECT_EQ(now().consumerRegisters, 240);
   EXPECT_EQ(now().groups, 2);
   LibraryNest heads("gqa", 128);
-  EXPECT_TRUE(overrideSchedule(heads.nest, hopper(), {{"pack", 4}}).ok());
+  EXPECT_EQ(change(heads.nest, hopper(), {{"pack", 4}}), "");
 }
 
 // Blocks that draw stay, so what is not named follows from that.
 TEST_F(Override, drawingNamesTheRest) {
   LibraryNest causal("causal", 128);
-  EXPECT_TRUE(overrideSchedule(causal.nest, hopper(), {{"draws", true}}).ok());
-  auto drawing = WarpgroupSchedule::from(causal.nest.getScheduleAttr());
-  EXPECT_TRUE(drawing.draws && drawing.persistent);
+  EXPECT_EQ(change(causal.nest, hopper(), {{"dynamic_scheduler", true}}), "");
+  auto drawing = *tile::scheduleAs<WarpgroupSchedule>(causal.nest.getScheduleAttr());
+  EXPECT_TRUE(drawing.dynamicScheduler && drawing.persistent);
   EXPECT_EQ(drawing.groups, 3);
   EXPECT_EQ(drawing.streamTile, 80);
-  EXPECT_EQ(refusal({{"draws", true}}), "") << "a nest without a mask may";
-  EXPECT_TRUE(now().draws && now().persistent);
-  EXPECT_EQ(refusal({{"draws", true}, {"persistent", false}}),
-            "schedule: draws needs persistent: a block of one row tile draws no further ones");
-  EXPECT_EQ(refusal({{"form", "stream"}, {"draws", true}}).substr(0, 29),
-            "schedule: unknown key 'draws'");
+  EXPECT_EQ(refusal({{"dynamic_scheduler", true}}), "") << "a nest without a mask may";
+  EXPECT_TRUE(now().dynamicScheduler && now().persistent);
+  EXPECT_EQ(refusal({{"dynamic_scheduler", true}, {"persistent", false}}),
+            "schedule: dynamic_scheduler needs persistent: a block of one row tile takes no "
+            "further ones");
+  EXPECT_EQ(refusal({{"form", "portable"}, {"dynamic_scheduler", true}}).substr(0, 41),
+            "schedule: unknown key 'dynamic_scheduler'");
 }
 
 TEST_F(Override, aKeyOfOneFormNamesTheForm) {
   EXPECT_EQ(refusal({{"persistent", false}}), "");
-  EXPECT_EQ(scheduleForm(of.nest), "warpgroups");
+  EXPECT_EQ(formOf(of.nest).name(), "warpgroups");
   EXPECT_EQ(refusal({{"row_tile", 64}}), "");
-  EXPECT_EQ(scheduleForm(of.nest), "stream");
+  EXPECT_EQ(formOf(of.nest).name(), "portable");
   EXPECT_EQ(refusal({{"threads", 64}}), "");
-  EXPECT_EQ(scheduleForm(of.nest), "generic");
+  EXPECT_EQ(formOf(of.nest).name(), "generic");
 }
 
 TEST_F(Override, rowsKeepTheirFormWhereThreadsAreNamed) {
   EXPECT_EQ(refusal({{"form", "rows"}}), "");
-  EXPECT_EQ(scheduleForm(of.nest), "rows");
+  EXPECT_EQ(formOf(of.nest).name(), "rows");
   EXPECT_EQ(refusal({{"threads", 64}}), "");
-  EXPECT_EQ(scheduleForm(of.nest), "rows");
+  EXPECT_EQ(formOf(of.nest).name(), "rows");
   EXPECT_EQ(refusal({{"rows", 2}, {"stream_tile", 24}}), "");
-  auto value = [&](llvm::StringRef key) {
-    return of.nest.getScheduleAttr().getAs<mlir::IntegerAttr>(key).getInt();
-  };
-  EXPECT_EQ(value("threads"), 64);
-  EXPECT_EQ(value("rows"), 2);
-  EXPECT_EQ(value("stream_tile"), 24);
+  EXPECT_EQ(now<RowsSchedule>(), (RowsSchedule{.threads = 64, .rows = 2, .streamTile = 24}));
   EXPECT_EQ(refusal({{"rows", 33}}), "schedule: rows is 33; it is 1 to 32");
   EXPECT_EQ(refusal({{"form", "rows"}, {"threads", 100}}),
             "schedule: threads is 100; it is a multiple of 32 up to 1024");
@@ -125,21 +130,24 @@ TEST_F(Override, rowsKeepTheirFormWhereThreadsAreNamed) {
 }
 
 TEST_F(Override, refusalsNameTheKey) {
-  EXPECT_EQ(refusal({{"form", "warps"}}),
-            "schedule: form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not \"warps\"");
+  EXPECT_EQ(
+      refusal({{"form", "warps"}}),
+      "schedule: form is \"warpgroups\", \"portable\", \"rows\" or \"generic\", not \"warps\"");
   EXPECT_EQ(refusal({{"form", 3}}),
-            "schedule: form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not 3");
+            "schedule: form is \"warpgroups\", \"portable\", \"rows\" or \"generic\", not 3");
   EXPECT_EQ(refusal({{"groups", "two"}}), "schedule: groups is an integer, not \"two\"");
-  EXPECT_EQ(refusal({{"alternate", 1}}), "schedule: alternate is true or false, not 1");
-  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"slack", "8"}}),
-            "schedule: slack is a number, not \"8\"");
+  EXPECT_EQ(refusal({{"ping_pong", 1}}), "schedule: ping_pong is true or false, not 1");
+  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"rescale_threshold", "8"}}),
+            "schedule: rescale_threshold is a number, not \"8\"");
   EXPECT_EQ(refusal({{"threads", 1.5}}), "schedule: threads is an integer, not 1.5");
   EXPECT_EQ(refusal({{"threads", 100}}),
             "schedule: threads is 100; it is a multiple of 32 up to 1024");
-  EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
-            "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
-            "row_stages, load_registers, group_registers, alternate, persistent, draws, "
-            "copy_inputs, bulk_stores, pack, slack, columns, depth, depth_stages");
+  EXPECT_EQ(
+      refusal({{"groups", 2}, {"warp", 2}}),
+      "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
+      "row_stages, producer_registers, consumer_registers, ping_pong, persistent, "
+      "dynamic_scheduler, "
+      "copy_inputs, bulk_stores, pack, rescale_threshold, head_dim_tile, depth, depth_stages");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
   EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));
@@ -180,7 +188,7 @@ TEST_F(Override, theKernelIsNamed) {
 
 TEST_F(Override, aRefusedOneChangesNothing) {
   EXPECT_EQ(refusal({{"groups", 2}}), "");
-  mlir::DictionaryAttr before = of.nest.getScheduleAttr();
+  red::Schedule before = of.nest.getScheduleAttr();
   EXPECT_NE(refusal({{"groups", 9}}), "");
   EXPECT_EQ(of.nest.getScheduleAttr(), before);
 }
@@ -189,10 +197,23 @@ TEST(OverrideOfOthers, saysWhyANestCannotUseWarpgroups) {
   json spec = librarySpec("full", 64);
   spec["types"]["T"] = "f32";
   LibraryNest of(spec);
-  Status status = overrideSchedule(of.nest, hopper(), {{"form", "warpgroups"}});
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message, "schedule: full_o cannot use warpgroups: 'q' is f32; products "
-                                    "of warpgroups take f16 and bf16");
+  EXPECT_EQ(change(of.nest, hopper(), {{"form", "warpgroups"}}),
+            "schedule: full_o cannot use warpgroups: 'q' is f32; products "
+            "of warpgroups take f16 and bf16");
+}
+
+TEST_F(Override, namesOfEarlierVersionsAreRefusedWithTheNewOnes) {
+  EXPECT_EQ(refusal({{"slack", 8}}), "schedule: key 'slack' is called rescale_threshold");
+  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"draws", true}}),
+            "schedule: key 'draws' is called dynamic_scheduler");
+  EXPECT_EQ(refusal({{"load_registers", 24}}),
+            "schedule: key 'load_registers' is called producer_registers");
+  auto refused = [&](const json &keys) {
+    Status status = checkOverrides({of.nest}, keys);
+    return status ? "" : status.error().message;
+  };
+  EXPECT_EQ(refused({{"columns", 64}}), "schedule: key 'columns' is called head_dim_tile");
+  EXPECT_EQ(refused({{"form", "stream"}}), "schedule: form \"stream\" is called \"portable\"");
 }
 
 TEST_F(Override, withoutSchedulesKeysAreCheckedAllTheSame) {
@@ -201,7 +222,7 @@ TEST_F(Override, withoutSchedulesKeysAreCheckedAllTheSame) {
     return status ? "" : status.error().message;
   };
   EXPECT_EQ(refused(json()), "");
-  EXPECT_EQ(refused({{"form", "warpgroups"}, {"groups", 2}, {"slack", 4}}), "");
+  EXPECT_EQ(refused({{"form", "warpgroups"}, {"groups", 2}, {"rescale_threshold", 4}}), "");
   EXPECT_EQ(refused({{"row_tile", 64}, {"warps", 4}}), "");
   EXPECT_EQ(refused({{"threads", 128}, {"full_o", {{"stages", 2}}}}), "");
   EXPECT_THAT(refused({{"stage", 2}}), HasSubstr("unknown key 'stage'; the keys are form, "));
@@ -210,8 +231,9 @@ TEST_F(Override, withoutSchedulesKeysAreCheckedAllTheSame) {
   EXPECT_EQ(refused({{"full_x", {{"stages", 2}}}}),
             "schedule: there is no kernel 'full_x'; there is full_o");
   EXPECT_EQ(refused({{"stages", "two"}}), "schedule: stages is an integer, not \"two\"");
-  EXPECT_EQ(refused({{"form", "fast"}}),
-            "schedule: form is \"warpgroups\", \"stream\", \"rows\" or \"generic\", not \"fast\"");
+  EXPECT_EQ(
+      refused({{"form", "fast"}}),
+      "schedule: form is \"warpgroups\", \"portable\", \"rows\" or \"generic\", not \"fast\"");
   EXPECT_EQ(refused(json::array()), "schedule: it is an object of keys, not []");
 }
 
@@ -221,15 +243,12 @@ TEST_F(Override, ofTheProcessorAreTiles) {
     return status ? "" : status.error().message;
   };
   EXPECT_EQ(refused({{"form", "cpu"}, {"row_tile", 16}, {"stream_tile", 24}}), "");
-  auto tile = [&](const char *key) {
-    return of.nest.getScheduleAttr().getAs<mlir::IntegerAttr>(key).getInt();
-  };
-  EXPECT_EQ(tile("row_tile"), 16);
-  EXPECT_EQ(tile("stream_tile"), 24);
+  EXPECT_EQ(now<tile::CpuSchedule>(), (tile::CpuSchedule{.rowTile = 16, .streamTile = 24}));
   EXPECT_EQ(refused({{"full_o", {{"form", "cpu"}, {"row_tile", 5}}}}), "");
-  EXPECT_EQ(tile("row_tile"), 5);
-  EXPECT_EQ(refused({{"form", "cpu"}, {"row_tile", 0}}),
-            "schedule: row_tile is 0; of the cpu form it is a whole number from 1 to 1024");
+  EXPECT_EQ(now<tile::CpuSchedule>(), tile::CpuSchedule{.rowTile = 5});
+  EXPECT_EQ(refused({{"form", "cpu"}, {"row_tile", 2048}}),
+            "schedule: row_tile is 2048; it is 1 to 1024, or 0 for the "
+            "compiler's choice");
   EXPECT_EQ(refused({{"form", "cpu"}, {"warps", 4}}),
             "schedule: unknown key 'warps'; the cpu form has row_tile, stream_tile");
   EXPECT_EQ(refused({{"full_x", {{"form", "cpu"}}}}),
@@ -237,7 +256,7 @@ TEST_F(Override, ofTheProcessorAreTiles) {
 }
 
 TEST_F(Override, ofGpusDoNotChangeTheProcessorsCode) {
-  mlir::DictionaryAttr before = of.nest.getScheduleAttr();
+  red::Schedule before = of.nest.getScheduleAttr();
   EXPECT_TRUE(setCpuTiles({of.nest}, {{"form", "warpgroups"}, {"groups", 2}}));
   EXPECT_TRUE(setCpuTiles({of.nest}, json()));
   EXPECT_EQ(of.nest.getScheduleAttr(), before);

@@ -1,4 +1,4 @@
-#include "tools/attnc/terminal.h"
+#include "tools/attnc/output/terminal.h"
 #include <gtest/gtest.h>
 
 namespace attnc::cli {

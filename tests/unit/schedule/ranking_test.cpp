@@ -1,4 +1,4 @@
-#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/choice/choose_schedule.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
 #include <set>
@@ -26,7 +26,7 @@ TEST(Ranking, theBestAreThoseThatWonTheMeasurements) {
     EXPECT_EQ(best.streamTile, row.streamTile) << row.spec << ' ' << row.width;
     EXPECT_EQ(best.stages, row.stages) << row.spec << ' ' << row.width;
     EXPECT_EQ(best.persistent, row.persistent) << row.spec << ' ' << row.width;
-    EXPECT_EQ(best.alternate, row.persistent) << "turns pay without a mask";
+    EXPECT_EQ(best.pingPong, row.persistent) << "turns pay without a mask";
   }
 }
 
@@ -49,21 +49,21 @@ TEST(Ranking, everythingInItFitsAndFollowsTheOrder) {
 // those that stay and do not.
 TEST(Ranking, drawingIsForThoseWhoAsk) {
   LibraryNest causal("causal", 128), full("full", 128);
-  auto draws = [](const RankedSchedule &ranked) { return ranked.schedule.draws; };
+  auto dynamicScheduler = [](const RankedSchedule &ranked) {
+    return ranked.schedule.dynamicScheduler;
+  };
   for (LibraryNest *of : {&causal, &full})
-    EXPECT_TRUE(llvm::none_of(rank(*of), draws));
+    EXPECT_TRUE(llvm::none_of(rank(*of), dynamicScheduler));
   std::vector<RankedSchedule> all = rankSchedules(causal.nest, causal.plan, hopper(), true);
   EXPECT_GT(all.size(), rank(causal).size());
   const WarpgroupSchedule &best = all.front().schedule;
-  EXPECT_TRUE(best.draws && best.persistent);
+  EXPECT_TRUE(best.dynamicScheduler && best.persistent);
   EXPECT_EQ(best.groups, 3);
   EXPECT_EQ(best.streamTile, 80);
   auto other = best;
-  other.draws = false;
-  auto dealt = llvm::find_if(all, [&](const RankedSchedule &ranked) {
-    return WarpgroupSchedule(ranked.schedule).toAttr(causal.nest.getContext()) ==
-           other.toAttr(causal.nest.getContext());
-  });
+  other.dynamicScheduler = false;
+  auto dealt =
+      llvm::find_if(all, [&](const RankedSchedule &ranked) { return ranked.schedule == other; });
   ASSERT_NE(dealt, all.end());
   EXPECT_LT(dealt->share, all.front().share);
 }
@@ -73,13 +73,12 @@ TEST(Ranking, isTheSameInEveryRun) {
   std::vector<RankedSchedule> a = rank(one), b = rank(two);
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i)
-    EXPECT_EQ(a[i].schedule.toAttr(one.nest.getContext()),
-              WarpgroupSchedule(b[i].schedule).toAttr(one.nest.getContext()));
+    EXPECT_EQ(a[i].schedule, b[i].schedule);
 }
 
 TEST(Ranking, isEmptyWithoutWarpgroups) {
   LibraryNest of("full", 64);
-  EXPECT_TRUE(rankSchedules(of.nest, of.plan, *findMachine("sm_90")).empty());
+  EXPECT_TRUE(rankSchedules(of.nest, of.plan, *findGpuModel("sm_90")).empty());
 }
 
 // One accumulator as long as it fits the registers, then parts that blocks share.
@@ -87,8 +86,8 @@ TEST(Ranking, wideColumnsAreShared) {
   LibraryNest wide("full", 320), wider("full", 512);
   ASSERT_FALSE(rank(wide).empty());
   ASSERT_FALSE(rank(wider).empty());
-  EXPECT_EQ(rank(wide).front().schedule.columns, 0);
-  EXPECT_EQ(rank(wider).front().schedule.columns, 256);
+  EXPECT_EQ(rank(wide).front().schedule.headDimTile, 0);
+  EXPECT_EQ(rank(wider).front().schedule.headDimTile, 256);
   EXPECT_LT(rank(wider).front().share, rank(wide).front().share);
 }
 
@@ -107,8 +106,7 @@ TEST(Ranking, candidatesToMeasureDiffer) {
     shapes.insert({one.schedule.groups, one.schedule.streamTile});
   for (auto shape : shapes)
     EXPECT_LE(shapes.count(shape), 2u);
-  EXPECT_EQ(picked.front().schedule.toAttr(of.nest.getContext()),
-            rank(of).front().schedule.toAttr(of.nest.getContext()));
+  EXPECT_EQ(picked.front().schedule, rank(of).front().schedule);
 }
 
 TEST(Ranking, theBudgetLeavesCopiesWhatGroupsDoNotNeed) {
@@ -120,22 +118,27 @@ TEST(Ranking, theBudgetLeavesCopiesWhatGroupsDoNotNeed) {
 
 TEST(ChooseSmaller, eachNextOneHasMoreRegistersToSpareUntilThePortableOnes) {
   LibraryNest of("full", 128);
-  of.nest.setScheduleAttr(rank(of).front().schedule.toAttr(of.nest.getContext()));
+  of.nest.setScheduleAttr(
+      tile::WarpgroupsAttr::get(of.nest.getContext(), rank(of).front().schedule));
   int64_t spare = -1;
   int steps = 0;
-  while (scheduleForm(of.nest) == "warpgroups") {
-    auto schedule = WarpgroupSchedule::from(of.nest.getScheduleAttr());
-    int64_t now = schedule.groupRegisters - groupRegisters(of.nest, of.plan, schedule);
+  PlannedNest planned(of.nest);
+  while (auto schedule = tile::scheduleAs<WarpgroupSchedule>(of.nest.getScheduleAttr())) {
+    int64_t now = schedule->consumerRegisters - consumerRegisters(of.nest, of.plan, *schedule);
     EXPECT_GT(now, spare);
     spare = now;
-    ASSERT_TRUE(chooseSmallerSchedule(of.nest, hopper()));
+    red::Schedule next = smallerSchedule(planned, hopper());
+    ASSERT_TRUE(next);
+    of.nest.setScheduleAttr(next);
     ASSERT_LT(++steps, 300);
   }
   EXPECT_GE(steps, 2);
-  EXPECT_EQ(scheduleForm(of.nest), "stream");
-  while (chooseSmallerSchedule(of.nest, hopper()))
+  EXPECT_EQ(formOf(of.nest).name(), "portable");
+  while (red::Schedule next = smallerSchedule(planned, hopper())) {
+    of.nest.setScheduleAttr(next);
     ASSERT_LT(++steps, 300);
-  EXPECT_EQ(scheduleForm(of.nest), "stream");
+  }
+  EXPECT_EQ(formOf(of.nest).name(), "portable");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-#include "compiler/schedule/reference_degree.h"
+#include "compiler/schedule/nest/reference_degree.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "compiler/schedule/choose_schedule.h"
-#include "compiler/schedule/stream_schedule.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/portable/portable_schedule.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
 
@@ -21,11 +21,12 @@ nlohmann::json withColumnVector(const std::string &type) {
 }
 
 TEST(RegisterNeeds, whatRowsKnowBeforeTheLoopCounts) {
-  RegisterNeeds full = needsOf("full"), causal = needsOf("causal"), window = needsOf("sliding_window");
+  RegisterNeeds full = needsOf("full"), causal = needsOf("causal"),
+                window = needsOf("sliding_window");
   EXPECT_EQ(full.uniform, 1); // the scale
   EXPECT_EQ(full.rows, 0);
-  EXPECT_EQ(causal.rows, 1); // i
-  EXPECT_EQ(window.rows, 2); // i and i - w
+  EXPECT_EQ(causal.rows, 1);                            // i
+  EXPECT_EQ(window.rows, 2);                            // i and i - w
   EXPECT_EQ(needsOf("causal_bottom_right").uniform, 3); // and two sizes
 }
 
@@ -44,8 +45,8 @@ TEST(RegisterNeeds, elementsOf64BitsTakeTwoWords) {
   EXPECT_EQ(two.columns, 1);
   EXPECT_EQ(two.columnWords, 2);
   WarpgroupSchedule schedule = makeSchedule(narrow, 2, 96, 2);
-  EXPECT_EQ(groupRegisters(wide.nest, wide.plan, schedule) -
-                groupRegisters(narrow.nest, narrow.plan, schedule),
+  EXPECT_EQ(consumerRegisters(wide.nest, wide.plan, schedule) -
+                consumerRegisters(narrow.nest, narrow.plan, schedule),
             96 / 4);
   EXPECT_EQ(otherRegisters(wide.nest, wide.plan, {.streamTile = 64}) -
                 otherRegisters(narrow.nest, narrow.plan, {.streamTile = 64}),
@@ -54,13 +55,15 @@ TEST(RegisterNeeds, elementsOf64BitsTakeTwoWords) {
 
 // What they need beside the plainest nest is what keeps a tile from them that it has.
 TEST(RegisterNeeds, decideWhichTilesFit) {
-  const Machine &ampere = *findMachine("sm_80");
-  StreamSchedule large{.rowTile = 128, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2};
+  const GpuModel &ampere = *findGpuModel("sm_80");
+  PortableSchedule large{.rowTile = 128, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2};
   LibraryNest plain("causal", 64), biased("bias", 64), moment("entropy", 64);
   EXPECT_EQ(checkSchedule(plain.nest, plain.plan, large, ampere), "");
   EXPECT_NE(checkSchedule(biased.nest, biased.plan, large, ampere), "");
   EXPECT_NE(checkSchedule(moment.nest, moment.plan, large, ampere), "");
-  EXPECT_LT(portableSchedules(biased.nest, biased.plan, ampere).front().streamTile, 64);
+  PlannedNest planned(biased.nest);
+  EXPECT_LT(
+      tile::scheduleAs<PortableSchedule>(chooseSchedule(planned, ampere).schedule)->streamTile, 64);
 }
 
 } // namespace

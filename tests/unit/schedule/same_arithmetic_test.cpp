@@ -1,5 +1,5 @@
 // Nests that compute the same scores get the same bits for them.
-#include "compiler/schedule/choose_schedule.h"
+#include "compiler/schedule/choice/choose_schedule.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "compiler/schedule/signature.h"
-#include "compiler/schedule/symbol_name.h"
+#include "compiler/schedule/nest/signature.h"
+#include "compiler/schedule/nest/symbol_name.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@ namespace {
 std::vector<TuningCandidate> numbered(int count) {
   std::vector<TuningCandidate> candidates;
   for (int i = 0; i < count; ++i)
-    candidates.push_back({{{"form", "stream"}, {"number", i}}, {}, {}});
+    candidates.push_back({{{"form", "portable"}, {"number", i}}, {}, {}});
   return candidates;
 }
 
@@ -78,7 +78,7 @@ TEST_F(Candidates, areTheBestByPrediction) {
   EXPECT_EQ(nest.key.size(), 32u);
   ASSERT_EQ(nest.candidates.size(), 5u);
   EXPECT_EQ(nest.candidates[0].schedule.at("form"), "warpgroups");
-  EXPECT_EQ(nest.candidates[0].schedule.at("alternate"), true);
+  EXPECT_EQ(nest.candidates[0].schedule.at("ping_pong"), true);
   for (const TuningCandidate &candidate : nest.candidates)
     EXPECT_GT(candidate.share.value_or(0), 0);
 }
@@ -98,19 +98,21 @@ TEST_F(Candidates, eachIsTakenByTheCompiler) {
 }
 
 TEST_F(Candidates, ofRowTilesThatDifferDrawThem) {
-  auto draws = [](const TuningCandidate &candidate) { return candidate.schedule.at("draws"); };
+  auto dynamicScheduler = [](const TuningCandidate &candidate) {
+    return candidate.schedule.at("dynamic_scheduler");
+  };
   auto masked = of("causal", "sm_90a", 8), full = of("full", "sm_90a", 8);
   ASSERT_TRUE(masked && full);
-  EXPECT_TRUE(llvm::any_of(masked->front().candidates, draws));
-  EXPECT_FALSE(llvm::all_of(masked->front().candidates, draws));
-  EXPECT_TRUE(llvm::none_of(full->front().candidates, draws));
+  EXPECT_TRUE(llvm::any_of(masked->front().candidates, dynamicScheduler));
+  EXPECT_FALSE(llvm::all_of(masked->front().candidates, dynamicScheduler));
+  EXPECT_TRUE(llvm::none_of(full->front().candidates, dynamicScheduler));
 }
 
 TEST_F(Candidates, elsewhereArePortableOnes) {
   auto nests = of("full", "sm_80", 3);
   ASSERT_TRUE(nests);
   ASSERT_EQ(nests->front().candidates.size(), 3u);
-  EXPECT_EQ(nests->front().candidates[0].schedule.at("form"), "stream");
+  EXPECT_EQ(nests->front().candidates[0].schedule.at("form"), "portable");
   EXPECT_FALSE(nests->front().candidates[0].share);
 }
 
@@ -121,17 +123,18 @@ TEST(Tune, schedulesAreDescribedInShort) {
                               {"groups", 3},
                               {"stream_tile", 80},
                               {"stages", 3},
-                              {"alternate", true},
+                              {"ping_pong", true},
                               {"persistent", false}}),
-            "3 groups, stream_tile 80, 3 stages, in turns");
+            "3 groups, stream_tile 80, 3 stages, ping-pong");
   EXPECT_EQ(describeSchedule({{"form", "warpgroups"},
                               {"groups", 3},
                               {"stream_tile", 80},
                               {"stages", 3},
+                              {"ping_pong", false},
                               {"persistent", true},
-                              {"draws", true}}),
-            "3 groups, stream_tile 80, 3 stages, draws row tiles");
-  EXPECT_EQ(describeSchedule({{"form", "stream"},
+                              {"dynamic_scheduler", true}}),
+            "3 groups, stream_tile 80, 3 stages, dynamic scheduler");
+  EXPECT_EQ(describeSchedule({{"form", "portable"},
                               {"row_tile", 128},
                               {"stream_tile", 64},
                               {"warps", 4},

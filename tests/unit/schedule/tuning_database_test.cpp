@@ -1,6 +1,6 @@
-#include "compiler/schedule/choose_schedule.h"
-#include "compiler/schedule/nest_key.h"
-#include "compiler/schedule/tuning_update.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/choice/nest_key.h"
+#include "compiler/schedule/choice/tuning_update.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <filesystem>
 #include <fstream>
@@ -83,7 +83,7 @@ TEST(TuningFile, theCompilersOwnAreWhole) {
   for (const auto &[name, file] : builtinTuningFiles()) {
     EXPECT_EQ(name, tuningFileName(file.device, file.multiprocessors));
     for (const TunedSchedule &one : file.entries) {
-      EXPECT_NE(findMachine(one.target), nullptr) << one.kernel;
+      EXPECT_NE(findGpuModel(one.target), nullptr) << one.kernel;
       EXPECT_GT(one.milliseconds, 0) << one.kernel;
     }
   }
@@ -181,7 +181,9 @@ protected:
     auto source = of.nest->getAttrOfType<mlir::StringAttr>(kScheduleSourceAttr);
     return source ? source.getValue().str() : "";
   }
-  WarpgroupSchedule now() { return WarpgroupSchedule::from(of.nest.getScheduleAttr()); }
+  WarpgroupSchedule now() {
+    return *tile::scheduleAs<WarpgroupSchedule>(of.nest.getScheduleAttr());
+  }
 
   LibraryNest of{"full", 128};
 };

@@ -1,3 +1,4 @@
+#include "mlir/AsmParser/AsmParser.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,23 +25,28 @@ TEST(WarpgroupSchedule, theAttributeKeepsEveryKey) {
                              .streamTile = 80,
                              .stages = 4,
                              .rowStages = 2,
-                             .loadRegisters = 32,
-                             .groupRegisters = 160,
-                             .alternate = false,
-                             .persistent = false,
-                             .draws = true,
+                             .producerRegisters = 32,
+                             .consumerRegisters = 160,
+                             .pingPong = false,
+                             .persistent = true,
+                             .dynamicScheduler = true,
                              .copyInputs = false,
                              .bulkStores = true,
                              .pack = 3,
-                             .slack = 2.5,
-                             .columns = 64,
+                             .rescaleThreshold = 2.5,
+                             .headDimTile = 64,
                              .depth = 128,
                              .depthStages = 3};
-  mlir::DictionaryAttr attribute = schedule.toAttr(of.nest.getContext());
-  EXPECT_EQ(attribute.getAs<mlir::StringAttr>("form").getValue(), "warpgroups");
-  EXPECT_EQ(WarpgroupSchedule::from(attribute).toAttr(of.nest.getContext()), attribute);
-  EXPECT_EQ(WarpgroupSchedule::from({}).toAttr(of.nest.getContext()),
-            WarpgroupSchedule().toAttr(of.nest.getContext()));
+  auto attribute = tile::WarpgroupsAttr::get(of.nest.getContext(), schedule);
+  std::string text;
+  llvm::raw_string_ostream(text) << attribute;
+  EXPECT_EQ(
+      text,
+      "#tile.warpgroups<groups = 3, stream_tile = 80, stages = 4, row_stages = 2, "
+      "producer_registers = 32, consumer_registers = 160, ping_pong = false, "
+      "persistent = true, dynamic_scheduler = true, copy_inputs = false, bulk_stores = true, "
+      "pack = 3, rescale_threshold = 2.500000e+00, columns = 64, depth = 128, depth_stages = 3>");
+  EXPECT_EQ(mlir::parseAttribute(text, of.nest.getContext()), attribute);
 }
 
 // Tiles of 16-bit elements in panels of 64 columns, 16 bytes of barriers a slot.
@@ -57,7 +63,7 @@ TEST(WarpgroupSchedule, whatIsDrawnTakesSharedMemory) {
   LibraryNest of("causal", 128);
   WarpgroupSchedule schedule = makeSchedule(of, 3, 80, 3);
   int64_t before = sharedBytes(of.plan, schedule);
-  schedule.draws = true;
+  schedule.dynamicScheduler = true;
   EXPECT_EQ(sharedBytes(of.plan, schedule), before + 2 * (32 + 16));
 }
 
@@ -65,11 +71,11 @@ TEST(WarpgroupSchedule, onlyPersistentBlocksDraw) {
   LibraryNest masked("causal", 128), full("full", 128);
   for (LibraryNest *of : {&masked, &full}) {
     WarpgroupSchedule schedule = makeSchedule(*of, 3, 80, 3);
-    schedule.draws = schedule.persistent = true;
+    schedule.dynamicScheduler = schedule.persistent = true;
     EXPECT_EQ(checkSchedule(of->nest, of->plan, schedule, hopper()), "");
     schedule.persistent = false;
     EXPECT_EQ(checkSchedule(of->nest, of->plan, schedule, hopper()),
-              "draws needs persistent: a block of one row tile draws no further ones");
+              "dynamic_scheduler needs persistent: a block of one row tile takes no further ones");
   }
 }
 
@@ -92,7 +98,7 @@ TEST(WarpgroupSchedule, shapesThatCompileCleanFit) {
         Clean{256, 2, 80, 2, 232}}) {
     LibraryNest of("full", clean.width);
     WarpgroupSchedule schedule = makeSchedule(of, clean.groups, clean.streamTile, clean.stages);
-    EXPECT_LE(schedule.groupRegisters, clean.budget) << clean.width << ' ' << clean.streamTile;
+    EXPECT_LE(schedule.consumerRegisters, clean.budget) << clean.width << ' ' << clean.streamTile;
     EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()), "");
   }
 }
@@ -103,7 +109,7 @@ TEST(WarpgroupSchedule, oneTileMoreDoesNotFit) {
   EXPECT_THAT(check(middle, 3, 96, 2), HasSubstr("registers a thread"));
   EXPECT_THAT(check(narrow, 4, 80, 3), HasSubstr("registers a thread"));
   EXPECT_THAT(check(wide, 2, 112, 2), HasSubstr("shared memory"));
-  EXPECT_GT(groupRegisters(wide.nest, wide.plan, makeSchedule(wide, 2, 112, 2)), 240);
+  EXPECT_GT(consumerRegisters(wide.nest, wide.plan, makeSchedule(wide, 2, 112, 2)), 240);
 }
 
 TEST(WarpgroupSchedule, aRefusalHasFiguresAndWhatFits) {
@@ -113,7 +119,7 @@ TEST(WarpgroupSchedule, aRefusalHasFiguresAndWhatFits) {
                                  "stream_tile 80 fits");
   // 128 registers of accumulators, 48 of scores and weights, 32 of the rest: no tile fits in 160.
   EXPECT_EQ(check(of, 3, 64, 2), "bf16 operands of width 256 with 3 groups, stream_tile 64, 2 "
-                                 "stages needs about 208 registers a thread, group_registers is "
+                                 "stages needs about 208 registers a thread, consumer_registers is "
                                  "160");
 }
 
@@ -162,13 +168,15 @@ TEST(WarpgroupSchedule, shapesAreChecked) {
   EXPECT_EQ(with([](auto &s) { s.streamTile = 272; }),
             "stream_tile is 272; it is a multiple of 16 up to 256");
   EXPECT_EQ(with([](auto &s) { s.stages = 1; }), "stages is 1; it is 2 to 8");
-  EXPECT_EQ(with([](auto &s) { s.slack = 9; }), "slack is 9.00; it is 0 to 8.00");
-  EXPECT_EQ(with([](auto &s) { s.groups = 1; }), "alternate needs 2 groups or more");
-  EXPECT_EQ(with([](auto &s) { s.loadRegisters = 20; }),
-            "load_registers is 20; it is a multiple of 8 from 24 to 256");
+  EXPECT_EQ(with([](auto &s) { s.rescaleThreshold = 9; }),
+            "rescale_threshold is 9.00; it is 0 to 8");
+  EXPECT_EQ(with([](auto &s) { s.groups = 1; }), "ping_pong needs 2 groups or more");
+  EXPECT_EQ(with([](auto &s) { s.producerRegisters = 20; }),
+            "producer_registers is 20; it is a multiple of 8 from 24 to 256");
   // 65536 / 384 in multiples of 8, for each of three warpgroups.
-  EXPECT_EQ(with([](auto &s) { s.loadRegisters = 48; }),
-            "load_registers 48 and 2 times group_registers 232 are 512; a block of 384 threads has "
+  EXPECT_EQ(with([](auto &s) { s.producerRegisters = 48; }),
+            "producer_registers 48 and 2 times consumer_registers 232 are 512; a block of 384 "
+            "threads has "
             "504 for one thread of each warpgroup");
 }
 
@@ -191,7 +199,7 @@ TEST(WarpgroupSchedule, packedIndicesFillWholeWarpsAndGroups) {
 
 TEST(WarpgroupSchedule, otherMachinesHaveNone) {
   LibraryNest of("full", 64);
-  EXPECT_EQ(checkSchedule(of.nest, of.plan, makeSchedule(of, 2, 64, 2), *findMachine("sm_80")),
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, makeSchedule(of, 2, 64, 2), *findGpuModel("sm_80")),
             "sm_80 has no products of warpgroups; sm_90a has");
 }
 

@@ -5,7 +5,7 @@
 #include "tests/unit/cache/folder.h"
 #include "tests/unit/jit/parsed_spec.h"
 #include "tests/unit/service/requests.h"
-#include "tools/attncd/compile_job.h"
+#include "tools/attncd/workers/compile_job.h"
 
 #include <gmock/gmock.h>
 

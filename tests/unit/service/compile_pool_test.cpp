@@ -6,9 +6,9 @@
 #include "tests/unit/cache/folder.h"
 #include "tests/unit/jit/parsed_spec.h"
 #include "tests/unit/service/requests.h"
-#include "tools/attncd/compile_pool.h"
-#include "tools/attncd/sanitized.h"
-#include "tools/attncd/worker.h"
+#include "tools/attncd/workers/compile_pool.h"
+#include "tools/attncd/workers/sanitized.h"
+#include "tools/attncd/workers/worker.h"
 
 #include <condition_variable>
 #include <csignal>

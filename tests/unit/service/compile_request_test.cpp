@@ -3,7 +3,7 @@
 #include "compiler/jit/remote_compile.h"
 #include "tests/unit/jit/parsed_spec.h"
 #include "tests/unit/service/requests.h"
-#include "tools/attncd/compile_request.h"
+#include "tools/attncd/workers/compile_request.h"
 
 #include <gmock/gmock.h>
 #include <random>

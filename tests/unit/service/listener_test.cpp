@@ -1,4 +1,4 @@
-#include "tools/attncd/listener.h"
+#include "tools/attncd/http/listener.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "tools/attncd/route.h"
+#include "tools/attncd/http/route.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/attncd/service.h"
+#include "tools/attncd/service/service.h"
 
 #include "runtime/cache/key.h"
 

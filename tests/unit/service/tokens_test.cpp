@@ -1,4 +1,4 @@
-#include "tools/attncd/tokens.h"
+#include "tools/attncd/http/tokens.h"
 
 #include <filesystem>
 #include <fstream>

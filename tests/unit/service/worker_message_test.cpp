@@ -1,5 +1,5 @@
 // Messages between the service and its workers, whatever comes through the socket.
-#include "tools/attncd/worker_message.h"
+#include "tools/attncd/workers/worker_message.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // Where a program streams the same dims twice, the later pass says why: no pass is there for no
 // reason.
-#include "compiler/transforms/derivation.h"
+#include "compiler/transforms/derivation/derivation.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <filesystem>
 #include <fstream>
@@ -45,7 +45,7 @@ std::vector<std::string> unexplained(attn::ProgramOp program) {
     }
     if (!hasReason && ++withoutReason[nest.getStream()] > 1)
       list.push_back("another pass over " + std::to_string(nest.getStream().size()) +
-                     " dims, for no reason: " + wordsOf(steps.front()));
+                     " dims, for no reason: " + specTextOf(steps.front()));
   }
   return list;
 }

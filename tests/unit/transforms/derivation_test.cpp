@@ -1,6 +1,6 @@
 // What the derivation says of a program: which rules it needed, and what was in the way of one
 // pass.
-#include "compiler/transforms/derivation.h"
+#include "compiler/transforms/derivation/derivation.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,8 +78,9 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{Rule::Cut, "z = sum(j, s); o[b,h,i] = sum(j, tanh(s * z))"},
         RuleCase{Rule::Recomputed, "p = softmax(j, s); o[b,h,j] = sum(i, p)"},
         RuleCase{Rule::Materialised, "p = softmax(j, s); o[b,h,j] = sum(i, p)"},
-        RuleCase{Rule::CutVector, "t = s * sum(d, q[b,h,i,d] * q[b,h,i,d]); o[b,h,i,e] = sum(j, "
-                                  "softmax(j, t) * v[b,h,j,e])"},
+        RuleCase{Rule::HoistedVector,
+                 "t = s * sum(d, q[b,h,i,d] * q[b,h,i,d]); o[b,h,i,e] = sum(j, "
+                 "softmax(j, t) * v[b,h,j,e])"},
         RuleCase{Rule::Skipped,
                  "p = softmax(j, where(j <= i, s, -inf)); o[b,h,i,e] = sum(j, p * v[b,h,j,e])"},
         RuleCase{Rule::TileExtremes, "p = softmax(j, where(doc_q[b,i] == doc_k[b,j], s, -inf)); "
@@ -90,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-TEST(DerivationOfParts, IsThatOfTheWhole) {
+TEST(DerivationOfSplits, IsThatOfTheWhole) {
   FusedProgram program(specOf(kSoftmax));
   program.splitStreams(4, 1);
   std::map<Rule, unsigned> counts = derivation::countRules(program.fused());
@@ -114,7 +115,7 @@ TEST(DerivationOfATerm, HasItsPartsAndItsPlace) {
 std::string cutOf(llvm::StringRef body) {
   for (const Step &step : derivationOf(body))
     if (step.rule == Rule::Cut)
-      return step.fold + ": " + wordsOf(step);
+      return step.fold + ": " + specTextOf(step);
   return "";
 }
 
@@ -158,10 +159,10 @@ TEST(DerivationOfACut, IsNoneOfWhatFuses) {
   EXPECT_EQ(cutOf("z = sum(j, exp(s)); o[b,h,i] = max(j, s * z)"), "");
 }
 
-TEST(DerivationWords, NeverSpeakOfAnonymousValues) {
+TEST(DerivationText, NeverSpeakOfAnonymousValues) {
   for (const Step &step : derivationOf(
            "o[b,h,i] = -sum(j, xlogy(softmax(j, s), softmax(j, s))) / (1 + sum(j, exp(2 * s)))"))
-    for (const std::string &text : {step.fold, wordsOf(step)})
+    for (const std::string &text : {step.fold, specTextOf(step)})
       for (const char *anonymous : {"a fold", "a value", "term_", "moment_centre", "exponent_max"})
         EXPECT_THAT(text, Not(HasSubstr(anonymous)));
 }

@@ -1,6 +1,6 @@
 // Which elements of a random program are not compared, because they compare what float64 does not
 // hold.
-#include "compiler/driver/exponent_range.h"
+#include "compiler/driver/checks/exponent_range.h"
 #include "compiler/transforms/desugar.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tests/unit/transforms/fused_program.h"

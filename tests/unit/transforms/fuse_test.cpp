@@ -1,5 +1,5 @@
 // What fuses, and that it means the same.
-#include "compiler/driver/verify_pass.h"
+#include "compiler/driver/checks/verify_pass.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gtest/gtest.h>
 

@@ -32,8 +32,7 @@ void FusedProgram::parse(const std::string &text) {
   }
   module = cast<ModuleOp>(spec->module.get()->clone());
   for (const driver::Step &step : driver::targetIndependentSteps()) {
-    step.run(fused());
-    if (failed(verify(*module)))
+    if (!step.run(fused()) || failed(verify(*module)))
       throw std::runtime_error(std::string("invalid after ") + step.name);
   }
 }

@@ -1,7 +1,7 @@
 // The code of a program grows with its length, no faster.
 #include "compiler/codegen/cpu/cpu_target.h"
-#include "compiler/codegen/cpu/llvm_lowering.h"
-#include "compiler/codegen/cpu/lower_nests.h"
+#include "compiler/codegen/cpu/loops/lower_nests.h"
+#include "compiler/codegen/cpu/object/llvm_lowering.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tests/unit/transforms/fused_program.h"

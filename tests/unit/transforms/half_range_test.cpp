@@ -1,6 +1,6 @@
 // Which computed weights are rounded to f16 beside the values that they weigh; the others multiply
 // them in f32.
-#include "compiler/schedule/stream_plan.h"
+#include "compiler/schedule/stream/stream_plan.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 // many parts most of them are empty. A key keeps its index, so masks mean what they meant. Inputs
 // are ordinary and adversarial, logits of 1e4, ascending and infinite ones among them; what may
 // differ is what float64 derives from the spec (PassVerifier).
-#include "compiler/driver/verify_pass.h"
+#include "compiler/driver/checks/verify_pass.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <filesystem>
 #include <fstream>

@@ -1,8 +1,8 @@
 // Which nests a program is divided into, what goes through memory between them, and that it means
 // the same.
-#include "compiler/driver/stored_values.h"
-#include "compiler/driver/verify_pass.h"
-#include "compiler/transforms/cut_finish.h"
+#include "compiler/driver/checks/verify_pass.h"
+#include "compiler/driver/report/stored_values.h"
+#include "compiler/transforms/outline_epilogue.h"
 #include "mlir/IR/Verifier.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gmock/gmock.h>
@@ -115,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
         PartitionCase{"one_query_is_projected_itself", DIMS, kLatent, O, 3,
                       "[b, h, i, c] [b, h, i, c] [b, h, i]", 1},
         PartitionCase{"a_degree_less_whatever_the_reference_shape", DIMS,
-                      "[" R"j("a = sum(d, q[b,h,i,d] * k[b,h,j,d])",
+                      "["
+                      R"j("a = sum(d, q[b,h,i,d] * k[b,h,j,d])",
           "o[b,h,i,e] = sum(j, a * v[b,h,j,e])"])j",
                       O, 2, "[b, h, d, e]", 1},
         // what is recomputed
@@ -158,36 +159,36 @@ TEST(StoredValues, saysNoSuchThingOfOneSequence) {
   EXPECT_NE(whyStored(program, "j"), "none");
 }
 
-TEST(CutFinish, leavesOneNestForEachFoldAndForTheResult) {
+TEST(OutlineEpilogue, leavesOneNestForEachFoldAndForTheResult) {
   FusedProgram program(specOf({"", DIMS, "[" WEIGHTS R"j(, "a[b,h,i,e] = sum(j, p * v[b,h,j,e])",
       "m = mean(e, a)", "o[b,h,i,e] = (a - m) * rsqrt(mean(e, (a - m) * (a - m)) + 1)"])j",
                                O, 0, ""}));
   for (red::NestOp nest : program.nests())
-    cutFinish(nest);
+    outlineEpilogue(nest);
   ASSERT_TRUE(mlir::succeeded(mlir::verify(program.fused())));
   EXPECT_EQ(storedBy(program.nests()), "[b, h, i, e] [b, h, i] [b, h, i]");
   for (red::NestOp nest : program.nests())
-    EXPECT_FALSE(foldsInFinish(nest));
+    EXPECT_FALSE(foldsInEpilogue(nest));
   expectSameMeaning(program);
 }
 
 // Its elements may have another type and layout: what is read again is stored apart.
-TEST(CutFinish, readsNoOutputAgain) {
+TEST(OutlineEpilogue, readsNoOutputAgain) {
   FusedProgram program(specOf({"", DIMS, "[" WEIGHTS R"j(, "a[b,h,i,e] = sum(j, p * v[b,h,j,e])",
       "o[b,h,i,e] = a * rsqrt(mean(e, a * a) + 1)"])j",
                                R"j({"a": "bf16", "o": "f32"})j", 0, ""}));
   ASSERT_EQ(program.nests().size(), 1u);
-  cutFinish(program.nests().front());
+  outlineEpilogue(program.nests().front());
   ASSERT_TRUE(mlir::succeeded(mlir::verify(program.fused())));
   EXPECT_EQ(storedBy(program.nests()), "[b, h, i, e] [b, h, i]");
   expectSameMeaning(program);
 }
 
-TEST(CutFinish, leavesOtherNestsAlone) {
+TEST(OutlineEpilogue, leavesOtherNestsAlone) {
   FusedProgram program(
       specOf({"", DIMS, "[" WEIGHTS R"j(, "o[b,h,i,e] = sum(j, p * v[b,h,j,e])"])j", O, 0, ""}));
-  EXPECT_FALSE(foldsInFinish(program.nests().front()));
-  cutFinish(program.nests().front());
+  EXPECT_FALSE(foldsInEpilogue(program.nests().front()));
+  outlineEpilogue(program.nests().front());
   EXPECT_EQ(program.nests().size(), 1u);
 }
 

@@ -91,7 +91,7 @@ size_t nestsWith(StringRef op, StringRef kind, StringRef weight = "arith.negf") 
     return 0;
   auto program = *module->getOps<attn::ProgramOp>().begin();
   for (const driver::Step &step : driver::targetIndependentSteps())
-    step.run(program);
+    EXPECT_TRUE(step.run(program));
   return llvm::range_size(program.getBodyBlock()->getOps<red::NestOp>());
 }
 

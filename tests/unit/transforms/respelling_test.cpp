@@ -1,5 +1,5 @@
 // The same mathematics in other words gives the same nests.
-#include "compiler/driver/verify_pass.h"
+#include "compiler/driver/checks/verify_pass.h"
 #include "tests/unit/transforms/fused_program.h"
 #include "tests/unit/transforms/nest_structure.h"
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ const Spelling kSpellings[] = {
     {"unnormalised", SCORES ";m = max(j, s);p = exp(s - m);" WEIGHTED},
 };
 
-// A softmax over an empty row is 0, and says so in the finish.
+// A softmax over an empty row is 0, and says so in the epilogue.
 #define EMPTY_ROWS "by hand an empty row is 0 / 0"
 
 const Respelling kRespellings[] = {
@@ -134,10 +134,10 @@ const Respelling kRespellings[] = {
      SCORES ";l = logsumexp(j, s);o[b,h,i] = sum(j, exp((s - l) * 0.5))"},
     {"cubes_of_values_as_power", "cubes_of_values", Same::Everything, "",
      SCORES ";p = softmax(j, s);o[b,h,i,e] = sum(j, p ** 3 * v[b,h,j,e])"},
-    {"weights_first", "weighted_scores", Same::States, "the finish divides before it combines",
+    {"weights_first", "weighted_scores", Same::States, "the epilogue divides before it combines",
      SCORES ";x = where(j <= i, s * exp((j - i) * 0.1), 0);z = abs(sum(j, x)) + 1;"
             "y[b,h,i,e] = sum(j, x * v[b,h,j,e]);o[b,h,i,e] = y / z"},
-    {"smallest_of_outputs", "largest_of_outputs", Same::States, "the finish negates twice",
+    {"smallest_of_outputs", "largest_of_outputs", Same::States, "the epilogue negates twice",
      SCORES ";p = softmax(j, s);y[b,h,i,e] = sum(j, p * v[b,h,j,e]);"
             "o[b,h,i,e] = y / -min(e, -abs(y))"},
     {"softmax_of_outputs_by_hand", "softmax_of_outputs", Same::States, EMPTY_ROWS,

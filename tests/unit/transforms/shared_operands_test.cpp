@@ -1,8 +1,8 @@
 // Values that are used more than once, in chains: the number of paths doubles with each statement,
 // so that a walk over paths instead of values would not end. The limits are far above what the
 // walks take and far below what paths would.
-#include "compiler/evaluator/host_expression.h"
-#include "compiler/schedule/stream_plan.h"
+#include "compiler/evaluator/float64/host_expression.h"
+#include "compiler/schedule/stream/stream_plan.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <chrono>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::string body(const std::string &before, const std::string &statement,
   return text + ", " + quoted(after);
 }
 
-// The number of nests of a spec with this body, all of them offered to the stream form.
+// The number of nests of a spec with this body, all of them offered to the portable form.
 size_t nestsOf(const std::string &body, const std::string &more = "") {
   FusedProgram program(R"j({"attnc": 1, "name": "t", "dims": {"d": 16, "e": 16},
     "inputs": {"q": "f16[i,d]", "k": "f16[j,d]", "v": "f16[j,e]"},
@@ -42,7 +42,7 @@ size_t nestsOf(const std::string &body, const std::string &more = "") {
   std::vector<red::NestOp> nests = program.nests();
   std::string why;
   for (red::NestOp nest : nests)
-    (void)schedule::canLowerStream(nest, why);
+    (void)schedule::canLowerPortable(nest, why);
   return nests.size();
 }
 

@@ -1,0 +1,45 @@
+#include "compiler/driver/execution/emulated_executor.h"
+#include "compiler/driver/execution/evaluator_run.h"
+
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+namespace {
+
+class EmulatedExecutor : public Executor {
+public:
+  EmulatedExecutor(Manifest manifest, const std::string &red)
+      : Executor(std::move(manifest)), context(MLIRContext::Threading::DISABLED) {
+    loadDialects(context);
+    module = parseSourceString<ModuleOp>(red, &context);
+  }
+
+  bool isValid() const { return bool(module); }
+
+  Result<RunResult> run(const RunRequest &request) const override {
+    return runEvaluator(program(), manifest(), evaluator::Precision::EmulatedF32, request);
+  }
+
+private:
+  attn::ProgramOp program() const {
+    return *const_cast<OwningOpRef<ModuleOp> &>(module)->getOps<attn::ProgramOp>().begin();
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Executor>> makeEmulatedExecutor(const Compilation &compilation) {
+  auto executor = std::make_unique<EmulatedExecutor>(compilation.program.manifest, compilation.red);
+  if (!executor->isValid())
+    return internalError("the IR of '" + compilation.name + "' does not parse",
+                         "report this with the spec");
+  return std::unique_ptr<Executor>(std::move(executor));
+}
+
+} // namespace attnc::driver

@@ -1,0 +1,172 @@
+#include "compiler/driver/execution/interpreter_executor.h"
+#include "compiler/driver/execution/host_memory.h"
+#include "compiler/driver/kernels/split_variant.h"
+#include "compiler/interpreter/interpreter.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/program/disjoint.h"
+
+#include <chrono>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+namespace {
+
+constexpr const char *kReport = "report this with the spec";
+
+/// A kernel of the program, parsed from what the compilation shows of it.
+struct InterpretedKernel {
+  OwningOpRef<ModuleOp> module;
+  std::optional<interpreter::KernelInterpreter> interpreter;
+  /// The order of blocks decides the order of a sum.
+  bool addsInAnyOrder = false;
+};
+
+class InterpreterExecutor : public Executor {
+public:
+  InterpreterExecutor(Manifest plan, InterpreterOptions options)
+      : Executor(std::move(plan)), options(std::move(options)),
+        context(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)) {
+    loadDialects(*context);
+  }
+
+  /// `text` is the kernel in the tile dialect.
+  Status add(const std::string &name, const std::string &text);
+  Result<RunResult> run(const RunRequest &request) const override;
+
+private:
+  struct Plan {
+    std::vector<KernelCall> calls;
+    std::vector<interpreter::GlobalRange> ranges;
+  };
+  Result<Plan> plan(const Binding &binding, HostMemory &memory) const;
+  Status runOnce(const Plan &plan, uint64_t seed) const;
+
+  InterpreterOptions options;
+  std::unique_ptr<MLIRContext> context;
+  std::map<std::string, InterpretedKernel> kernels;
+};
+
+Status InterpreterExecutor::add(const std::string &name, const std::string &text) {
+  std::string problem;
+  ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
+    problem += diagnostic.str() + "\n";
+    return success();
+  });
+  InterpretedKernel &entry = kernels[name];
+  entry.module = parseSourceString<ModuleOp>(text, context.get());
+  if (!entry.module || entry.module->getOps<tile::KernelOp>().empty())
+    return internalError("the tile IR of " + name + " cannot be read: " + problem, kReport);
+  tile::KernelOp kernel = *entry.module->getOps<tile::KernelOp>().begin();
+  kernel.walk([&](tile::AddBulkOp) { entry.addsInAnyOrder = true; });
+  auto compiled = interpreter::KernelInterpreter::compile(kernel, text);
+  if (!compiled)
+    return internalError(llvm::toString(compiled.takeError()), kReport);
+  entry.interpreter = std::move(*compiled);
+  return {};
+}
+
+interpreter::GlobalRange rangeOf(const std::string &name, const TensorRef &tensor, bool writable) {
+  return {name, static_cast<std::byte *>(tensor.data), static_cast<size_t>(*spanBytes(tensor)),
+          writable};
+}
+
+Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &binding,
+                                                            HostMemory &memory) const {
+  Result<HostMemory::Plan> planned = memory.plan(manifest(), binding);
+  if (!planned)
+    return planned.error();
+  Plan plan{std::move(planned->calls), {}};
+  for (const auto &[name, tensor] : binding.tensors) {
+    bool output = llvm::any_of(manifest().outputs, [&](auto &decl) { return decl.name == name; });
+    plan.ranges.push_back(rangeOf(name, tensor, output));
+  }
+  for (const auto &[name, offset] : planned->workspace.offsets) {
+    Result<TensorRef> tensor =
+        intermediateAt(planned->base + offset, *manifest().findTensor(name), binding.scope);
+    if (!tensor)
+      return tensor.error();
+    plan.ranges.push_back(rangeOf(name, *tensor, true));
+  }
+  for (int64_t offset : planned->workspace.counters)
+    plan.ranges.push_back({"a counter", planned->base + offset, sizeof(int32_t), true});
+  return plan;
+}
+
+Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
+  for (const KernelCall &call : plan.calls) {
+    clearCounters(call);
+    interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2], plan.ranges};
+    if (llvm::Error fault = kernels.at(call.kernel).interpreter->run(launch, seed))
+      return internalError(fmt::format("{}\n  (order {} of warps and asynchronous ops)",
+                                       llvm::toString(std::move(fault)), seed),
+                           kReport);
+  }
+  return {};
+}
+
+Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
+  HostMemory memory;
+  Result<BindRequest> bound = memory.allocate(manifest(), request);
+  if (!bound)
+    return bound.error();
+  Result<Binding> binding = bind(manifest(), *bound);
+  if (!binding)
+    return binding.error();
+  if (Status status = addMachineSizes(manifest(), binding->scope, options.multiprocessors); !status)
+    return status.error();
+  Result<Plan> plan = this->plan(*binding, memory);
+  if (!plan)
+    return plan.error();
+
+  bool repeatable =
+      llvm::none_of(kernels, [](auto &kernel) { return kernel.second.addsInAnyOrder; });
+  std::vector<uint64_t> seeds = options.seeds;
+  if (llvm::none_of(kernels, [](auto &kernel) { return kernel.second.interpreter->hasOrders(); }))
+    seeds.resize(1);
+  RunResult result;
+  for (uint64_t seed : seeds) {
+    memory.poison();
+    auto start = std::chrono::steady_clock::now();
+    if (Status status = runOnce(*plan, seed); !status)
+      return status.error();
+    result.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    std::map<std::string, HostTensor> outputs = memory.readOutputs(*bound);
+    for (const auto &[name, before] : result.outputs)
+      if (repeatable && before.data != outputs.at(name).data)
+        return internalError(
+            fmt::format("the bytes of '{}' depend on the order of warps and asynchronous ops: "
+                        "order {} gives others than the ones before",
+                        name, seed),
+            kReport);
+    result.outputs = std::move(outputs);
+  }
+  if (Status intact = memory.checkGuards(*bound); !intact)
+    return intact.error();
+  return result;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &compilation,
+                                                          InterpreterOptions options) {
+  auto executor =
+      std::make_unique<InterpreterExecutor>(compilation.program.manifest, std::move(options));
+  for (const NestReport &nest : compilation.nests)
+    if (Status status = executor->add(nest.kernel, nest.tile); !status)
+      return status.error();
+  for (const NestReport &nest : compilation.splitNests)
+    if (Status status = executor->add(splitName(nest.kernel), nest.tile); !status)
+      return status.error();
+  for (const AlignedCopy &copy : compilation.copies.tensors)
+    if (Status status = executor->add(copy.kernel.name, copy.tile); !status)
+      return status.error();
+  return std::unique_ptr<Executor>(std::move(executor));
+}
+
+} // namespace attnc::driver

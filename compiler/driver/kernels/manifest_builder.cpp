@@ -1,0 +1,269 @@
+#include "compiler/driver/kernels/manifest_builder.h"
+#include "compiler/driver/report/program_place.h"
+#include "compiler/driver/report/stored_values.h"
+#include "compiler/evaluator/float64/host_expression.h"
+#include "compiler/evaluator/inputs/positive_dims.h"
+#include "compiler/schedule/choice/packing.h"
+#include "compiler/schedule/nest/signature.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+DType dtypeOf(Type storage) {
+  if (storage.isF16())
+    return DType::F16;
+  if (storage.isBF16())
+    return DType::BF16;
+  if (storage.isF32())
+    return DType::F32;
+  if (storage.isF64())
+    return DType::F64;
+  if (storage.isInteger(1) || storage.isUnsignedInteger(8))
+    return DType::U8;
+  if (storage.isInteger(8))
+    return DType::I8;
+  return storage.isInteger(32) ? DType::I32 : DType::I64;
+}
+
+static TensorDecl declare(const schedule::Tensor &tensor) {
+  TensorDecl decl;
+  decl.name = tensor.name;
+  decl.dtype = dtypeOf(tensor.element);
+  for (StringAttr dim : tensor.dims)
+    decl.dims.push_back(dim.getValue().str());
+  return decl;
+}
+
+// Bounds of tiles add indices to integer params; within this range nothing wraps.
+static constexpr double kIntegerRange = 0x1p40;
+
+static void limitInteger(ParamDecl &decl) {
+  if (!decl.min || decl.min->value < -kIntegerRange)
+    decl.min = Limit{-kIntegerRange, false};
+  if (!decl.max || decl.max->value > kIntegerRange)
+    decl.max = Limit{kIntegerRange, false};
+}
+
+static Result<ParamDecl> declare(attn::ProgramOp program, attn::ParamOp param) {
+  ParamDecl decl;
+  decl.name = param.getName().str();
+  decl.dtype = dtypeOf(param.getType().getElementType());
+  decl.place = placeIn(program, param.getLoc());
+  if (param.getDefaultValue()) {
+    Result<Expr> fallback = hostExpression(param.getDefaultValue());
+    if (!fallback)
+      return fallback.error();
+    decl.fallback = *fallback;
+  }
+  if (param.getLower())
+    decl.min = Limit{param.getLower()->convertToDouble(), param.getLowerOpen()};
+  if (param.getUpper())
+    decl.max = Limit{param.getUpper()->convertToDouble(), param.getUpperOpen()};
+  if (decl.dtype == DType::I64)
+    limitInteger(decl);
+  return decl;
+}
+
+static void addDims(attn::ProgramOp program, Manifest &manifest) {
+  llvm::DenseSet<StringAttr> positive = positiveDims(program);
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>()) {
+    DimDecl decl;
+    decl.name = dim.getName().getValue().str();
+    if (dim.isStatic())
+      decl.extent = Expr::constant(dim.getExtent());
+    decl.min = positive.contains(dim.getName()) ? 1 : 0;
+    manifest.dims.push_back(decl);
+  }
+}
+
+static Status addExtents(attn::ProgramOp program, Manifest &manifest) {
+  for (auto extent : program.getBodyBlock()->getOps<attn::ExtentOp>()) {
+    if (!extent.getValue().getType().isScalar())
+      continue;
+    Result<Expr> value = hostExpression(extent.getValue());
+    if (!value)
+      return value.error();
+    for (DimDecl &dim : manifest.dims)
+      if (dim.name == extent.getDim())
+        dim.extent = *value;
+  }
+  return {};
+}
+
+static Status addFacts(attn::ProgramOp program, Manifest &manifest) {
+  for (auto param : program.getBodyBlock()->getOps<attn::ParamOp>()) {
+    Result<ParamDecl> decl = declare(program, param);
+    if (!decl)
+      return decl.error();
+    manifest.params.push_back(*decl);
+  }
+  for (auto require : program.getBodyBlock()->getOps<attn::RequireOp>()) {
+    Result<Expr> condition = hostExpression(require.getCondition());
+    if (!condition)
+      return condition.error();
+    manifest.requires_.push_back(
+        {*condition, require.getText().str(), placeIn(program, require.getLoc())});
+  }
+  return {};
+}
+
+// What a schedule that packs indices of a grid dim asks of the sizes.
+static Status addPackings(attn::ProgramOp program, Manifest &manifest) {
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    std::optional<schedule::ScheduledPacking> packing = schedule::scheduledPacking(nest);
+    if (!packing)
+      continue;
+    std::string dim = packing->dim.getValue().str();
+    auto require = [&](Expr number, const std::string &name) {
+      Expr rest = Expr::apply(ExprOp::Mod, {std::move(number), Expr::constant(packing->count)});
+      std::string text =
+          llvm::formatv("{0} % {1} == 0 (the schedule of {2} packs {1} indices of {3})", name,
+                        packing->count, schedule::kernelName(nest), dim);
+      manifest.requires_.push_back(
+          {Expr::apply(ExprOp::Eq, {std::move(rest), Expr::constant(0)}), text});
+    };
+    if (!program.lookupDim(packing->dim).isStatic())
+      require(Expr::size(dim), "size(" + dim + ")");
+    for (Value divisor : packing->divisors) {
+      Result<Expr> number = hostExpression(divisor);
+      if (!number)
+        return number.error();
+      StringRef name = attn::specName(divisor.getLoc());
+      require(*number, name.empty() ? "the divisor of " + dim : name.str());
+    }
+  }
+  return {};
+}
+
+// A kernel whose blocks take row tiles in turn counts these in 32 bits. Others have a block for
+// each, whose number the launch checks.
+static void limitRowTiles(const KernelShape &kernel, Manifest &manifest) {
+  constexpr std::int64_t kMost = (std::int64_t(1) << 31) - (1 << 16);
+  const Expr &blocks = kernel.grid[0];
+  if (blocks.op != ExprOp::Min || blocks.operands.back().op != ExprOp::Multiprocessors)
+    return;
+  Expr limit = Expr::apply(ExprOp::Le, {blocks.operands.front(), Expr::constant(kMost)});
+  // Kernels of one shape have one limit.
+  if (llvm::none_of(manifest.requires_, [&](auto &known) { return known.expr == limit; }))
+    manifest.requires_.push_back(
+        {std::move(limit), llvm::formatv("at most {0} row tiles ({1})", kMost, kernel.name)});
+}
+
+static void addTensors(attn::ProgramOp program, Manifest &manifest) {
+  auto declareAt = [&](Value value, Location place) {
+    TensorDecl decl = declare(schedule::tensorOf(value));
+    decl.place = placeIn(program, place);
+    return decl;
+  };
+  for (auto input : program.getBodyBlock()->getOps<attn::InputOp>())
+    manifest.inputs.push_back(declareAt(input, input.getLoc()));
+  for (auto output : program.getBodyBlock()->getOps<attn::OutputOp>())
+    manifest.outputs.push_back(declareAt(output.getValue(), output.getLoc()));
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
+    for (auto [result, computed] :
+         llvm::zip(nest.getResults(),
+                   cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues()))
+      if (schedule::tensorOf(result).kind == schedule::Tensor::Kind::Intermediate) {
+        manifest.intermediates.push_back(declareAt(result, computed.getLoc()));
+        manifest.intermediates.back().reason = whyStored(result);
+      }
+}
+
+// Rows of intermediates are laid out as aligned as the kernels need them. What is bound may have
+// any alignment: see addVariants.
+static void alignIntermediates(Manifest &manifest, const KernelShape &kernel) {
+  for (auto [arg, bytes] : llvm::zip(kernel.args, kernel.align))
+    for (TensorDecl &tensor : manifest.intermediates)
+      if (tensor.name == arg.name && bytes > static_cast<std::int64_t>(dtypeSize(tensor.dtype)))
+        tensor.align = std::max(tensor.align, bytes);
+}
+
+static void addKernel(Manifest &manifest, const KernelShape &kernel, const std::string &image) {
+  KernelDecl decl;
+  decl.name = decl.symbol = kernel.name;
+  decl.image = image;
+  decl.threads = kernel.threads;
+  decl.cluster = kernel.cluster;
+  decl.sharedBytes = Expr::constant(kernel.sharedBytes);
+  manifest.kernels.push_back(decl);
+}
+
+static void addCopies(Manifest &manifest, const AlignedCopies &copies) {
+  for (const AlignedCopy &copy : copies.tensors) {
+    TensorDecl decl = *manifest.findTensor(copy.tensor);
+    decl.name = copy.standIn;
+    decl.reason = "aligned rows for " + copy.tensor;
+    decl.align = copy.align;
+    manifest.intermediates.push_back(decl);
+    addKernel(manifest, copy.kernel, copies.image);
+  }
+}
+
+static LaunchDecl launchOf(const KernelShape &kernel) {
+  LaunchDecl decl;
+  decl.kernel = kernel.name;
+  decl.grid = kernel.grid;
+  decl.args = kernel.args;
+  return decl;
+}
+
+// The launch of `kernel` on the stand-ins of what is copied.
+static LaunchDecl launchOnCopies(const KernelShape &kernel, const AlignedCopies &copies) {
+  LaunchDecl decl = launchOf(kernel);
+  for (ArgDecl &arg : decl.args)
+    if (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::Stride ||
+        arg.kind == ArgKind::TensorMap)
+      if (const AlignedCopy *copy = copies.find(arg.name))
+        arg.name = copy->standIn;
+  return decl;
+}
+
+static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,
+                        const AlignedCopies &copies) {
+  VariantDecl direct, onCopies;
+  for (const AlignedCopy &copy : copies.tensors) {
+    direct.aligned[copy.tensor] = copy.align;
+    if (!copy.isOutput)
+      onCopies.launches.push_back(launchOf(copy.kernel));
+  }
+  for (const KernelShape &kernel : kernels) {
+    direct.launches.push_back(launchOf(kernel));
+    onCopies.launches.push_back(launchOnCopies(kernel, copies));
+  }
+  for (const AlignedCopy &copy : copies.tensors)
+    if (copy.isOutput)
+      onCopies.launches.push_back(launchOf(copy.kernel));
+  manifest.variants.push_back(std::move(direct));
+  if (!copies.tensors.empty())
+    manifest.variants.push_back(std::move(onCopies));
+}
+
+Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
+                               ArrayRef<KernelShape> kernels, const AlignedCopies &copies) {
+  Manifest manifest;
+  manifest.name = program.getSymName().str();
+  manifest.target = target.str();
+  addDims(program, manifest);
+  addTensors(program, manifest);
+  if (Status status = addExtents(program, manifest); !status)
+    return status.error();
+  if (Status status = addFacts(program, manifest); !status)
+    return status.error();
+  if (Status status = addPackings(program, manifest); !status)
+    return status.error();
+  for (const KernelShape &kernel : kernels) {
+    addKernel(manifest, kernel, kernel.name);
+    alignIntermediates(manifest, kernel);
+    limitRowTiles(kernel, manifest);
+  }
+  addCopies(manifest, copies);
+  addVariants(manifest, kernels, copies);
+  if (Status status = checkManifest(manifest); !status)
+    return status.error();
+  return manifest;
+}
+
+} // namespace attnc::driver

@@ -1,0 +1,136 @@
+#include "compiler/driver/kernels/nest_kernels.h"
+#include "compiler/codegen/cuda/emit.h"
+#include "compiler/driver/images/code_size.h"
+#include "compiler/driver/images/equal_kernels.h"
+#include "compiler/driver/kernels/split_variant.h"
+#include "compiler/driver/pipeline.h"
+#include "compiler/driver/step_pass.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/passes.h"
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+void reportScheduleOf(red::NestOp nest, const std::string &target, NestReport &report) {
+  red::Schedule attribute = nest.getScheduleAttr();
+  report.form = attribute.getForm().str();
+  report.schedule.clear();
+  llvm::raw_string_ostream(report.schedule) << attribute;
+  report.scheduled = reportSchedule(nest, target);
+  sayCuts(report.scheduled, report.derivation);
+}
+
+NestKernels::NestKernels(attn::ProgramOp program, std::string target,
+                         std::vector<NestReport> &reports, const ReportedErrors &errors,
+                         Choices choices)
+    : program(program), target(std::move(target)), reports(reports), errors(errors),
+      choices(choices) {
+  llvm::append_range(nests, program.getBodyBlock()->getOps<red::NestOp>());
+}
+
+std::string NestKernels::image(size_t number) const {
+  const std::string &kernel = reports[number].kernel;
+  return choices.isSplit ? splitName(kernel) : kernel;
+}
+
+Status NestKernels::takeAll(CompileWatch *watch) {
+  keys.resize(nests.size());
+  sizes.resize(nests.size());
+  auto kernels = llvm::to_vector(program->getParentOfType<ModuleOp>().getOps<tile::KernelOp>());
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
+    if (Status status = enter(watch, "emit-cuda", kernel.getSymName().str()); !status)
+      return status;
+    Result<KernelShape> shape = takeKernel(number, kernel);
+    if (!shape)
+      return shape.error();
+    shapes.push_back(*std::move(shape));
+    kernel.erase();
+  }
+  return {};
+}
+
+// The back of the pipeline once more, for one nest.
+Status NestKernels::lowerAgain(size_t number) {
+  reportScheduleOf(nests[number], target, reports[number]);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(nests[number].getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nests[number], builder);
+  PassManager passes(module->getContext(), ModuleOp::getOperationName());
+  addSteps(passes, steps("assign-roles", pipelineSteps().back().name), {});
+  if (failed(kernel) || failed(passes.run(*module)))
+    return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
+  Result<KernelShape> shape = takeKernel(number, *kernel);
+  if (!shape)
+    return shape.error();
+  shapes[number] = *std::move(shape);
+  return {};
+}
+
+Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel) {
+  NestReport &report = reports[number];
+  report.kernel = kernel.getSymName().str();
+  if (choices.withTexts)
+    report.tile = printIr(kernel);
+  keys[number] = namelessKey(kernel);
+  sizes[number] = estimateCode(kernel);
+  Result<KernelShape> shape = shapeOf(nests[number], kernel);
+  if (!shape || !choices.withSources)
+    return shape;
+  FailureOr<std::string> source = cuda::emitCuda(kernel);
+  if (failed(source))
+    return internalError("CUDA C++ cannot be written: " + errors.str(),
+                         "report this with the spec");
+  report.source = *std::move(source);
+  return shape;
+}
+
+Status NestKernels::makeCopies() {
+  aligned = alignedTensors(program, shapes);
+  Result<AlignedCopies> copies = makeAlignedCopies(program, aligned, shapes);
+  if (!copies)
+    return copies.error();
+  made = *std::move(copies);
+  return {};
+}
+
+static bool spills(const NestReport &report) {
+  return report.resources && (report.resources->spillStores || report.resources->spillLoads);
+}
+
+Result<bool> NestKernels::take(size_t number, NvrtcOutput output) {
+  NestReport &report = reports[number];
+  report.ptxasNotes = output.notes;
+  for (const KernelReport &kernel : output.kernels)
+    if (kernel.symbol == report.kernel)
+      report.resources = kernel.resources;
+  report.cubin = std::move(output.cubin);
+  report.ptx = std::move(output.ptx);
+  const schedule::GpuModel *machine = schedule::findGpuModel(target);
+  if (!spills(report) || choices.keepSchedules)
+    return false;
+  schedule::PlannedNest nest(nests[number]);
+  red::Schedule next = schedule::smallerSchedule(nest, *machine);
+  if (!next)
+    return false;
+  nest.op().setScheduleAttr(next);
+  nest.op()->removeAttr(schedule::kScheduleSourceAttr);
+  if (Status status = lowerAgain(number); !status)
+    return status.error();
+  return true;
+}
+
+Status NestKernels::follow(size_t number, const NestKernels &other, size_t first) {
+  red::NestOp nest = nests[number], model = other.nests[first];
+  NestReport &report = reports[number];
+  if (nest.getScheduleAttr() != model.getScheduleAttr()) {
+    nest.setScheduleAttr(model.getScheduleAttr());
+    if (Status status = lowerAgain(number); !status)
+      return status;
+  }
+  report.resources = other.reports[first].resources;
+  report.ptxasNotes = other.reports[first].ptxasNotes;
+  return {};
+}
+
+} // namespace attnc::driver

@@ -1,0 +1,208 @@
+#include "compiler/driver/report/nest_work.h"
+#include "compiler/schedule/stream/stream_visits.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace attnc::driver {
+namespace {
+
+using Kind = WorkTerm::Kind;
+using Dims = llvm::SetVector<StringAttr>;
+
+/// What one operation on scalars counts as; nothing for what is not floating-point arithmetic.
+std::optional<Kind> kindOf(Operation *op) {
+  if (op->getNumResults() != 1 || !isa<FloatType>(op->getResult(0).getType()))
+    return std::nullopt;
+  if (isa<arith::DivFOp>(op))
+    return Kind::Special;
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::MaximumFOp,
+          arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, attn::SubOp, attn::ModOp,
+          math::AbsFOp, math::FloorOp, math::CeilOp, math::RoundOp>(op))
+    return Kind::Other;
+  return isa<math::MathDialect>(op->getDialect()) ? std::optional(Kind::Special) : std::nullopt;
+}
+
+class Counter {
+public:
+  explicit Counter(red::NestOp nest) : nest(nest), program(attn::programOf(nest)) {}
+
+  std::vector<WorkTerm> count() {
+    for (Operation &op : *nest.getBodyBlock())
+      llvm::TypeSwitch<Operation *>(&op)
+          .Case<red::FoldOp>([&](red::FoldOp fold) { countFold(fold); })
+          .Case<attn::MapOp>([&](attn::MapOp map) { countMap(map); });
+    return std::move(terms);
+  }
+
+private:
+  static Dims dimsOf(Value array) {
+    Dims dims;
+    dims.insert_range(cast<attn::ArrayType>(array.getType()).getDims());
+    return dims;
+  }
+
+  static Dims join(const Dims &a, const Dims &b) {
+    Dims all = a;
+    all.insert_range(b);
+    return all;
+  }
+
+  bool has(const Dims &dims, ArrayAttr role) const {
+    return llvm::any_of(dims, [&](StringAttr dim) { return llvm::is_contained(role, dim); });
+  }
+
+  void add(Kind kind, int64_t count, const Dims &dims) {
+    if (dims.empty())
+      return;
+    WorkTerm term{kind, count, {}, has(dims, nest.getRow()) && has(dims, nest.getStream())};
+    for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+      if (dims.contains(dim.getName()))
+        term.dims.push_back(dim.getName().getValue().str());
+    for (WorkTerm &known : terms)
+      if (known.kind == kind && known.dims == term.dims) {
+        known.count += count;
+        return;
+      }
+    terms.push_back(std::move(term));
+  }
+
+  // Factors are multiplied where their product is smallest, until two are left for the sum.
+  void countFold(red::FoldOp fold) {
+    std::vector<Dims> factors;
+    for (Value factor : fold.getFactors())
+      factors.push_back(dimsOf(factor));
+    if (fold.getExponent())
+      factors.push_back(weightOf(fold));
+    while (factors.size() > 2)
+      mergeTwo(factors);
+    Dims all;
+    for (const Dims &factor : factors)
+      all.insert_range(factor);
+    all.insert_range(fold.getDims().getAsRange<StringAttr>());
+    if (factors.size() == 2)
+      add(Kind::Products, 2, all);
+    else
+      add(Kind::Other, 1, all);
+  }
+
+  // exp(exponent - reference), once for all folds that have it.
+  Dims weightOf(red::FoldOp fold) {
+    Dims dims = join(dimsOf(fold.getExponent()), dimsOf(fold.getReference()));
+    if (weights.insert({fold.getExponent(), fold.getReference()}).second) {
+      add(Kind::Other, 1, dims);
+      add(Kind::Special, 1, dims);
+    }
+    return dims;
+  }
+
+  // The two factors whose product is smallest; of very many, the last two will do.
+  void mergeTwo(std::vector<Dims> &factors) {
+    constexpr size_t kCompared = 24;
+    size_t a = factors.size() - 2, b = factors.size() - 1;
+    if (factors.size() <= kCompared)
+      for (size_t i = 0; i < factors.size(); ++i)
+        for (size_t j = i + 1; j < factors.size(); ++j)
+          if (join(factors[i], factors[j]).size() < join(factors[a], factors[b]).size())
+            a = i, b = j;
+    factors[a] = join(factors[a], factors[b]);
+    add(Kind::Other, 1, factors[a]);
+    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(b));
+  }
+
+  void countMap(attn::MapOp map) {
+    llvm::DenseMap<Value, Dims> known;
+    for (auto [argument, operand] :
+         llvm::zip(map.getBodyBlock()->getArguments(), map.getOperands()))
+      known[argument] = dimsOf(operand);
+    for (Operation &op : *map.getBodyBlock()) {
+      Dims dims;
+      for (Value operand : op.getOperands())
+        dims.insert_range(known[operand]);
+      for (Value result : op.getResults())
+        known[result] = dims;
+      if (std::optional<Kind> kind = kindOf(&op))
+        add(*kind, 1, dims);
+    }
+  }
+
+  red::NestOp nest;
+  attn::ProgramOp program;
+  std::vector<WorkTerm> terms;
+  llvm::DenseSet<std::pair<Value, Value>> weights; // that are counted
+};
+
+std::optional<int64_t> extentOf(red::NestOp nest, StringAttr dim,
+                                const std::map<std::string, int64_t> &extents) {
+  if (attn::DimAttr attribute = attn::programOf(nest).lookupDim(dim); attribute.isStatic())
+    return attribute.getExtent();
+  auto known = extents.find(dim.getValue().str());
+  return known == extents.end() ? std::nullopt : std::optional(known->second);
+}
+
+/// Whether the 0-d arrays that the bounds use are known from the extents of the row and the stream
+/// dim.
+bool boundsAreKnown(red::NestOp nest, const schedule::StreamPlan &plan) {
+  llvm::SetVector<Value> arrays; // each once, however many use it
+  for (red::ScalarOp scalar : nest.getDomainBlock()->getOps<red::ScalarOp>())
+    arrays.insert(scalar.getArray());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    Operation *op = arrays[i].getDefiningOp();
+    if (auto size = dyn_cast_or_null<attn::SizeOp>(op)) {
+      if (size.getDimAttr() != plan.row && size.getDimAttr() != plan.stream &&
+          !attn::programOf(op).lookupDim(size.getDimAttr()).isStatic())
+        return false;
+    } else if (auto param = dyn_cast_or_null<attn::ParamOp>(op)) {
+      if (!param.getDefaultValue())
+        return false;
+      arrays.insert(param.getDefaultValue());
+    } else if (isa_and_nonnull<attn::MapOp>(op)) {
+      arrays.insert_range(op->getOperands());
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+void measureDomain(red::NestOp nest, const std::map<std::string, int64_t> &extents,
+                   NestWork &work) {
+  if (!nest.getDomainBlock()) {
+    work.visited = 1;
+    return;
+  }
+  std::string why;
+  FailureOr<schedule::StreamPlan> plan = schedule::planStream(nest, why);
+  if (failed(plan) || !boundsAreKnown(nest, *plan))
+    return;
+  std::optional<int64_t> rows = extentOf(nest, plan->row, extents);
+  std::optional<int64_t> stream = extentOf(nest, plan->stream, extents);
+  if (!rows || !stream || *rows < 1 || *stream < 1)
+    return;
+  constexpr int64_t kSamples = 4096, kParts = 12;
+  auto length = static_cast<double>(*stream);
+  int64_t sample = std::max<int64_t>(1, *rows / kSamples);
+  double sum = 0, all = 0;
+  for (schedule::StreamRange range : schedule::streamRanges(nest, *plan, sample, *rows, *stream)) {
+    sum += static_cast<double>(std::max<int64_t>(range.hi - range.lo, 0));
+    all += length;
+  }
+  work.visited = sum / all;
+  for (schedule::StreamRange range : schedule::streamRanges(
+           nest, *plan, std::max<int64_t>(1, (*rows + kParts - 1) / kParts), *rows, *stream))
+    work.parts.push_back(
+        {static_cast<double>(range.lo) / length, static_cast<double>(range.hi) / length});
+}
+
+} // namespace
+
+NestWork countNestWork(red::NestOp nest, const std::map<std::string, int64_t> &extents) {
+  NestWork work;
+  work.terms = Counter(nest).count();
+  measureDomain(nest, extents, work);
+  return work;
+}
+
+} // namespace attnc::driver

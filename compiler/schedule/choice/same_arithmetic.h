@@ -1,0 +1,21 @@
+// Scores that two nests compute, by the same arithmetic in both.
+#ifndef ATTNC_COMPILER_SCHEDULE_CHOICE_SAME_ARITHMETIC_H
+#define ATTNC_COMPILER_SCHEDULE_CHOICE_SAME_ARITHMETIC_H
+
+#include "compiler/schedule/model/gpu_model.h"
+#include "dialects/Red/Red.h"
+
+namespace attnc::schedule {
+
+/// Gives a form without tiles to nests with schedules of other forms, where a
+/// nest computes sums of products of f32 again and meets there what another
+/// nest derived from their maximum, or from weights relative to it, and one of
+/// the two is generic. exp(s - m) is a weight of at most 1 only if both nests
+/// get the same bits for s: parts of tf32 that tensor cores add up and one
+/// multiply-add after the other differ by some units of the last place of s,
+/// which for large s is a lot in the exponent.
+void agreeOnScores(llvm::ArrayRef<red::NestOp> nests, const GpuModel &machine);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,294 @@
+#include "compiler/schedule/forms/keyed_form.h"
+#include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/portable/stream_inputs.h"
+#include "compiler/schedule/stream/computed_operands.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/transforms/split.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace attnc::schedule {
+// In order of preference. Rows of a warp reuse each operand that it loads from shared memory; a
+// large stream tile makes barriers and row maxima rare; two blocks hide each other's latencies.
+static constexpr PortableSchedule kCandidates[] = {
+    {.rowTile = 128, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2},
+    {.rowTile = 128, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 2},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2},
+    {.rowTile = 64, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 2},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 16, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 32, .streamTile = 16, .warps = 2, .stages = 2, .minBlocks = 1},
+    {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
+};
+
+// The same for operands so wide that their tiles have a part of the columns, and for accumulators
+// that only blocks together hold.
+static constexpr PortableSchedule kCutCandidates[] = {
+    {.rowTile = 128, .streamTile = 64, .warps = 8, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 64, .streamTile = 16, .warps = 4, .stages = 2, .minBlocks = 1},
+    {.rowTile = 32, .streamTile = 32, .warps = 2, .stages = 2, .minBlocks = 1},
+    {.rowTile = 32, .streamTile = 16, .warps = 2, .stages = 2, .minBlocks = 1},
+    {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
+};
+// Columns of accumulators that a block has, at most: fewer ones compute the scores more often.
+static constexpr int64_t kMostColumns[] = {256, 128, 64};
+// Columns of operands of scores that are long enough for the copies of the next ones.
+static constexpr int64_t kLeastDepth = 96, kUsualDepth = 128, kMostDepth = 192;
+
+// The depth that leaves the last part as full as others, or 0 where there is little to cut.
+static int64_t chooseDepth(int64_t extent) {
+  if (extent <= kMostDepth)
+    return 0;
+  auto cost = [&](int64_t depth) {
+    return std::pair(llvm::alignTo(extent, depth), std::abs(depth - kUsualDepth));
+  };
+  int64_t best = kUsualDepth;
+  for (int64_t depth = kLeastDepth; depth <= kMostDepth; depth += 16)
+    if (cost(depth) < cost(best))
+      best = depth;
+  return best;
+}
+
+// Of nests with few rows, or without products: these are as fast as memory, and many small blocks
+// read from it at a time.
+static constexpr PortableSchedule kSmallCandidates[] = {
+    {.rowTile = 16, .streamTile = 64, .warps = 1, .stages = 2, .minBlocks = 1},
+    {.rowTile = 16, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 1},
+    {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
+};
+static constexpr int64_t kFewRows = 256;
+// Warps that a multiprocessor has registers for, whatever they need.
+static constexpr int64_t kUsualWarps = 8;
+
+// Of nests with few rows and a long stream whose weights are no products but come from memory,
+// which each block reads for its rows and beside them all of the streamed operands: a block has as
+// many of the rows as it can. What is left to fill the machine with is parts of the stream.
+static std::vector<PortableSchedule> candidatesOfWholeRows(int64_t rows) {
+  PortableSchedule tile;
+  tile.rowTile = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows), 16, 128);
+  tile.warps = tile.rowTile / 16;
+  std::vector<PortableSchedule> all;
+  for (int64_t blocks : {kUsualWarps / tile.warps, int64_t(1)})
+    for (int64_t streamTile : {64, 32, 16}) {
+      tile.minBlocks = blocks;
+      tile.streamTile = streamTile;
+      all.push_back(tile);
+    }
+  return all;
+}
+
+// Of products of halves: 32 rows a warp, each of which splits all of the streamed operand.
+static constexpr PortableSchedule kHalvesCandidates[] = {
+    {.rowTile = 128, .streamTile = 16, .warps = 4, .stages = 2, .minBlocks = 2, .halves = true},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2, .halves = true},
+    {.rowTile = 64, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 1, .halves = true},
+};
+
+// Operands of f32 that states stream are all sums that have been rounded to less than halves keep.
+static bool allowsHalves(const StreamPlan &plan) {
+  bool some = false;
+  for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+    if (!operand.element.isF32())
+      continue;
+    if (isScoreOperand(plan, i) || operand.isComputed() || !isRoundedSum(operand.read))
+      return false;
+    some = true;
+  }
+  return some;
+}
+
+static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const StreamPlan &plan) {
+  attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
+  attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
+  bool isFew = row.isStatic() && row.getExtent() <= kFewRows;
+  bool readsWeights = plan.hasProducts() && plan.contractions.empty();
+  std::vector<PortableSchedule> all;
+  if (plan.hasProducts() && !isFew && allowsHalves(plan))
+    all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));
+  if (plan.hasProducts() && !isFew)
+    llvm::append_range(all, kCandidates);
+  else if (readsWeights && !stream.isStatic())
+    all = candidatesOfWholeRows(row.getExtent());
+  // Weights that come from memory are what such a nest waits for.
+  for (PortableSchedule &candidate : all) {
+    candidate.copyInputs = readsWeights;
+    candidate.copyInputs = !stagedInputs(nest, plan, candidate).empty();
+  }
+  for (PortableSchedule candidate : kSmallCandidates) {
+    if (!plan.hasProducts()) // nothing of it is in shared memory
+      candidate.minBlocks = kUsualWarps;
+    if (!plan.hasProducts() || isFew)
+      all.push_back(candidate);
+  }
+  return all;
+}
+
+static std::vector<PortableSchedule> candidatesFor(red::NestOp nest, const StreamPlan &plan) {
+  std::vector<PortableSchedule> all = plainCandidates(nest, plan);
+  int64_t columns = widestColumns(plan), depth = chooseDepth(widestDepth(plan));
+  for (int64_t most : kMostColumns)
+    for (PortableSchedule candidate : kCutCandidates) {
+      candidate.headDimTile = columns > most ? evenColumns(columns, most) : 0;
+      candidate.depth = depth;
+      if (candidate.headDimTile || candidate.depth)
+        all.push_back(candidate);
+    }
+  return all;
+}
+
+static int64_t registersPerThread(const PortableSchedule &schedule, const GpuModel &machine) {
+  int64_t perBlock = machine.registersPerMultiprocessor / schedule.minBlocks;
+  return std::min(machine.registersPerThread, perBlock / (32 * schedule.warps));
+}
+
+// How much the operands' inner dims and types explain of a tile's size: "64-wide bf16 operands".
+static std::string describeOperands(const StreamPlan &plan) {
+  if (plan.streamed.empty())
+    return "a pass without products of matrices";
+  int64_t widest = 0;
+  Type element;
+  for (const OperandTile &operand : plan.streamed)
+    if (operand.cols > widest)
+      std::tie(widest, element) = std::tie(operand.cols, operand.element);
+  std::string text;
+  llvm::raw_string_ostream(text) << element << " operands of width " << widest;
+  return text;
+}
+
+std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
+                          const PortableSchedule &schedule, const GpuModel &machine) {
+  if (std::string why = schedule.check(); !why.empty())
+    return why;
+  if (schedule.halves && !allowsHalves(plan))
+    return "halves are for operands that are sums of f32 with 16-bit operands of their own";
+  int64_t parts = depthTiles(*TiledPlan(plan, schedule.headDimTile, schedule.depth));
+  if (parts > 1 && schedule.stages > parts)
+    return llvm::formatv("stages is {0}; with depth {1}, which makes {2} parts, it is 2 to {2}",
+                         schedule.stages, schedule.depth, parts);
+  int64_t bytes = sharedBytes(nest, plan, schedule);
+  int64_t limit =
+      std::min(machine.sharedPerBlock,
+               machine.sharedPerMultiprocessor / schedule.minBlocks - machine.sharedReserved);
+  int64_t registers = fragmentRegisters(plan, schedule) + otherRegisters(nest, plan, schedule);
+  int64_t registerLimit = registersPerThread(schedule, machine);
+  std::string what;
+  if (bytes > limit)
+    what = llvm::formatv("needs {0} KB of shared memory, {1} has {2}", (bytes + 1023) / 1024,
+                         machine.name, limit / 1024);
+  else if (registers > registerLimit)
+    what = llvm::formatv("needs about {0} registers a thread, {1} has {2}", registers, machine.name,
+                         registerLimit);
+  if (what.empty())
+    return "";
+  std::string blocks = schedule.minBlocks > 1
+                           ? llvm::formatv(", {0} blocks at a time", schedule.minBlocks).str()
+                           : "";
+  std::string text = llvm::formatv("{0} with row_tile {1}, stream_tile {2}, {3} stages{4} {5}",
+                                   describeOperands(plan), schedule.rowTile, schedule.streamTile,
+                                   schedule.stages, blocks, what);
+  PortableSchedule smaller = schedule;
+  for (smaller.streamTile = schedule.streamTile / 2; smaller.streamTile >= 16;
+       smaller.streamTile /= 2)
+    if (smaller.streamTile % 16 == 0 && checkSchedule(nest, plan, smaller, machine).empty())
+      return text + llvm::formatv(": stream_tile {0} fits", smaller.streamTile).str();
+  for (const PortableSchedule &candidate : kCandidates)
+    if (candidate.streamTile < schedule.streamTile && candidate.rowTile < schedule.rowTile &&
+        checkSchedule(nest, plan, candidate, machine).empty())
+      return text + llvm::formatv(": row_tile {0} with stream_tile {1}, {2} warps fits",
+                                  candidate.rowTile, candidate.streamTile, candidate.warps)
+                        .str();
+  return text;
+}
+
+bool streamsSplits(red::NestOp nest) {
+  auto parts = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr);
+  return parts && llvm::any_of(nest.getStream(), [&](Attribute dim) {
+           return llvm::is_contained(parts.getValue(), dim);
+         });
+}
+
+namespace {
+
+class PortableForm : public KeyedForm<PortableSchedule> {
+public:
+  bool hasTiles() const override { return true; }
+
+  std::vector<Candidate> candidates(PlannedNest &nest, const GpuModel &machine,
+                                    std::string &why) const override {
+    return fitting(nest, machine, why, SIZE_MAX);
+  }
+
+  red::Schedule choose(PlannedNest &nest, const GpuModel &machine,
+                       std::string &why) const override {
+    if (nest.stream() && !nest.stream()->hasProducts() && streamsSplits(nest.op())) {
+      why = "it merges the elements of a few parts";
+      return {};
+    }
+    std::vector<Candidate> first = fitting(nest, machine, why, 1);
+    return first.empty() ? red::Schedule() : first.front().schedule;
+  }
+
+  red::Schedule smaller(PlannedNest &nest, const GpuModel &machine) const override {
+    std::vector<PortableSchedule> all = candidatesFor(nest.op(), *nest.stream());
+    auto position = llvm::find(all, scheduleOf(nest.op()));
+    while (position != all.end() && ++position != all.end())
+      if (checkFor(nest, *position, machine).empty())
+        return attrOf(nest, *position);
+    return {};
+  }
+
+  FailureOr<tile::KernelOp> lower(red::NestOp nest, OpBuilder &builder) const override {
+    return lowerPortableNest(nest, builder);
+  }
+
+  void report(PlannedNest &nest, const GpuModel &machine, ScheduleReport &into) const override {
+    schedule::report(nest, scheduleOf(nest.op()), machine, into);
+  }
+
+  StringRef source() const override { return "the first of the portable ones that fits"; }
+
+protected:
+  std::string checkFor(PlannedNest &nest, const PortableSchedule &schedule,
+                       const GpuModel &machine) const override {
+    if (!nest.stream())
+      return kernelName(nest.op()) + " has no portable form: " + nest.whyNoStream();
+    return checkSchedule(nest.op(), *nest.stream(), schedule, machine);
+  }
+
+  std::string shortOf(const PortableSchedule &s) const override {
+    return fmt::format("row_tile {}, stream_tile {}, {} warps, {} stages", s.rowTile, s.streamTile,
+                       s.warps, s.stages);
+  }
+
+private:
+  // The first `count` that fit; if none does, why the last does not.
+  std::vector<Candidate> fitting(PlannedNest &nest, const GpuModel &machine, std::string &why,
+                                 size_t count) const {
+    std::vector<Candidate> all;
+    why = nest.whyNoStream();
+    if (!nest.stream())
+      return all;
+    for (const PortableSchedule &candidate : candidatesFor(nest.op(), *nest.stream()))
+      if (why = checkFor(nest, candidate, machine); why.empty()) {
+        all.push_back({attrOf(nest, candidate)});
+        if (all.size() == count)
+          break;
+      }
+    return all;
+  }
+};
+
+} // namespace
+
+const Form &portableForm() {
+  static const PortableForm form;
+  return form;
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,182 @@
+#include "compiler/schedule/forms/keyed_form.h"
+#include "compiler/schedule/model/schedule_ranking.h"
+#include "compiler/schedule/portable/lower_portable.h"
+#include <fmt/format.h>
+
+namespace attnc::schedule {
+namespace {
+
+using Json = nlohmann::json;
+
+// True if the schedule has what `values` asks for, apart from what follows from the rest
+// (registers, whether results fit in shared memory) and what the ranking does not vary.
+bool agrees(WarpgroupSchedule schedule, const Json &values) {
+  for (const tile::ScheduleKey &key : schedule.keys()) {
+    llvm::StringRef name = key.name;
+    auto asked = values.find(name.str());
+    if (asked == values.end() || name.ends_with("_registers") || name == "bulk_stores" ||
+        name == "row_stages" || name == "pack" || name == "rescale_threshold")
+      continue;
+    if (auto *const *integer = std::get_if<int64_t *>(&key.value); integer && *asked != **integer)
+      return false;
+    if (auto *const *flag = std::get_if<bool *>(&key.value); flag && *asked != **flag)
+      return false;
+  }
+  return true;
+}
+
+class WarpgroupsForm : public KeyedForm<WarpgroupSchedule> {
+public:
+  bool hasTiles() const override { return true; }
+
+  std::vector<Candidate> candidates(PlannedNest &nest, const GpuModel &machine,
+                                    std::string &why) const override {
+    return attributes(nest, ranking(nest, machine, why));
+  }
+
+  red::Schedule choose(PlannedNest &nest, const GpuModel &machine,
+                       std::string &why) const override {
+    std::vector<RankedSchedule> ranked = ranking(nest, machine, why);
+    return ranked.empty() ? red::Schedule() : attrOf(nest, ranked.front().schedule);
+  }
+
+  std::vector<Candidate> tuneSpace(PlannedNest &nest, const GpuModel &machine,
+                                   size_t count) const override {
+    std::string why;
+    bool masked = nest.op().getDomainBlock() != nullptr; // else all row tiles take as long
+    return attributes(nest, pickCandidates(ranking(nest, machine, why, masked), count));
+  }
+
+  // What the keys do not name: as in the best schedule that has what they do name. If none has, the
+  // check says why.
+  Result<red::Schedule> withKeys(PlannedNest &nest, const GpuModel &machine,
+                                 const Json &keys) const override {
+    WarpgroupSchedule schedule;
+    // The keys are checked before anything is made of them.
+    if (Status status = setKeys(schedule.keys(), name(), keys); !status)
+      return status.error();
+    std::string why = lack(nest, machine);
+    if (why.empty()) {
+      schedule = completed(nest, machine, keys);
+      why = checkSchedule(nest.op(), *nest.stream(), schedule, machine);
+    }
+    if (!why.empty())
+      return refusal(why);
+    return attrOf(nest, schedule);
+  }
+
+  // The next of the ranking whose groups have more registers to spare, else a portable one.
+  red::Schedule smaller(PlannedNest &nest, const GpuModel &machine) const override {
+    auto spare = [&](const WarpgroupSchedule &schedule) {
+      return schedule.consumerRegisters - consumerRegisters(nest.op(), *nest.stream(), schedule);
+    };
+    WarpgroupSchedule now = scheduleOf(nest.op());
+    int64_t spareNow = spare(now);
+    std::string why;
+    std::vector<RankedSchedule> ranked = ranking(nest, machine, why);
+    auto position =
+        llvm::find_if(ranked, [&](const RankedSchedule &each) { return each.schedule == now; });
+    if (position == ranked.end())
+      position = ranked.begin();
+    for (; position != ranked.end(); ++position)
+      if (spare(position->schedule) > spareNow && position->schedule.copyInputs == now.copyInputs)
+        return attrOf(nest, position->schedule);
+    return portableForm().choose(nest, machine, why);
+  }
+
+  llvm::FailureOr<tile::KernelOp> lower(red::NestOp nest, mlir::OpBuilder &builder) const override {
+    return lowerWarpgroupNest(nest, builder);
+  }
+
+  void report(PlannedNest &nest, const GpuModel &machine, ScheduleReport &into) const override {
+    schedule::report(nest, scheduleOf(nest.op()), machine, into);
+  }
+
+  llvm::StringRef source() const override { return "cost model"; }
+
+protected:
+  std::string checkFor(PlannedNest &nest, const WarpgroupSchedule &schedule,
+                       const GpuModel &machine) const override {
+    std::string why = lack(nest, machine);
+    return why.empty() ? checkSchedule(nest.op(), *nest.stream(), schedule, machine) : why;
+  }
+
+  std::string shortOf(const WarpgroupSchedule &s) const override {
+    return fmt::format("{} groups, stream_tile {}, {} stages{}{}", s.groups, s.streamTile, s.stages,
+                       s.pingPong ? ", ping-pong" : "",
+                       s.dynamicScheduler ? ", dynamic scheduler"
+                       : s.persistent     ? ", persistent"
+                                          : "");
+  }
+
+private:
+  // What the machine or the nest lacks, whatever the schedule, or "".
+  static std::string lack(PlannedNest &nest, const GpuModel &machine) {
+    std::string why;
+    if (!nest.stream())
+      return kernelName(nest.op()) + " has no portable form: " + nest.whyNoStream();
+    if (!machine.warpgroups)
+      return checkSchedule(nest.op(), *nest.stream(), WarpgroupSchedule(), machine);
+    return canUseWarpgroups(nest.op(), *nest.stream(), why)
+               ? ""
+               : kernelName(nest.op()) + " cannot use warpgroups: " + why;
+  }
+
+  static std::vector<RankedSchedule> ranking(PlannedNest &nest, const GpuModel &machine,
+                                             std::string &why, bool dynamicScheduler = false) {
+    why = lack(nest, machine);
+    if (!why.empty())
+      return {};
+    std::vector<RankedSchedule> all =
+        rankSchedules(nest.op(), *nest.stream(), machine, dynamicScheduler);
+    if (all.empty())
+      why = "no schedule fits the shared memory and the registers of a block";
+    return all;
+  }
+
+  static std::vector<Candidate> attributes(PlannedNest &nest,
+                                           const std::vector<RankedSchedule> &ranked) {
+    std::vector<Candidate> all;
+    for (const RankedSchedule &each : ranked)
+      all.push_back({attrOf(nest, each.schedule), each.share, each.step.clocks});
+    return all;
+  }
+
+  WarpgroupSchedule completed(PlannedNest &nest, const GpuModel &machine, const Json &keys) const {
+    const StreamPlan &plan = *nest.stream();
+    auto fitting = [&](const WarpgroupSchedule &schedule) {
+      return checkSchedule(nest.op(), plan, schedule, machine).empty();
+    };
+    for (const RankedSchedule &ranked :
+         rankSchedules(nest.op(), plan, machine, keys.value("dynamic_scheduler", false))) {
+      WarpgroupSchedule schedule = ranked.schedule;
+      (void)setKeys(schedule.keys(), name(), keys);
+      if (!agrees(ranked.schedule, keys))
+        continue;
+      if (fitting(schedule))
+        return schedule;
+      // What the keys ask for may take the room of results on their way out.
+      schedule.bulkStores &= keys.contains("bulk_stores");
+      if (fitting(schedule))
+        return schedule;
+    }
+    WarpgroupSchedule schedule;
+    (void)setKeys(schedule.keys(), name(), keys);
+    RegisterBudget budget =
+        registerBudget(schedule.groups, consumerRegisters(nest.op(), plan, schedule));
+    schedule.producerRegisters = budget.load;
+    schedule.consumerRegisters = budget.group;
+    schedule.pingPong = schedule.groups > 1;
+    (void)setKeys(schedule.keys(), name(), keys);
+    return schedule;
+  }
+};
+
+} // namespace
+
+const Form &warpgroupsForm() {
+  static const WarpgroupsForm form;
+  return form;
+}
+
+} // namespace attnc::schedule

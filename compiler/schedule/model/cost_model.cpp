@@ -1,0 +1,344 @@
+#include "compiler/schedule/model/cost_model.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// What follows from no data sheet. Fitted to the tensor-core use of hand-written kernels on an
+// H100 (docs/schedules.md has the measurements beside the model).
+
+// A group's products start this much after those of the group before it have ended.
+static constexpr double kProductStart = 24;
+// What a step of one group waits for beside its arithmetic: barriers, the ballot, the last
+// products.
+static constexpr double kStepLatency = 300;
+// One warp in each scheduler gets this part of the rate of the arithmetic units: its operations
+// depend on each other.
+static constexpr double kLoneRate = 0.75;
+// Groups get in each other's way where several bounds are close: the step is the p-norm of its
+// bounds. Groups that take turns do so less.
+static constexpr double kNormInTurns = 10, kNormInAnyOrder = 8;
+// From the release of a slot to the first bytes of its next tile.
+static constexpr double kCopyLatency = 300;
+// Elements that code reads from memory itself arrive this much after they are asked for.
+static constexpr double kReadLatency = 600;
+// With a mask the groups of a block see different parts of the stream, and one whose turn it is may
+// have nothing to do: alternating then costs 2 % at 128 columns and 10 % at 64, measured.
+static constexpr double kMaskedTurns = 1.06;
+// A tile of rows costs this beside its steps: the first loads, and for a new block the start of its
+// barriers and registers.
+static constexpr double kTileStart = 500, kBlockStart = 1500;
+// What a block stores goes through L2 at half of the rate at which it loads.
+static constexpr double kStoreRate = 0.5;
+// Threads that store what they hold, 4 bytes at a time, write parts of sectors.
+static constexpr double kSmallStoreRate = 0.5;
+
+const StepBound &StepPrediction::limit() const {
+  return *std::max_element(
+      bounds.begin(), bounds.end(),
+      [](const StepBound &a, const StepBound &b) { return a.clocks < b.clocks; });
+}
+
+namespace {
+
+/// The phases of one group in one step, in clocks.
+struct GroupPhases {
+  double products;   ///< on the tensor cores, its 64 rows
+  double shared;     ///< shared memory's part in these
+  double arithmetic; ///< on the special function units and the other lanes, at full rate
+};
+
+} // namespace
+
+// wgmma m64nNk16 reads N columns of 16 elements from shared memory, and its rows too unless they
+// are in registers (PTX ISA, wgmma).
+static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                            const StreamWork &work, const Rates &rates) {
+  double columns = static_cast<double>(schedule.streamTile);
+  double scores = 64 * columns;
+  GroupPhases phases{};
+  phases.products =
+      scores * static_cast<double>(work.scoreColumns + work.weightColumns) / rates.products;
+  for (const Contraction &contraction : plan.contractions)
+    phases.shared += 2.0 * static_cast<double>(contraction.resident.wholeCols()) * (64 + columns) /
+                     rates.sharedBytes;
+  phases.shared += 2.0 * static_cast<double>(work.weightColumns) * columns / rates.sharedBytes;
+  phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
+  return phases;
+}
+
+// A slot is free for the next tile from when the last group has released it: the groups follow
+// each other, the last one almost a step behind the first.
+static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                           const Rates &rates) {
+  double longest = 0, groups = static_cast<double>(schedule.groups);
+  for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+    double bytes = 2.0 * static_cast<double>(operand.cols * schedule.streamTile);
+    double clocks = kCopyLatency + bytes / rates.cacheBytes;
+    bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
+    // Of an operand in parts one is in use, by all groups at about the same time.
+    double free = inParts ? static_cast<double>(schedule.depthStages - 1)
+                          : static_cast<double>(schedule.stages) - (2 - 1 / groups);
+    longest =
+        std::max(longest, clocks * static_cast<double>(inParts ? partsOf(operand) : 1) / free);
+  }
+  return longest;
+}
+
+// The phases that groups wait for each other in.
+static double jammed(std::initializer_list<double> bounds, double norm) {
+  double largest = std::max(bounds), sum = 0;
+  for (double bound : bounds)
+    sum += std::pow(bound / largest, norm);
+  return largest * std::pow(sum, 1 / norm);
+}
+
+StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
+                           const WarpgroupSchedule &schedule, const GpuModel &machine) {
+  return predictStep(plan, work, {}, schedule, machine, {schedule.groups});
+}
+
+StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const StreamWork &masks,
+                           const WarpgroupSchedule &schedule, const GpuModel &machine,
+                           StepGroups which) {
+  const Rates &rates = *machine.warpgroups;
+  GroupPhases group = phasesOf(plan, schedule, work, rates);
+  double groups = static_cast<double>(which.computing);
+  double scores = static_cast<double>(64 * which.computing * schedule.streamTile);
+  double masking = 64 * static_cast<double>(schedule.streamTile) *
+                   (masks.special / rates.special + masks.plain / rates.lanes);
+  double arithmetic = groups * group.arithmetic + static_cast<double>(which.masking) * masking;
+  StepPrediction step;
+  step.flops = 2 * scores * static_cast<double>(work.scoreColumns + work.weightColumns);
+  step.special = scores * work.special;
+  step.plain = work.plain;
+  step.copiedBytes = static_cast<double>(work.streamBytes * schedule.streamTile);
+  step.readBytes = scores * static_cast<double>(work.scoreBytes);
+
+  // A product blocks its group until it is issued, so a group does its own arithmetic after its
+  // products, while others have theirs.
+  double turn = std::max(group.products, group.shared) + kProductStart;
+  bool copiesReads = schedule.copyInputs && !plan.inputs.empty();
+  step.chain = turn + (group.arithmetic + (which.masking ? masking : 0)) / kLoneRate +
+               kStepLatency + (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
+  step.bounds = {
+      {"tensor cores", groups * (group.products + kProductStart)},
+      {"shared memory",
+       groups * group.shared +
+           (step.copiedBytes + (copiesReads ? 2 * step.readBytes : 0)) / rates.sharedBytes},
+      {"exponentials and arithmetic", arithmetic},
+      {"the chain of one group", step.chain},
+      {"refill of a stage", refillClocks(plan, schedule, rates)},
+      {"copies from L2", step.copiedBytes / rates.cacheBytes},
+      {"memory", step.readBytes / rates.memoryBytes},
+  };
+  step.clocks =
+      std::max(jammed({groups * turn, arithmetic, step.chain, refillClocks(plan, schedule, rates)},
+                      schedule.pingPong ? kNormInTurns : kNormInAnyOrder),
+               step.limit().clocks);
+  step.tensorShare = groups * group.products / step.clocks;
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+// Long and short sequences with as many rows in all as fill the machine several times.
+static constexpr ReferenceExtents kReferenceExtents[] = {
+    {.rows = 4096, .stream = 4096, .cells = 64},
+    {.rows = 16384, .stream = 16384, .cells = 16},
+};
+
+llvm::ArrayRef<ReferenceExtents> referenceExtents() { return kReferenceExtents; }
+
+static int64_t extentOf(red::NestOp nest, StringAttr dim, int64_t otherwise) {
+  attn::DimAttr attribute = attn::programOf(nest).lookupDim(dim);
+  return attribute.isStatic() ? attribute.getExtent() : otherwise;
+}
+
+CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine)
+    : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan)),
+      masks(countMasks(nest, plan)) {
+  // Rows are sampled: bounds change slowly from row to row.
+  constexpr int64_t kSample = 16;
+  for (ReferenceExtents reference : kReferenceExtents) {
+    int64_t rows = extentOf(nest, plan.row, reference.rows);
+    int64_t stream = extentOf(nest, plan.stream, reference.stream);
+    double elements = 0;
+    for (StreamRange range : streamRanges(nest, plan, kSample, rows, stream))
+      elements += kSample * static_cast<double>(std::max<int64_t>(range.hi - range.lo, 0));
+    usefulScores.push_back(elements * static_cast<double>(reference.cells));
+  }
+  if (const Classes &finest = classes(kSample)) {
+    // Of a partial tile that small about half is masked.
+    for (const std::vector<TileClass> &tiles : *finest)
+      for (TileClass tile : tiles)
+        classedScores += tile == TileClass::Full ? 1 : tile == TileClass::Partial ? 0.5 : 0;
+    classedScores *= 64 * kSample * static_cast<double>(kReferenceExtents[0].cells);
+  }
+}
+
+const CostModel::Classes &CostModel::classes(int64_t streamTile) {
+  auto [place, added] = knownClasses.try_emplace(streamTile);
+  if (added) {
+    const ReferenceExtents &reference = kReferenceExtents[0];
+    place->second = tileClasses(nest, plan, 64, streamTile, reference.rows, reference.stream);
+  }
+  return place->second;
+}
+
+const CostModel::Visits &CostModel::visits(int64_t rowTile, size_t reference) {
+  auto [place, added] = known.try_emplace({rowTile, reference});
+  Visits &visits = place->second;
+  if (!added)
+    return visits;
+  int64_t rows = extentOf(nest, plan.row, kReferenceExtents[reference].rows);
+  int64_t stream = extentOf(nest, plan.stream, kReferenceExtents[reference].stream);
+  for (StreamRange range : streamRanges(nest, plan, rowTile, rows, stream)) {
+    visits.ranges.push_back(range);
+    const StreamRange &first = visits.ranges.front();
+    visits.uniform &= range.hi - range.lo == first.hi - first.lo;
+  }
+  return visits;
+}
+
+// The time of the last multiprocessor to finish. Tiles of one length go in rounds. Otherwise blocks
+// that start as others end leave half a tile unused at the end; tiles that are dealt out in advance
+// may, where the extents want it so, all meet the longest of their round.
+double CostModel::lastDone(const WarpgroupSchedule &schedule, double total, double longest,
+                           double tiles, bool uniform) const {
+  double multiprocessors = static_cast<double>(machine.warpgroups->multiprocessors);
+  if (uniform || (schedule.persistent && !schedule.dynamicScheduler))
+    return std::ceil(tiles / multiprocessors) * longest;
+  return std::max(longest, total / multiprocessors + total / tiles / 2);
+}
+
+double CostModel::endsClocks(const WarpgroupSchedule &schedule, const StepPrediction &step) const {
+  return kTileStart + (schedule.persistent ? 0 : kBlockStart) + step.chain +
+         static_cast<double>(work.resultBytes * schedule.rowTile()) /
+             (machine.warpgroups->cacheBytes * kStoreRate *
+              (plan.results.empty() || schedule.bulkStores ? 1 : kSmallStoreRate));
+}
+
+double CostModel::turnsFactor(const WarpgroupSchedule &schedule) const {
+  return schedule.pingPong && red::NestOp(nest).getDomainBlock() ? kMaskedTurns : 1;
+}
+
+double CostModel::kernelClocks(const WarpgroupSchedule &schedule, const StepPrediction &step,
+                               const Visits &visits, int64_t cells) const {
+  double ends = endsClocks(schedule, step), turns = turnsFactor(schedule);
+  double total = 0, longest = 0;
+  for (auto [lo, hi] : visits.ranges) {
+    int64_t steps =
+        hi <= lo ? 0 : llvm::divideCeil(hi, schedule.streamTile) - lo / schedule.streamTile;
+    double clocks = static_cast<double>(steps) * step.clocks * turns + ends;
+    total += clocks * static_cast<double>(cells);
+    longest = std::max(longest, clocks);
+  }
+  double tiles = static_cast<double>(visits.ranges.size()) * static_cast<double>(cells);
+  return lastDone(schedule, total, longest, tiles, visits.uniform);
+}
+
+// How many of the steps of each row tile so many groups compute and so many of them mask: counts at
+// computing * (groups + 1) + masking.
+const std::vector<std::vector<int>> &CostModel::stepKinds(const WarpgroupSchedule &schedule,
+                                                          const Classes &classes) {
+  auto [place, added] = knownKinds.try_emplace({schedule.groups, schedule.streamTile});
+  auto groups = static_cast<size_t>(schedule.groups);
+  for (size_t strip = 0; added && strip < classes->size(); strip += groups) {
+    auto strips = llvm::ArrayRef(*classes).slice(strip);
+    strips = strips.take_front(groups);
+    std::vector<int> &counts = place->second.emplace_back((groups + 1) * (groups + 1), 0);
+    for (size_t tile = 0; tile < strips.front().size(); ++tile) {
+      size_t computing = 0, masking = 0;
+      for (const std::vector<TileClass> &tiles : strips) {
+        computing += tiles[tile] != TileClass::Skipped;
+        masking += tiles[tile] == TileClass::Partial;
+      }
+      ++counts[computing * (groups + 1) + masking];
+    }
+  }
+  return place->second;
+}
+
+// The clocks of each row tile: its steps cost what the groups make of them that need the tile.
+std::vector<double> CostModel::rowTileClocks(const WarpgroupSchedule &schedule,
+                                             const Classes &classes) {
+  double ends = endsClocks(schedule, step(schedule)), turns = turnsFactor(schedule);
+  int64_t kinds = schedule.groups + 1;
+  std::vector<double> ofStep;
+  for (int64_t kind = 0; kind < kinds * kinds; ++kind) {
+    StepGroups which{kind / kinds, kind % kinds};
+    ofStep.push_back(which.computing
+                         ? predictStep(plan, work, masks, schedule, machine, which).clocks * turns
+                         : 0);
+  }
+  std::vector<double> clocks;
+  for (const std::vector<int> &counts : stepKinds(schedule, classes)) {
+    double sum = ends;
+    for (auto [count, each] : llvm::zip(counts, ofStep))
+      sum += count * each;
+    clocks.push_back(sum);
+  }
+  return clocks;
+}
+
+// As kernelShare, where tiles of the stream are skipped or masked one by one.
+double CostModel::classedShare(const WarpgroupSchedule &schedule, const Classes &classes) {
+  auto cells = static_cast<double>(kReferenceExtents[0].cells);
+  std::vector<double> clocks = rowTileClocks(schedule, classes);
+  double total = 0, longest = 0, shortest = clocks.front();
+  for (double each : clocks) {
+    total += each * cells;
+    longest = std::max(longest, each);
+    shortest = std::min(shortest, each);
+  }
+  double time = lastDone(schedule, total, longest, static_cast<double>(clocks.size()) * cells,
+                         shortest == longest);
+  double products = classedScores * static_cast<double>(work.scoreColumns + work.weightColumns);
+  return products / (machine.warpgroups->products *
+                     static_cast<double>(machine.warpgroups->multiprocessors) * time);
+}
+
+const CostModel::Cut &CostModel::cut(const WarpgroupSchedule &schedule) {
+  auto found = cuts.find({schedule.headDimTile, schedule.depth});
+  if (found != cuts.end())
+    return found->second;
+  Cut made{tiledPlan(plan, schedule.headDimTile, schedule.depth), work, 1};
+  if (schedule.headDimTile || schedule.depth)
+    made.work = countWork(nest, made.plan);
+  made.headDimTiles = headDimTiles(made.plan);
+  return cuts.emplace(std::pair(schedule.headDimTile, schedule.depth), std::move(made))
+      .first->second;
+}
+
+StepPrediction CostModel::step(const WarpgroupSchedule &schedule) {
+  const Cut &each = cut(schedule);
+  return predictStep(each.plan, each.work, schedule, machine);
+}
+
+double CostModel::kernelShare(const WarpgroupSchedule &schedule) {
+  bool isCut = schedule.headDimTile || schedule.depth;
+  if (const Classes &known = classes(schedule.streamTile); known && !isCut)
+    return classedShare(schedule, known);
+  int64_t parts = cut(schedule).headDimTiles;
+  StepPrediction prediction = step(schedule);
+  double inverse = 0; // harmonic mean: of the times at equal work
+  for (auto [i, reference] : llvm::enumerate(kReferenceExtents)) {
+    double clocks =
+        kernelClocks(schedule, prediction, visits(schedule.rowTile(), i), reference.cells * parts);
+    double products = usefulScores[i] * static_cast<double>(work.scoreColumns + work.weightColumns);
+    double atPeak = products / (machine.warpgroups->products *
+                                static_cast<double>(machine.warpgroups->multiprocessors));
+    if (atPeak == 0)
+      return 0;
+    inverse += clocks / atPeak;
+  }
+  return static_cast<double>(std::size(kReferenceExtents)) / inverse;
+}
+
+} // namespace attnc::schedule

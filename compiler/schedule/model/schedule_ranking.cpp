@@ -1,0 +1,200 @@
+#include "compiler/schedule/model/schedule_ranking.h"
+#include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+namespace attnc::schedule {
+
+// The axes of the search space. `rescale_threshold` is not one of them: a smaller one is never
+// faster.
+static constexpr int64_t kGroups[] = {1, 2, 3, 4};
+static constexpr int64_t kStages[] = {2, 3, 4, 5, 6};
+static constexpr int64_t kStreamTileStep = 16, kLargestStreamTile = 256;
+
+// What compiles without spills and what setmaxnreg can hand out of a block's registers: 65536 in
+// all, shared out in equal multiples of 8 at first.
+struct GroupBudget {
+  int64_t groups;
+  RegisterBudget budget;
+};
+static constexpr GroupBudget kBudgets[] = {
+    {1, {56, 256}}, {2, {40, 232}}, {2, {24, 240}}, {3, {32, 160}}, {4, {32, 112}},
+};
+
+RegisterBudget registerBudget(int64_t groups, int64_t needed) {
+  RegisterBudget best = kBudgets[0].budget;
+  for (const GroupBudget &row : kBudgets) {
+    if (row.groups != groups)
+      continue;
+    best = row.budget;
+    if (best.group >= needed)
+      break;
+  }
+  return best;
+}
+
+// Of nests with operands so wide that tiles have a part of their columns.
+static constexpr int64_t kWideOperand = 256;
+static constexpr int64_t kDepths[] = {64, 128};
+static constexpr int64_t kFewStages[] = {2, 3};
+static constexpr int64_t kMostParts = 16, kLargestWideTile = 128;
+
+// The warp that copies asks of tiles, too: of two groups, with 40 registers it spills where ids
+// have 64 bits; of three, with 32 in a part of the stream.
+static constexpr GroupBudget kAskingBudgets[] = {{2, {56, 224}}, {3, {56, 152}}, {4, {64, 104}}};
+
+static RegisterBudget askingBudget(int64_t groups, int64_t load, RegisterBudget usual) {
+  for (const GroupBudget &row : kAskingBudgets)
+    if (row.groups == groups && (groups == 2 || usual.load < load))
+      return row.budget;
+  return usual;
+}
+
+// The schedules of one number of groups and one tile.
+static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
+                         const StreamPlan &whole, const GpuModel &machine, CostModel &model,
+                         WarpgroupSchedule schedule, bool dynamicScheduler) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  // Only nests that read tensors with both dims have a choice there. What else there is to choose
+  // changes nothing about the registers.
+  llvm::SmallVector<std::pair<bool, RegisterBudget>, 2> copyInputs;
+  for (bool copies : {true, false}) {
+    if (!copies && plan.inputs.empty())
+      continue;
+    schedule.copyInputs = copies;
+    int64_t needed = consumerRegisters(nest, plan, schedule);
+    RegisterBudget budget = registerBudget(schedule.groups, needed);
+    if (liveCondition(nest))
+      budget =
+          askingBudget(schedule.groups, producerRegisters(countRegisterNeeds(nest, plan)), budget);
+    if (needed <= budget.group)
+      copyInputs.push_back({copies, budget});
+  }
+  if (copyInputs.empty())
+    return;
+  struct Blocks {
+    bool persistent, dynamicScheduler;
+  };
+  llvm::SmallVector<Blocks, 3> blocks = {{true, false}, {false, false}};
+  if (dynamicScheduler)
+    blocks.push_back({true, true});
+  bool isCut = schedule.headDimTile || schedule.depth;
+  for (int64_t stages : isCut ? llvm::ArrayRef(kFewStages) : llvm::ArrayRef(kStages))
+    for (bool pingPong : {true, false})
+      for (Blocks each : blocks)
+        for (auto [copies, budget] : copyInputs) {
+          schedule.stages = stages;
+          schedule.pingPong = pingPong;
+          schedule.persistent = each.persistent;
+          schedule.dynamicScheduler = each.dynamicScheduler;
+          schedule.copyInputs = copies;
+          schedule.producerRegisters = budget.load;
+          schedule.consumerRegisters = budget.group;
+          schedule.bulkStores = !plan.results.empty();
+          bool fitting = fits(nest, plan, schedule, machine);
+          if (!fitting && schedule.bulkStores) {
+            schedule.bulkStores = false;
+            fitting = fits(nest, plan, schedule, machine);
+          }
+          if (fitting)
+            all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
+        }
+}
+
+// Sets the most slots for parts that fit beside two tiles of other operands; false if none do.
+static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const GpuModel &machine,
+                      WarpgroupSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  WarpgroupSchedule least = schedule;
+  least.pingPong = least.bulkStores = least.copyInputs = false;
+  RegisterBudget budget = registerBudget(least.groups, consumerRegisters(nest, plan, least));
+  least.producerRegisters = budget.load;
+  least.consumerRegisters = budget.group;
+  least.stages = 2;
+  for (least.depthStages = kMostParts; least.depthStages >= 2; --least.depthStages)
+    if (fits(nest, plan, least, machine)) {
+      schedule.depthStages = least.depthStages;
+      return true;
+    }
+  return false;
+}
+
+// The same where columns are cut; of the tiles in which operands of scores arrive, as many as fit.
+static void addTiledSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
+                              const StreamPlan &plan, const GpuModel &machine, CostModel &model,
+                              WarpgroupSchedule schedule, bool dynamicScheduler) {
+  int64_t widest = widestColumns(plan);
+  llvm::SmallVector<int64_t, 2> columns = {0};
+  if (widest > kWideOperand)
+    columns.push_back(llvm::alignTo(evenColumns(widest, kWideOperand), 64));
+  llvm::SmallVector<int64_t, 3> depths = {0};
+  if (widestDepth(plan) > kWideOperand)
+    depths.assign(std::begin(kDepths), std::end(kDepths));
+  for (int64_t each : columns)
+    for (int64_t depth : depths) {
+      schedule.headDimTile = each;
+      schedule.depth = depth;
+      if (depth == 0) {
+        if (each)
+          addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
+        continue;
+      }
+      if (mostSlots(nest, plan, machine, schedule))
+        addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
+    }
+}
+
+// Predictions within 0.5 % are equal.
+static auto rankOf(const RankedSchedule &ranked) {
+  const WarpgroupSchedule &s = ranked.schedule;
+  int64_t predicted = std::llround(-200 * std::log(ranked.share));
+  return std::tuple(predicted, -s.streamTile, s.stages, s.groups, !s.pingPong, !s.persistent,
+                    !s.dynamicScheduler, !s.copyInputs);
+}
+
+std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
+                                          const GpuModel &machine, bool dynamicScheduler) {
+  std::vector<RankedSchedule> all;
+  std::string why;
+  if (!machine.warpgroups || !canUseWarpgroups(nest, plan, why))
+    return all;
+  CostModel model(nest, plan, machine);
+  WarpgroupSchedule schedule;
+  for (int64_t groups : kGroups)
+    for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
+      schedule.groups = groups;
+      schedule.streamTile = tile;
+      addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
+      if (std::max(widestDepth(plan), widestColumns(plan)) > kWideOperand &&
+          tile <= kLargestWideTile)
+        addTiledSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
+    }
+  std::sort(all.begin(), all.end(),
+            [](const RankedSchedule &a, const RankedSchedule &b) { return rankOf(a) < rankOf(b); });
+  return all;
+}
+
+std::vector<RankedSchedule> pickCandidates(const std::vector<RankedSchedule> &ranking,
+                                           size_t count) {
+  std::vector<RankedSchedule> picked;
+  struct Taken {
+    int all = 0, drawing = 0;
+  };
+  std::map<std::pair<int64_t, int64_t>, Taken> shapes;
+  for (const RankedSchedule &ranked : ranking) {
+    const WarpgroupSchedule &schedule = ranked.schedule;
+    Taken &taken = shapes[{schedule.groups, schedule.streamTile}];
+    if (picked.size() >= count || taken.all == 2 ||
+        (schedule.dynamicScheduler && taken.drawing == 1))
+      continue;
+    ++taken.all;
+    taken.drawing += schedule.dynamicScheduler;
+    picked.push_back(ranked);
+  }
+  return picked;
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,46 @@
+#include "compiler/schedule/nest/domain_slice.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+SmallVector<Operation *> domainSlice(red::NestOp nest, ValueRange wanted) {
+  Block *block = nest.getDomainBlock();
+  llvm::SmallDenseSet<Operation *> needed;
+  SmallVector<Value> work(wanted.begin(), wanted.end());
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (op && op->getBlock() == block && needed.insert(op).second)
+      llvm::append_range(work, op->getOperands());
+  }
+  SmallVector<Operation *> ops;
+  for (Operation &op : *block)
+    if (needed.contains(&op))
+      ops.push_back(&op);
+  return ops;
+}
+
+bool readsTensors(red::NestOp nest, Value wanted) {
+  return llvm::any_of(domainSlice(nest, wanted),
+                      [](Operation *op) { return isa<red::ExtremeOp>(op); });
+}
+
+Value liveCondition(red::NestOp nest) {
+  Block *block = nest.getDomainBlock();
+  return block ? cast<red::BoundsOp>(block->getTerminator()).getLive() : Value();
+}
+
+Value emptyExtreme(OpBuilder &b, Location loc, red::FoldKind kind) {
+  int64_t value = kind == red::FoldKind::Max ? std::numeric_limits<int64_t>::min()
+                                             : std::numeric_limits<int64_t>::max();
+  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+}
+
+Value furtherExtreme(OpBuilder &b, Location loc, red::FoldKind kind, Value known, Value element) {
+  if (kind == red::FoldKind::Max)
+    return arith::MaxSIOp::create(b, loc, known, element);
+  return arith::MinSIOp::create(b, loc, known, element);
+}
+
+} // namespace attnc::schedule

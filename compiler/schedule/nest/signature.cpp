@@ -1,0 +1,250 @@
+#include "compiler/schedule/nest/signature.h"
+#include "compiler/schedule/nest/symbol_name.h"
+#include "compiler/schedule/warpgroups/operand_maps.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// The output that a nest's result is, or null if it is an intermediate.
+static attn::OutputOp outputOf(Value value) {
+  return value.hasOneUse() ? dyn_cast<attn::OutputOp>(*value.user_begin()) : attn::OutputOp();
+}
+
+static StringRef baseName(Value yielded) {
+  StringRef base = attn::specName(yielded.getLoc());
+  return base.empty() ? "value" : base;
+}
+
+// Intermediates are numbered where their names in the spec are not unique. A name is its base, with
+// or without a number: those of which neither begins with the other's base cannot be the same, and
+// are passed over, since a program may have thousands.
+static std::string intermediateName(Value value) {
+  auto nest = value.getDefiningOp<red::NestOp>();
+  attn::ProgramOp program = attn::programOf(nest);
+  auto yieldOf = [](red::NestOp nest) {
+    return cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  };
+  StringRef wanted = baseName(yieldOf(nest).getValues()[cast<OpResult>(value).getResultNumber()]);
+  llvm::StringSet<> taken;
+  llvm::StringMap<unsigned> numbers; // of a base, those below are taken
+  for (Operation &op : *program.getBodyBlock())
+    if (auto input = dyn_cast<attn::InputOp>(op))
+      taken.insert(input.getName());
+    else if (auto output = dyn_cast<attn::OutputOp>(op))
+      taken.insert(output.getName());
+  for (auto other : program.getBodyBlock()->getOps<red::NestOp>()) {
+    for (auto [result, yielded] : llvm::zip(other.getResults(), yieldOf(other).getValues())) {
+      StringRef base = baseName(yielded);
+      if (!base.starts_with(wanted) && !wanted.starts_with(base))
+        continue;
+      if (outputOf(result))
+        continue;
+      std::string name = base.str();
+      for (unsigned &i = numbers[base]; !taken.insert(name).second; ++i)
+        name = (base + "_" + Twine(i + 2)).str();
+      if (result == value)
+        return name;
+    }
+  }
+  llvm_unreachable("a nest's result belongs to its program");
+}
+
+Tensor tensorOf(Value value) {
+  auto type = cast<attn::ArrayType>(value.getType());
+  Tensor tensor;
+  if (auto input = value.getDefiningOp<attn::InputOp>()) {
+    tensor.kind = Tensor::Kind::Input;
+    tensor.name = input.getName().str();
+    tensor.element = type.getElementType();
+    llvm::append_range(tensor.dims, type.getDims());
+  } else if (attn::OutputOp output = outputOf(value)) {
+    tensor.kind = Tensor::Kind::Output;
+    tensor.name = output.getName().str();
+    tensor.element = output.getType();
+    tensor.dims = attn::dimNames(output.getDims());
+  } else {
+    tensor.kind = Tensor::Kind::Intermediate;
+    tensor.name = intermediateName(value);
+    tensor.element = type.getElementType();
+    llvm::append_range(tensor.dims, type.getDims());
+  }
+  return tensor;
+}
+
+// True where a name goes on as what stands for a byte beyond ASCII does: _uCE.
+static bool looksEscaped(StringRef rest) {
+  constexpr StringRef digits = "0123456789ABCDEF";
+  return rest.size() > 2 && rest[0] == 'u' && digits.drop_front(8).contains(rest[1]) &&
+         digits.contains(rest[2]);
+}
+
+std::string cIdentifier(StringRef text) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = text[i];
+    if (llvm::isAlnum(c) || (c == '_' && !looksEscaped(text.drop_front(i + 1))))
+      result += c;
+    else
+      result += "_u" + llvm::utohexstr(c);
+  }
+  if (result.empty() || llvm::isDigit(result.front()))
+    result.insert(0, "_");
+  return result;
+}
+
+static std::vector<std::string> wordsOf(red::NestOp nest) {
+  std::vector<std::string> words = {cIdentifier(attn::programOf(nest).getSymName())};
+  for (Value result : nest.getResults())
+    words.push_back(cIdentifier(tensorOf(result).name));
+  return words;
+}
+
+// The name of a nest's first result, but for its number.
+static StringRef stemOf(red::NestOp nest) {
+  if (attn::OutputOp output = outputOf(nest.getResult(0)))
+    return output.getName();
+  return baseName(cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues().front());
+}
+
+// True if the results of another nest make the same name, as a and b_c make that of a_b and c. The
+// first name of one then begins with the first of the other: few have to be spelled out.
+static bool isAmbiguous(red::NestOp nest, const std::string &name) {
+  auto begins = [](StringRef whole, StringRef part) {
+    return whole.starts_with(part) && whole.drop_front(part.size()).starts_with("_");
+  };
+  StringRef stem = stemOf(nest);
+  return llvm::any_of(attn::programOf(nest).getBodyBlock()->getOps<red::NestOp>(),
+                      [&](red::NestOp other) {
+                        StringRef first = stemOf(other);
+                        return (begins(first, stem) || begins(stem, first)) && other != nest &&
+                               llvm::join(wordsOf(other), "_") == name;
+                      });
+}
+
+std::string kernelName(red::NestOp nest) {
+  std::vector<std::string> words = wordsOf(nest);
+  return isAmbiguous(nest, llvm::join(words, "_")) ? hashedName(words) : symbolName(words);
+}
+
+// True if the nest reads elements of `array` other than through the maps.
+static bool readsBesides(red::NestOp nest, Value array, ArrayRef<OperandMap> maps) {
+  bool found = false;
+  nest.walk([&](attn::ReadOp read) {
+    found |= read.getSource() == array && llvm::none_of(maps, [&](OperandMap map) {
+               return map.read == read && !map.alsoElements;
+             });
+  });
+  return found;
+}
+
+KernelSignature::KernelSignature(red::NestOp nest) {
+  llvm::SmallDenseSet<StringAttr> dims;
+  for (ArrayAttr role : {nest.getGrid(), nest.getRow(), nest.getStream(), nest.getInner()})
+    dims.insert(role.getAsRange<StringAttr>().begin(), role.getAsRange<StringAttr>().end());
+  SmallVector<OperandMap> maps = operandMaps(nest);
+  auto addTensor = [&](Value array) {
+    Tensor tensor = tensorOf(array);
+    std::string name = cIdentifier(tensor.name);
+    dims.insert(tensor.dims.begin(), tensor.dims.end());
+    unsigned number = 0;
+    for (OperandMap &map : maps)
+      if (map.read.getSource() == array) {
+        std::string mapName = name + "_map" + (number++ ? std::to_string(number) : "");
+        list.push_back({KernelArg::Kind::TensorMap, mapName, array, 0, {}, map.read, map.box});
+      }
+    if (number && !readsBesides(nest, array, maps))
+      return;
+    list.push_back({KernelArg::Kind::Pointer, name, array, 0, {}});
+    for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis)
+      list.push_back(
+          {KernelArg::Kind::Stride, name + "_stride" + std::to_string(axis), array, axis, {}});
+  };
+  llvm::SetVector<Value> captures = nest.captures();
+  for (Value value : captures)
+    if (!value.getDefiningOp<attn::ParamOp>())
+      addTensor(value);
+  SmallVector<ResultMap> stored = resultMaps(nest);
+  for (Value result : nest.getResults()) {
+    ResultMap *map = llvm::find_if(stored, [&](ResultMap &m) { return m.result == result; });
+    if (map == stored.end()) {
+      addTensor(result);
+      continue;
+    }
+    Tensor tensor = tensorOf(result);
+    dims.insert(tensor.dims.begin(), tensor.dims.end());
+    list.push_back({KernelArg::Kind::TensorMap,
+                    cIdentifier(tensor.name) + "_map",
+                    result,
+                    0,
+                    {},
+                    attn::ReadOp(),
+                    map->box});
+  }
+  nest.walk([&](attn::SizeOp size) { dims.insert(size.getDimAttr()); });
+
+  for (auto dim : attn::programOf(nest).getDims().getAsRange<attn::DimAttr>())
+    if (!dim.isStatic() && dims.contains(dim.getName()))
+      list.push_back({KernelArg::Kind::Size,
+                      "size_" + cIdentifier(dim.getName().getValue()),
+                      {},
+                      0,
+                      dim.getName()});
+  for (Value value : captures)
+    if (auto param = value.getDefiningOp<attn::ParamOp>())
+      list.push_back({KernelArg::Kind::Param, cIdentifier(param.getName()), value, 0, {}});
+  if (drawsRowTiles(nest))
+    list.push_back({KernelArg::Kind::Counter, "drawn", {}, 0, {}});
+}
+
+static unsigned position(ArrayRef<KernelArg> list, function_ref<bool(const KernelArg &)> match) {
+  auto found = llvm::find_if(list, match);
+  assert(found != list.end() && "the signature has this argument");
+  return found - list.begin();
+}
+
+unsigned KernelSignature::pointer(Value array) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Pointer && arg.array == array;
+  });
+}
+
+unsigned KernelSignature::stride(Value array, unsigned axis) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Stride && arg.array == array && arg.axis == axis;
+  });
+}
+
+unsigned KernelSignature::param(Value array) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Param && arg.array == array;
+  });
+}
+
+unsigned KernelSignature::tensorMap(attn::ReadOp read) const {
+  return position(list, [&](KernelArg arg) {
+    return arg.kind == KernelArg::Kind::TensorMap && arg.read == read;
+  });
+}
+
+unsigned KernelSignature::tensorMap(Value result) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::TensorMap && arg.array == result;
+  });
+}
+
+unsigned KernelSignature::size(StringAttr dim) const {
+  return position(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Size && arg.dim == dim;
+  });
+}
+
+unsigned KernelSignature::counter() const {
+  return position(list, [](const KernelArg &arg) { return arg.kind == KernelArg::Kind::Counter; });
+}
+
+} // namespace attnc::schedule

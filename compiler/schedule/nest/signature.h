@@ -1,0 +1,74 @@
+// What a kernel is called with: the tensors, strides, sizes and params that a nest needs.
+#ifndef ATTNC_COMPILER_SCHEDULE_NEST_SIGNATURE_H
+#define ATTNC_COMPILER_SCHEDULE_NEST_SIGNATURE_H
+
+#include "dialects/Red/Red.h"
+#include <string>
+
+namespace attnc::schedule {
+
+/// A tensor in memory: an input, an output or an intermediate of the program.
+struct Tensor {
+  enum class Kind { Input, Output, Intermediate };
+  Kind kind;
+  std::string name;
+  mlir::Type element;                       ///< storage type: f16, bf16, f32, f64, iN; i1 is a byte
+  llvm::SmallVector<mlir::StringAttr> dims; ///< in storage order; the last one has stride 1
+};
+
+/// The tensor that holds `value`: an attn.input's result or a nest's result. A nest's result is
+/// either an output (its only use is one attn.output) or an intermediate: compute type, dims in
+/// program order, contiguous, named `<value's name>` made unique.
+Tensor tensorOf(mlir::Value value);
+
+/// One kernel argument, passed by value.
+struct KernelArg {
+  enum class Kind {
+    Pointer,   ///< address of element 0 of `tensor`
+    Stride,    ///< i64 stride, in elements, of axis `axis` of `tensor`
+    Size,      ///< i64 extent of `dim`
+    Param,     ///< the param `name`: f32, or i64
+    TensorMap, ///< `tensor` for copies of boxes of `box` elements, innermost axis first
+    Counter,   ///< address of an i32 that is 0 when the kernel starts
+  };
+  Kind kind;
+  std::string name;  ///< a C identifier, unique but for the counter's: q, q_stride0, size_j, scale
+  mlir::Value array; ///< Pointer, Stride, Param: the captured value, or the nest's result
+  unsigned axis = 0; ///< Stride
+  mlir::StringAttr dim;   ///< Size
+  attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it; null of results
+  llvm::SmallVector<int64_t> box = {};
+};
+
+/// The arguments of the kernel of a nest, in order: for each captured tensor and then each result
+/// its tensor maps, and, unless all reads of it go through these, its pointer and the strides of
+/// all axes but the last; the sizes of all dynamic dims that the nest or its tensors mention, in
+/// program order; the params; the counter of drawn row tiles. Which operands arrive through tensor
+/// maps, and whether row tiles are drawn, is said by the nest's schedule.
+class KernelSignature {
+public:
+  explicit KernelSignature(red::NestOp nest);
+
+  llvm::ArrayRef<KernelArg> args() const { return list; }
+  /// Position of an argument; asserts that it exists.
+  unsigned pointer(mlir::Value array) const;
+  unsigned stride(mlir::Value array, unsigned axis) const;
+  unsigned param(mlir::Value array) const;
+  unsigned tensorMap(attn::ReadOp read) const;
+  unsigned tensorMap(mlir::Value result) const;
+  unsigned size(mlir::StringAttr dim) const;
+  unsigned counter() const;
+
+private:
+  llvm::SmallVector<KernelArg> list;
+};
+
+/// `text` as a C identifier: letters, digits and _; other bytes become _uXX.
+std::string cIdentifier(llvm::StringRef text);
+
+/// The kernel's name: the program's name and the names of the nest's results.
+std::string kernelName(red::NestOp nest);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,425 @@
+#include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "compiler/schedule/portable/warp_lowering.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+void WarpLowering::build() {
+  locateBlock();
+  boundStream();
+  placeTiles();
+  for (const OperandTile &operand : plan.streamed) {
+    bases.push_back(operand.isComputed() ? Value() : streamedBase(bases.size()));
+    ends.push_back(operand.isComputed() ? Value() : operandEnd(operand, plan.stream));
+  }
+  llvm::DenseSet<Operation *> copied;
+  for (const Contraction &contraction : plan.contractions) {
+    const OperandTile &operand = contraction.resident;
+    if (!copied.insert(operand.source).second)
+      continue;
+    fillResident(operand);
+  }
+  startFirstCopies();
+  hoistUniform();
+  createStates(/*keepTops=*/true);
+  if (skipsTiles())
+    loopOverLive();
+  else
+    loopOverStream();
+  locateBlock(); // again: kept across the loop it would take registers
+  completeStates();
+  storeResults([&](Value array, Value result, bool last) { storeFragment(array, result, last); });
+}
+
+//===----------------------------------------------------------------------===//
+// Where the block works
+//===----------------------------------------------------------------------===//
+
+// Blocks of one cell follow each other, the last rows first: where a mask lets rows see more of the
+// stream the later they come, these take longest.
+void WarpLowering::locateBlock() {
+  Location loc = nest.getLoc();
+  std::string row = plan.row.getValue().str();
+  Value count = rowTiles();
+  Value block = tile::BlockOp::create(b, named("block"));
+  Value fromEnd = arith::RemSIOp::create(b, loc, block, count);
+  Value last = arith::SubIOp::create(b, loc, count, constant(1));
+  Value number = arith::SubIOp::create(b, loc, last, fromEnd);
+  row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
+  bindCells(takeColumnPart(arith::DivSIOp::create(b, named("cell"), block, count)));
+  Value warp = tile::WarpOp::create(b, named("warp_number"));
+  warpRow = arith::MulIOp::create(b, named("warp_row"), warp, constant(tiles.warpRows));
+  rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, warpRow);
+  branchRow0 = row0;
+  branchRows = tiles.rows;
+  indexValues.append({row0, rowBegin});
+}
+
+// The tiles of the stream that matter to the block's rows.
+void WarpLowering::boundStream() {
+  auto [lo, hi] = streamRange(row0, tiles.rows);
+  firstTile = tileNumber(lo, tiles.columns, false, "first_tile");
+  endTile = tileNumber(hi, tiles.columns, true, "end_tile");
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+std::string sourceName(attn::ReadOp read) { return cIdentifier(tensorOf(read.getSource()).name); }
+
+static std::string operandName(const OperandTile &operand) {
+  if (!operand.isComputed())
+    return sourceName(operand.read);
+  StringRef name = attn::specName(operand.source->getLoc());
+  return name.empty() ? "computed" : cIdentifier(name);
+}
+
+void WarpLowering::placeTiles() {
+  int64_t offset = 0;
+  auto place = [&](Type type, int64_t bytes, const std::string &name) -> Value {
+    Value at = tile::SharedOp::create(b, named(name), type, b.getI64IntegerAttr(offset));
+    offset += bytes;
+    return at;
+  };
+  for (const Contraction &contraction : plan.contractions) {
+    const OperandTile &operand = contraction.resident;
+    tile::SharedType type = sharedTile(operand, schedule.rowTile);
+    std::string name = operandName(operand);
+    if (resident.contains(operand.source))
+      continue;
+    if (int64_t parts = partsOf(operand); parts > 1)
+      resident[operand.source] = place(tile::RingType::get(b.getContext(), parts, type),
+                                       parts * type.getBytes(), name + "_parts");
+    else
+      resident[operand.source] = place(type, type.getBytes(), name + "_tile");
+  }
+  for (auto [number, operand] : llvm::enumerate(plan.streamed)) {
+    tile::SharedType type = sharedTile(operand, schedule.streamTile);
+    if (operand.isComputed()) {
+      rings.push_back(place(type, type.getBytes(), operandName(operand) + "_tile"));
+      continue;
+    }
+    int64_t stages = ringStages(plan, number, schedule);
+    auto ring = tile::RingType::get(b.getContext(), stages, type);
+    rings.push_back(place(ring, stages * type.getBytes(), sourceName(operand.read) + "_ring"));
+  }
+  placeInputs(offset);
+}
+
+// The offset of the operand's row 0 for this cell.
+Value WarpLowering::operandBase(const OperandTile &operand) {
+  attn::ReadOp read = operand.read;
+  return memory.offset(b, named(sourceName(read) + "_base"), read.getSource(),
+                       operandIndices(read, operand.rowAxis));
+}
+
+// One past the operand's last row that is read: i32.
+Value WarpLowering::operandEnd(const OperandTile &operand, StringAttr along) {
+  if (!operand.length)
+    return extent32(along);
+  Location loc = named(along.getValue().str() + "_length");
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value length = arith::MaxSIOp::create(b, loc, uniform.evaluate(operand.length), zero);
+  StringAttr axis = tensorOf(attn::ReadOp(operand.read).getSource()).dims[operand.rowAxis];
+  for (StringAttr dim : {along, axis})
+    length = b.createOrFold<arith::MinSIOp>(loc, length, memory.extent(b, loc, dim));
+  return narrow(length, (along.getValue() + "_end").str());
+}
+
+void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value first, Value end,
+                               Value into, Value columns) {
+  attn::ReadOp read = operand.read;
+  Location loc = read.getLoc();
+  Value stride = memory.stride(read.getSource(), operand.rowAxis);
+  Value begin = arith::MulIOp::create(b, loc, widen(first, ""), stride);
+  Value offset = arith::AddIOp::create(b, loc, base, begin);
+  Value rows = arith::SubIOp::create(b, loc, end, first);
+  if (operand.length) // may end before the tile
+    rows = arith::MaxSIOp::create(b, loc, rows, constant(0));
+  // Contiguous rows follow each other, so what their length is a multiple of is what can be
+  // assumed.
+  int64_t rowBytes = operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
+  tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
+                       into, b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+}
+
+// The tiles whose copies run before the loop.
+void WarpLowering::startFirstCopies() {
+  if (tilesDepth())
+    return startFirstParts();
+  if (skipsTiles())
+    return; // in the loop
+  for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage) {
+    Value number = b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage));
+    startCopies(number, number);
+  }
+}
+
+// Starts the copies of tile `index` of every streamed operand, if the stream has it, and closes the
+// group in any case, so that groups count tiles. `slot` numbers the tiles that are copied.
+void WarpLowering::startCopies(Value index, Value slot) {
+  Location loc = nest.getLoc();
+  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, endTile);
+  auto guarded = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&guarded.getThenRegion().front());
+    Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "_next"), index,
+                                        constant(schedule.streamTile));
+    for (unsigned number = 0; number < plan.streamed.size(); ++number)
+      copyStreamed(number, first, slot);
+    for (const StagedRing &from : staged)
+      copyInput(from, first, slot);
+  }
+  tile::CommitOp::create(b, loc);
+}
+
+void WarpLowering::loopOverStream() {
+  Location loc = nest.getLoc();
+  auto loop = scf::ForOp::create(b, loc, firstTile, endTile, constant(1));
+  loop.getInductionVar().setLoc(named("t"));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  tileIndex = loop.getInductionVar();
+  Value next = advance(tileIndex, tileIndex);
+  step(tileIndex, tileIndex, next);
+}
+
+// The same over those tiles that matter. What is known of the tiles that are on their way goes
+// along. The first copies start in the loop, too, before there is a tile to compute, so that a tile
+// is looked for in one place; unless tiles arrive in parts.
+void WarpLowering::loopOverLive() {
+  Location loc = nest.getLoc();
+  Value zero = constant(0), no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  Value firstSlot = zero;
+  bool startsInside = !tilesDepth();
+  if (startsInside) {
+    ahead.numbers.assign(schedule.stages - 1, endTile);
+    ahead.full.assign(schedule.stages - 1, no);
+    ahead.left = {firstTile, zero, zero};
+    firstSlot = constant(1 - schedule.stages);
+  }
+  size_t count = ahead.numbers.size();
+  SmallVector<Value> init(ahead.numbers);
+  llvm::append_range(init, ahead.full);
+  init.append({ahead.left.next, ahead.left.live, ahead.left.full, firstSlot});
+  auto nameCarried = [&](ValueRange carried) {
+    for (Value tile : carried.take_front(count))
+      tile.setLoc(named("t"));
+    for (Value full : carried.slice(count, count))
+      full.setLoc(named("full"));
+    nameAll(carried.take_back(4), {"asked", "live", "full", "slot"});
+  };
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, predicate, x, y);
+  };
+  auto isLeft = [&](OpBuilder &, Location, ValueRange carried) {
+    nameCarried(carried);
+    Value left = compare(arith::CmpIPredicate::slt, carried[0], endTile);
+    if (startsInside) {
+      Value starts = compare(arith::CmpIPredicate::slt, carried.back(), zero);
+      left = arith::OrIOp::create(b, loc, starts, left);
+    }
+    scf::ConditionOp::create(b, loc, left, carried);
+  };
+  auto tile = [&](OpBuilder &, Location, ValueRange carried) {
+    nameCarried(carried);
+    if (startsInside)
+      awaitCopies();
+    ValueRange known = carried.take_back(4);
+    Value slot = known[3];
+    LiveTiles left = nextLive({known[0], known[1], known[2]});
+    auto [next, nextIsFull] = firstOf(left);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      if (startsInside) {
+        startCopies(next,
+                    arith::AddIOp::create(b, named("next"), slot, constant(schedule.stages - 1)));
+        Value isThere = compare(arith::CmpIPredicate::sge, slot, zero);
+        auto branch = scf::IfOp::create(b, loc, isThere, /*withElseRegion=*/false);
+        b.setInsertionPointToStart(branch.thenBlock());
+      }
+      step(carried[0], slot, next, carried[count]);
+    }
+    SmallVector<Value> after(carried.take_front(count).drop_front());
+    after.push_back(next);
+    llvm::append_range(after, carried.slice(count, count).drop_front());
+    after.append({nextIsFull, left.next, left.live, left.full,
+                  arith::AddIOp::create(b, loc, slot, constant(1))});
+    scf::YieldOp::create(b, loc, after);
+  };
+  scf::WhileOp::create(b, loc, ValueRange(init).getTypes(), init, isLeft, tile);
+}
+
+//===----------------------------------------------------------------------===//
+// One tile
+//===----------------------------------------------------------------------===//
+
+void WarpLowering::step(Value index, Value slot, Value next, Value isKnownFull) {
+  beginTile(index, isKnownFull);
+  stageTiles.clear();
+  tabulateStreamed();
+  for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
+    if (operand.isComputed()) {
+      stageTiles.push_back(ring);
+      continue;
+    }
+    std::string name = sourceName(operand.read) + "_tile";
+    auto type = cast<tile::RingType>(ring.getType()).getTile();
+    Value number = tilesDepth() ? constant(0) : slot;
+    stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, number));
+  }
+  beginInputs(slot);
+  if (tilesDepth())
+    multiplyParts(index, slot, next);
+  else
+    for (const Contraction &contraction : plan.contractions)
+      contractionFragments[red::FoldOp(contraction.fold)] = multiply(contraction);
+  for (red::FoldOp fold : plan.direct)
+    contractionFragments[fold] = foldDirectly(fold);
+  for (unsigned number = 0; number < plan.references.size(); ++number)
+    followMaximum(number);
+  foldScores();
+  foldWeights();
+}
+
+// The warp's rows of a tile of rows.
+Value WarpLowering::warpStrip(Location loc, Value whole) {
+  auto type = cast<tile::SharedType>(whole.getType());
+  auto strip =
+      tile::SharedType::get(b.getContext(), tiles.warpRows, type.getCols(), type.getElement());
+  return tile::StripOp::create(b, loc, strip, whole, warpRow);
+}
+
+Value WarpLowering::multiply(const Contraction &contraction) {
+  red::FoldOp fold = contraction.fold;
+  Value fragment = contractionPlace(fold, 0);
+  Value strip = warpStrip(fold.getLoc(), resident[contraction.resident.source]);
+  tile::MmaOp::create(b, fold.getLoc(), fragment, strip, stageTiles[contraction.streamed],
+                      /*transposed=*/true);
+  return fragment;
+}
+
+// Follows the maximum of the scores: the reference moves when some row of the warp exceeds it by
+// more than the threshold, and what was summed against it is rescaled. Weights stay below
+// 2^threshold.
+void WarpLowering::followMaximum(unsigned number) {
+  red::FoldOp fold = plan.references[number].fold;
+  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
+  tile::ReduceRowsOp::create(b, fold.getLoc(), tile::Combine::Max, score, top[number]);
+  auto branch = scf::IfOp::create(b, fold.getLoc(), exceedsReference(number),
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  tile::ReduceQuadOp::create(b, fold.getLoc(), tile::Combine::Max, top[number]);
+  Value factor = registers(attn::renamed(fold.getLoc(), "rescale"), rowsType());
+  moveReference(number, factor);
+  rescaleFragments(number, factor);
+  anchorExponents(number);
+}
+
+// Every weight is computed once; its row sums and products follow at once, so that its registers
+// are free again for the next one.
+void WarpLowering::foldWeights() {
+  keepLowerSums();
+  SmallVector<Value> fragments;
+  for (auto [number, weight] : llvm::enumerate(plan.weights)) {
+    Value fragment = fragments.emplace_back(weightFragment(weight));
+    sumRows(number, fragment);
+    for (auto [s, place] : llvm::zip(plan.states, state)) {
+      if (s.weight != static_cast<int>(number) || s.streamed == -1)
+        continue;
+      auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, schedule.streamTile,
+                                         plan.streamed[s.streamed].element);
+      bool halves = schedule.halves && type.getElement().isF32();
+      Value operand = tile::ToOperandOp::create(b, s.fold.getLoc(), type, fragment, halves);
+      tile::MmaOp::create(b, s.fold.getLoc(), place, operand, stageTiles[s.streamed],
+                          /*transposed=*/false, halves);
+    }
+  }
+  foldMoments(fragments);
+}
+
+// A result per element goes out through shared memory, whose operands nobody reads any more, so
+// that global memory sees whole rows.
+void WarpLowering::storeFragment(Value array, Value result, bool last) {
+  Location loc = array.getLoc();
+  Tensor tensor = tensorOf(result);
+  int64_t wholeCols = attn::programOf(nest).lookupDim(tensor.dims.back()).getExtent();
+  int64_t cols = columnPart ? std::min(wholeCols, tiles.partColumns) : wholeCols;
+  Value into = epilogueFragment(array, result, last);
+  std::string name = cIdentifier(tensor.name);
+  auto whole = tile::SharedType::get(b.getContext(), schedule.rowTile, cols, tensor.element);
+  auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, cols, tensor.element);
+  tile::WaitOp::create(b, loc, b.getI64IntegerAttr(0));
+  tile::BarrierOp::create(b, loc);
+  Value shared = tile::SharedOp::create(b, named(name + "_tile"), whole, b.getI64IntegerAttr(0));
+  Value strip = tile::StripOp::create(b, loc, part, shared, warpRow);
+  tile::StoreFragmentOp::create(b, loc, into, strip);
+  tile::BarrierOp::create(b, loc);
+
+  auto [indices, rowAxis] = rowAxisOf(result);
+  Value base = memory.offset(b, named(name + "_base"), result, indices);
+  Value stride = memory.stride(result, rowAxis);
+  Value offset = arith::AddIOp::create(
+      b, loc, base, arith::MulIOp::create(b, loc, widen(row0, ""), stride).getResult());
+  Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
+  if (columnPart)
+    offset = arith::AddIOp::create(b, loc, offset, widen(partBegin(), ""));
+  int64_t rowBytes = wholeCols * (tensor.element.getIntOrFloatBitWidth() / 8);
+  tile::StoreTileOp::create(b, loc, shared, memory.pointer(result), offset, stride, rows,
+                            columnsLeft(wholeCols, cols),
+                            b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+}
+
+FailureOr<tile::KernelOp> lowerPortableNest(red::NestOp nest, OpBuilder &builder) {
+  std::string why;
+  FailureOr<StreamPlan> plan = planStream(nest, why);
+  if (failed(plan))
+    return nest.emitOpError("has no portable form: ") << why;
+  PortableSchedule schedule = cast<tile::PortableAttr>(nest.getScheduleAttr()).getValue();
+  *plan = tiledPlan(*plan, schedule.headDimTile, schedule.depth);
+  Attribute blocks = gridApply("ceildiv", gridExtent(nest, plan->row),
+                               builder.getI64IntegerAttr(schedule.rowTile));
+  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
+    blocks = gridApply("mul", blocks, gridExtent(nest, dim));
+  blocks = gridApply("mul", builder.getI64IntegerAttr(headDimTiles(*plan)), blocks);
+
+  OpBuilder::InsertionGuard guard(builder);
+  KernelSignature signature(nest);
+  auto kernel = tile::KernelOp::create(
+      builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
+      builder.getArrayAttr({blocks}), 32 * schedule.warps, sharedBytes(nest, *plan, schedule));
+  builder.setInsertionPointToStart(kernel.getBodyBlock());
+  kernel.setScheduleAttr(nest.getScheduleAttr());
+  kernel.setMinBlocks(schedule.minBlocks);
+  WarpLowering lowering(nest, std::move(*plan), schedule, signature, kernel, builder);
+  lowering.build();
+  askForCleanUp(kernel, nest, signature, lowering.indices(), /*spreadsFactors=*/false);
+  return kernel;
+}
+
+int64_t requiredAlignment(tile::KernelOp kernel, unsigned number) {
+  int64_t bytes = 1;
+  Value pointer = kernel.getBodyBlock()->getArgument(number);
+  kernel.walk([&](Operation *op) {
+    if (auto copy = dyn_cast<tile::CopyOp>(op); copy && copy.getPointer() == pointer)
+      bytes = std::max<int64_t>(bytes, copy.getVectorBytes());
+    if (auto store = dyn_cast<tile::StoreTileOp>(op); store && store.getPointer() == pointer)
+      bytes = std::max<int64_t>(bytes, store.getVectorBytes());
+    if (auto store = dyn_cast<tile::StoreFragmentRowsOp>(op);
+        store && store.getPointer() == pointer)
+      bytes = std::max<int64_t>(bytes, 16);
+  });
+  return bytes;
+}
+
+} // namespace attnc::schedule

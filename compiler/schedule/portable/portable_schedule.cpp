@@ -1,0 +1,145 @@
+#include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/model/register_needs.h"
+#include "compiler/schedule/portable/stream_inputs.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+tile::SharedType sharedTile(const OperandTile &operand, int64_t rows) {
+  return tile::SharedType::get(operand.element.getContext(), rows, operand.cols, operand.element);
+}
+
+static int64_t tileBytes(const OperandTile &operand, int64_t rows) {
+  return rows * tile::paddedWidth(operand.cols, operand.element) *
+         (operand.element.getIntOrFloatBitWidth() / 8);
+}
+
+// Where scores are sums of parts, copies are ahead of products by less than a tile (checkSchedule
+// asks for that): what arrives once a tile then has one slot.
+int64_t ringStages(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule) {
+  bool inParts = isScoreOperand(plan, streamed) && partsOf(plan.streamed[streamed]) > 1;
+  return depthTiles(plan) == 1 || inParts ? schedule.stages : 1;
+}
+
+int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  int64_t bytes = 0;
+  llvm::SmallSetVector<Operation *, 2> resident;
+  for (const Contraction &contraction : plan.contractions)
+    if (resident.insert(contraction.resident.source))
+      bytes += partsOf(contraction.resident) * tileBytes(contraction.resident, schedule.rowTile);
+  for (auto [number, operand] : llvm::enumerate(plan.streamed))
+    bytes += (operand.isComputed() ? 1 : ringStages(plan, number, schedule)) *
+             tileBytes(operand, schedule.streamTile);
+  for (const StagedInput &input : stagedInputs(nest, plan, schedule))
+    bytes += schedule.stages * input.type.getBytes();
+  // A result takes the place of the operands on its way out.
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1) {
+      OperandTile out = plan.streamed[state.streamed];
+      for (Value result : nest.getResults())
+        if (cast<attn::ArrayType>(result.getType()).getDims().size() ==
+            cast<attn::ArrayType>(red::FoldOp(state.fold).getType()).getDims().size()) {
+          out.element = tensorOf(result).element;
+          bytes = std::max(bytes, tileBytes(out, schedule.rowTile));
+        }
+    }
+  return bytes;
+}
+
+int64_t scoreFragments(const StreamPlan &plan) {
+  llvm::SmallSetVector<Value, 4> arrays;
+  for (Reference r : plan.references)
+    arrays.insert(r.fold.getFactors().front());
+  for (StreamState s : plan.states)
+    if (s.weight == -1)
+      arrays.insert(s.fold.getFactors().front());
+  size_t folds = plan.contractions.size() + plan.direct.size();
+  size_t count = std::max(folds, arrays.size());
+  bool sharedContraction = arrays.size() > folds && folds;
+  llvm::SmallSet<int, 4> references;
+  bool sharedScores = false;
+  for (const Weight &weight : plan.weights)
+    sharedScores |= weight.reference == -1 || !references.insert(weight.reference).second;
+  return count + sharedContraction + sharedScores;
+}
+
+int64_t fragmentRegisters(const StreamPlan &whole, const PortableSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  int64_t lanesRows = schedule.rowTile / schedule.warps;
+  int64_t columns = 0;
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1)
+      columns += tile::paddedWidth(plan.streamed[state.streamed].cols,
+                                   plan.streamed[state.streamed].element);
+  columns += scoreFragments(plan) * schedule.streamTile;
+  // A split operand is twice as large as the fragment that it is made of.
+  if (!schedule.halves &&
+      llvm::any_of(plan.streamed, [](const OperandTile &o) { return o.element.isF32(); }))
+    columns += schedule.streamTile;
+  return lanesRows * columns / 32;
+}
+
+// Registers of a thread that are not fragments, in the plainest nest with 32 rows a warp, and the
+// row vectors and words among them.
+static constexpr int64_t kPlainRegisters = 64, kWordsIncluded = 24;
+// Of these, what only products of rows and stream need: two operands on the way to them.
+static constexpr int64_t kScoreRegisters = 16;
+// Elements under way of an operand of scores whose f32 elements are split on the way to the
+// product.
+static constexpr int64_t kSplitRegisters = 66;
+
+int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole,
+                       const PortableSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  RegisterNeeds needs = countRegisterNeeds(nest, plan);
+  int64_t lanesRows = schedule.rowTile / schedule.warps, rows = lanesRows / 8;
+  int64_t scores = lanesRows * schedule.streamTile / 32, columns = schedule.streamTile / 4;
+  int64_t inputs = needs.inputs + plan.inputs.size();
+  if (schedule.copyInputs) // read where they are needed
+    for (const StagedInput &input : stagedInputs(nest, plan, schedule))
+      inputs -= !input.turned;
+  // Row vectors: reference, top and rescale of a maximum, sums, what is known of a row.
+  // A moment has a centre, and the sum below it.
+  int64_t vectors = 3 * plan.references.size() + needs.rows + 2 * needs.moments;
+  int64_t accumulators = 0;
+  for (const StreamState &state : plan.states)
+    if (state.streamed == -1)
+      ++vectors;
+    else
+      accumulators += lanesRows * plan.streamed[state.streamed].cols / 32;
+  int64_t words = rows * (vectors + 2 * inputs) + needs.uniform + 2 * needs.columns;
+  // Elements of tensors are read for the whole tile, random numbers for the most of it. In a part,
+  // elements of vectors along the stream lie beside the conditions for their columns.
+  int64_t elements = scores * inputs + scores * 3 / 4 * needs.random + scores / 2 * needs.terms +
+                     columns * needs.columnWords;
+  if (needs.inParts && needs.columns)
+    elements += columns * 3 / 4;
+  if (needs.moments) // take the scores after weights have been made of them
+    elements += scores;
+  // What only may be live. A kernel of a whole stream that spills is compiled again; one of parts
+  // is compiled when it is first used, and cannot be.
+  int64_t perhaps = 0;
+  if (needs.inParts && llvm::any_of(plan.contractions, [&](const Contraction &c) {
+        return plan.streamed[c.streamed].element.isF32() && !plan.streamed[c.streamed].isComputed();
+      }))
+    perhaps += kSplitRegisters;
+  if (needs.inParts)
+    perhaps += needs.quotients * accumulators * 5 / 8;
+  // The other operand of a state is split on its way, too.
+  bool splits = !schedule.halves && llvm::any_of(plan.streamed, [](const OperandTile &operand) {
+    return operand.element.isF32();
+  });
+  int64_t plain = kPlainRegisters - (plan.contractions.empty() && !splits ? kScoreRegisters : 0);
+  return plain + std::max<int64_t>(0, words - kWordsIncluded + elements + perhaps);
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,74 @@
+#include "compiler/schedule/portable/stream_inputs.h"
+#include "compiler/schedule/portable/warp_lowering.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
+                                      const PortableSchedule &schedule) {
+  SmallVector<StagedInput> staged;
+  if (!schedule.copyInputs ||
+      depthTiles(*TiledPlan(plan, schedule.headDimTile, schedule.depth)) > 1)
+    return staged;
+  auto add = [&](const InputTile &input, StringAttr last, int64_t rows, int64_t cols, bool turned) {
+    attn::DimAttr dim = attn::programOf(nest).lookupDim(last);
+    if (dim.isStatic())
+      staged.push_back({input.read, input.rowAxis, turned,
+                        tile::SharedType::get(nest.getContext(), rows, cols, input.element),
+                        dim.getExtent()});
+  };
+  for (const InputTile &input : plan.inputs)
+    add(input, plan.stream, schedule.rowTile, schedule.streamTile, false);
+  for (const InputTile &input : plan.turned)
+    add(input, plan.row, schedule.streamTile, schedule.rowTile, true);
+  return staged;
+}
+
+void WarpLowering::placeInputs(int64_t offset) {
+  for (const StagedInput &input : stagedInputs(nest, plan, schedule)) {
+    attn::ReadOp read = input.read;
+    auto ring = tile::RingType::get(b.getContext(), schedule.stages, input.type);
+    Value place = tile::SharedOp::create(b, named(sourceName(read) + "_ring"), ring,
+                                         b.getI64IntegerAttr(offset));
+    Value base = memory.offset(b, named(sourceName(read) + "_base"), read.getSource(),
+                               operandIndices(read, input.rowAxis));
+    staged.push_back({input, place, base});
+    offset += schedule.stages * input.type.getBytes();
+  }
+}
+
+// Tile `slot` of the stream, whose columns begin at `first`. What lies beyond the extents is zero.
+void WarpLowering::copyInput(const StagedRing &from, Value first, Value slot) {
+  const StagedInput &input = from.input;
+  attn::ReadOp read = input.read;
+  Location loc = read.getLoc();
+  Value into = tile::StageOp::create(b, loc, input.type, from.ring, slot);
+  Value row = input.turned ? first : row0, column = input.turned ? row0 : first;
+  Value stride = memory.stride(read.getSource(), input.rowAxis);
+  Value offset = arith::MulIOp::create(b, loc, widen(row, ""), stride);
+  offset = arith::AddIOp::create(b, loc, from.base, offset);
+  offset = arith::AddIOp::create(b, loc, offset, widen(column, ""));
+  Value end = extent32(input.turned ? plan.stream : plan.row);
+  Value rows = arith::SubIOp::create(b, loc, end, row), columns;
+  if (input.extent % input.type.getCols())
+    columns = arith::SubIOp::create(b, loc, constant(input.extent), column);
+  int64_t rowBytes = input.extent * (input.type.getElement().getIntOrFloatBitWidth() / 8);
+  tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
+                       into, b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+}
+
+void WarpLowering::beginInputs(Value slot) {
+  stagedTiles.clear();
+  for (const StagedRing &from : staged) {
+    attn::ReadOp read = from.input.read;
+    Value tile = tile::StageOp::create(b, named(sourceName(read) + "_tile"), from.input.type,
+                                       from.ring, slot);
+    stagedTiles[read.getResult()] = {tile, from.input.turned};
+  }
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,410 @@
+#include "compiler/schedule/steps/lower_to_steps.h"
+#include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/warpgroups/operand_maps.h"
+#include "compiler/schedule/warpgroups/warpgroup_compute.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+namespace {
+
+class StepsLowering : public WarpgroupCompute {
+public:
+  using WarpgroupCompute::WarpgroupCompute;
+  void build();
+
+private:
+  void placeResults();
+  void describeRowTile(tile::RowTilesOp rows);
+  void fetchRows();
+  void fetchStreamed();
+  void fetchInputs();
+  Value fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
+              const OperandMap &map);
+  void askForTiles();
+  void ownRange();
+  void foldStream();
+  void sharePlaces();
+
+  tile::StepOp step(StringRef name, int64_t stage, llvm::function_ref<ValueRange()> build,
+                    TypeRange results = {});
+  void scoreSteps();
+  void partSteps(const Contraction &contraction, Value place);
+  tile::StepOp foldStep();
+  SmallVector<Value> followReferences();
+  void convertStep();
+  tile::StepOp rescaleStep(ValueRange moved);
+  tile::StepOp valueStep();
+  Value rowsOf(const Contraction &contraction);
+
+  tile::StreamOp stream;
+  SmallVector<OperandMap> maps;
+  DenseMap<Operation *, SmallVector<Value>> indicesOf; ///< of the block's cell, by read
+  DenseMap<Operation *, Value> rowTilesOf;             ///< fetched for the row tile, by read
+  SmallVector<Value> tilesOf;                          ///< fetched, as in the plan's streamed
+  DenseMap<Operation *, Value> inputsOf;               ///< fetched, by read
+  SmallVector<tile::StepOp> scoreGroup;                ///< whose products make the scores
+};
+
+} // namespace
+
+void StepsLowering::build() {
+  countWork();
+  maps = operandMaps(plan, schedule);
+  placeResults();
+  Location loc = nest.getLoc();
+  auto flag = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
+  auto rows = tile::RowTilesOp::create(
+      b, loc, works, schedule.dynamicScheduler ? memory.counter() : Value(), Value(),
+      flag(schedule.persistent), flag(schedule.pingPong), b.getI64IntegerAttr(schedule.groups),
+      b.getI64IntegerAttr(schedule.producerRegisters),
+      b.getI64IntegerAttr(schedule.consumerRegisters));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block &body = rows.getBody().emplaceBlock();
+    body.addArgument(b.getI32Type(), named("work"));
+    body.addArgument(b.getI32Type(), named("turn"));
+    b.setInsertionPointToStart(&body);
+    describeRowTile(rows);
+  }
+  if (!resultTiles.empty())
+    awaitStores();
+  for (Value index : indexValues)
+    if (Operation *op = index.getDefiningOp())
+      op->setAttr(kIndexAttr, b.getUnitAttr());
+}
+
+void StepsLowering::placeResults() {
+  for (const ResultMap &map : resultMaps(plan, schedule)) {
+    auto type = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
+    std::string name = cIdentifier(tensorOf(map.result).name);
+    resultTiles[map.result] =
+        tile::SharedOp::create(b, named(name + "_tile"), type, b.getI64IntegerAttr(0));
+  }
+}
+
+void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
+  group = tile::GroupOp::create(b, named("group"));
+  locate(rows.getNumber());
+  std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
+  // Whoever copies does so for all groups: these may differ in the index of a packed dim.
+  for (const OperandMap &map : maps) {
+    attn::ReadOp read = map.read;
+    indicesOf[read] = operandIndices(read, map.rowAxis);
+  }
+  fetchRows();
+  stream = tile::StreamOp::create(b, nest.getLoc(), firstTile, endTile);
+  if (skipsTiles())
+    askForTiles();
+  locateRows();
+  ownRange();
+  hoistUniform();
+  createPlaces();
+  stream->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+  foldStream();
+  completeStates();
+  storeResults(
+      [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
+}
+
+// Which tiles matter, to the rows of the block or of each group.
+void StepsLowering::askForTiles() {
+  stream.setEntryBits(listBits());
+  stream.setFromEnd(readsTensors(nest, liveCondition(nest)));
+  SmallVector<AskedRows> rows = askingRows();
+  OpBuilder::InsertionGuard guard(b);
+  Block &ask = stream.getAsk().emplaceBlock();
+  Value first = ask.addArgument(b.getI32Type(), named("chunk"));
+  b.setInsertionPointToStart(&ask);
+  tile::YieldOp::create(b, nest.getLoc(), askTiles(first, rows));
+}
+
+// The tiles that the group's rows need, of those that the block's rows need.
+void StepsLowering::ownRange() {
+  if (!nest.getDomainBlock() || schedule.groups == 1 || skipsTiles() || !mayPassTiles())
+    return;
+  Value last = add(endTile, -1, "last_tile");
+  auto [first, end] = tileRange(branchRow0, branchRows);
+  first = arith::MaxSIOp::create(b, named("own_lo"), first, firstTile);
+  first = arith::MinSIOp::create(b, named("own_first"), first, last);
+  end = arith::MinSIOp::create(b, named("own_hi"), end, endTile);
+  end = arith::MaxSIOp::create(b, named("own_end"), end, add(first, 1));
+  stream.getOwnFirstMutable().assign(first);
+  stream.getOwnEndMutable().assign(end);
+}
+
+//===----------------------------------------------------------------------===//
+// What arrives
+//===----------------------------------------------------------------------===//
+
+// The coordinates of a box, the axis before the last one first; with `column`, its first column
+// before them.
+Value StepsLowering::fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
+                           const OperandMap &map) {
+  SmallVector<Value> at;
+  for (auto [axis, index] : llvm::enumerate(indicesOf.lookup(read)))
+    if (axis == rowAxis)
+      at.push_back(first);
+    else if (index)
+      at.push_back(narrow(index, ""));
+  std::reverse(at.begin(), at.end());
+  if (column)
+    at.insert(at.begin(), column);
+  auto type = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
+  return tile::FetchOp::create(b, named(cIdentifier(tensorOf(read.getSource()).name)), type,
+                               memory.tensorMap(read), at, map.stages);
+}
+
+// Of operands in parts fewer may fit than a tile has, and none is released before the rows are
+// there: then the rows come first.
+void StepsLowering::fetchRows() {
+  bool anyParts = false;
+  for (unsigned i = 0; i < plan.streamed.size(); ++i)
+    anyParts |= scoreParts(i) > 1;
+  for (const OperandMap &map : maps) {
+    if (map.kind != OperandMap::Kind::Resident)
+      continue;
+    Value tile = fetch(map.read, map.rowAxis, row0, {}, map);
+    tile.getDefiningOp<tile::FetchOp>().setLate(!anyParts);
+    rowTilesOf[map.read] = tile;
+  }
+}
+
+// What scores need comes a tile ahead of what is summed with them, whole tiles before those in
+// parts: they are awaited before any part is released.
+void StepsLowering::fetchStreamed() {
+  auto streamedMaps = llvm::make_filter_range(
+      maps, [](const OperandMap &map) { return map.kind == OperandMap::Kind::Streamed; });
+  for (auto [i, map] : llvm::enumerate(streamedMaps)) {
+    bool isLate = !isEarly(i);
+    Value column = columnPart && isLate ? partBegin() : Value();
+    tilesOf.push_back(fetch(map.read, map.rowAxis, column0, column, map));
+    auto op = tilesOf.back().getDefiningOp<tile::FetchOp>();
+    op.setParts(scoreParts(i));
+    op.setStage(isLate);
+    op.setOrder(isLate ? 3 : scoreParts(i) > 1 ? 1 : 0);
+  }
+}
+
+void StepsLowering::fetchInputs() {
+  for (const OperandMap &map : maps) {
+    if (map.kind != OperandMap::Kind::Input)
+      continue;
+    Value tile = fetch(map.read, map.rowAxis, row0, column0, map);
+    tile.getDefiningOp<tile::FetchOp>().setOrder(2);
+    inputsOf[map.read] = tile;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The stream
+//===----------------------------------------------------------------------===//
+
+void StepsLowering::foldStream() {
+  OpBuilder::InsertionGuard guard(b);
+  Block &body = stream.getBody().emplaceBlock();
+  body.addArgument(b.getI32Type(), named("t"));
+  body.addArgument(b.getI32Type(), named("number"));
+  body.addArgument(b.getI1Type(), named("is_first"));
+  if (stream.isListed())
+    body.addArgument(b.getI1Type(), named("is_full"));
+  b.setInsertionPointToStart(&body);
+  beginTile(stream.getTile(), stream.isListed() ? Value(stream.getIsFull()) : Value());
+  fetchStreamed();
+  fetchInputs();
+
+  // In order of meaning. The products of a tile's scores are started before those of the tile
+  // before with its weights, and run while the weights are computed.
+  scoreSteps();
+  tile::StepOp fold = foldStep();
+  convertStep();
+  SmallVector<tile::StepOp> order = scoreGroup;
+  if (tile::StepOp rescale = rescaleStep(fold.getResults())) {
+    // Behind the scores it is hidden by them, and holds up the group whose turn is next: narrow
+    // fragments, soon done, come before.
+    order.insert(rescalesBehindScores() ? order.end() : order.begin(), rescale);
+  }
+  if (tile::StepOp values = valueStep())
+    order.push_back(values);
+  for (tile::StepOp rest : body.getOps<tile::StepOp>())
+    if (!llvm::is_contained(order, rest))
+      order.push_back(rest);
+  for (auto [place, op] : llvm::enumerate(order))
+    op.setOrder(place);
+  sharePlaces();
+}
+
+// Registers that a step hands to a later one are the tile's.
+void StepsLowering::sharePlaces() {
+  for (auto op : llvm::to_vector(stream.getBodyBlock()->getOps<tile::StepOp>()))
+    op.walk([&](tile::RegistersOp place) {
+      if (llvm::any_of(place->getUsers(),
+                       [&](Operation *user) { return !op->isProperAncestor(user); }))
+        place->moveBefore(op);
+    });
+}
+
+tile::StepOp StepsLowering::step(StringRef name, int64_t stage,
+                                 llvm::function_ref<ValueRange()> build, TypeRange results) {
+  auto op = tile::StepOp::create(b, nest.getLoc(), results, name, stage);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&op.getBody().emplaceBlock());
+  tile::YieldOp::create(b, nest.getLoc(), build());
+  return op;
+}
+
+Value StepsLowering::rowsOf(const Contraction &contraction) {
+  Location loc = nest.getLoc();
+  Value resident = rowTilesOf.lookup(attn::ReadOp(contraction.resident.read));
+  auto whole = cast<tile::SharedType>(resident.getType());
+  auto part = tile::SharedType::get(b.getContext(), 64, whole.getCols(), whole.getElement(),
+                                    whole.getRows());
+  Value row = arith::MulIOp::create(b, loc, group, constant(64));
+  return tile::StripOp::create(b, loc, part, resident, row);
+}
+
+void StepsLowering::scoreSteps() {
+  auto isWhole = [&](const Contraction &c) { return scoreParts(c.streamed) == 1; };
+  if (llvm::any_of(plan.contractions, isWhole))
+    scoreGroup.push_back(step("scores", 0, [&]() -> ValueRange {
+      for (auto [contraction, place] : llvm::zip(plan.contractions, places))
+        if (isWhole(contraction)) {
+          red::FoldOp fold = contraction.fold;
+          contractionFragments[fold] = place;
+          tile::MmaStartOp::create(b, fold.getLoc(), place, rowsOf(contraction),
+                                   tilesOf[contraction.streamed], /*transposed=*/true,
+                                   /*fresh=*/true);
+        }
+      return {};
+    }));
+  for (auto [contraction, place] : llvm::zip(plan.contractions, places))
+    if (!isWhole(contraction))
+      partSteps(contraction, place);
+  for (tile::StepOp op : scoreGroup)
+    op.setTurn(schedule.pingPong);
+}
+
+// The products of the parts are started as they arrive. A part is free when the products with it
+// are complete, while those with the next one run.
+void StepsLowering::partSteps(const Contraction &contraction, Value place) {
+  red::FoldOp fold = contraction.fold;
+  Location loc = fold.getLoc();
+  contractionFragments[fold] = place;
+  const OperandTile &operand = plan.streamed[contraction.streamed];
+  Value tile = tilesOf[contraction.streamed];
+  auto type = cast<tile::SharedType>(tile.getType());
+  for (int64_t part = 0, parts = scoreParts(contraction.streamed); part < parts; ++part) {
+    tile::StepOp op = step("scores", 0, [&]() -> ValueRange {
+      Value rows = rowsOf(contraction);
+      auto whole = cast<tile::SharedType>(rows.getType());
+      int64_t begin = part * operand.cols;
+      int64_t cols = std::min(operand.cols, operand.wholeCols() - begin);
+      auto columns = [&](tile::SharedType of) {
+        return tile::SharedType::get(b.getContext(), of.getRows(), cols, of.getElement(),
+                                     of.getPanelRows());
+      };
+      Value left = tile::ColumnsOp::create(b, loc, columns(whole), rows, constant(begin));
+      Value right = tile::PartOp::create(b, loc, tile, b.getI64IntegerAttr(part));
+      if (cols != operand.cols)
+        right = tile::ColumnsOp::create(b, loc, columns(type), right, constant(0));
+      tile::MmaStartOp::create(b, loc, place, left, right, /*transposed=*/true,
+                               /*fresh=*/part == 0);
+      return {};
+    });
+    if (part > 0)
+      op.setPending(1);
+    scoreGroup.push_back(op);
+  }
+}
+
+// References, weights, and sums without products. Yields which references have moved.
+tile::StepOp StepsLowering::foldStep() {
+  SmallVector<Value> moved;
+  SmallVector<Type> flags(plan.references.size(), b.getI1Type());
+  auto build = [&]() -> ValueRange {
+    for (auto [read, tile] : inputsOf) {
+      auto whole = cast<tile::SharedType>(tile.getType());
+      auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
+                                        whole.getElement(), whole.getRows());
+      inputTiles[read->getResult(0)] =
+          tile::StripOp::create(b, read->getLoc(), part, tile, warpRow);
+    }
+    moved = followReferences();
+    foldScores();
+    fragments.clear();
+    keepLowerSums();
+    for (auto [i, weight] : llvm::enumerate(plan.weights)) {
+      fragments.push_back(weightFragment(weight));
+      sumRows(i, fragments.back());
+    }
+    foldMoments(fragments);
+    return moved;
+  };
+  return step("fold", 0, build, flags);
+}
+
+// The first tile's maximum is the first reference; nothing has been summed against another one.
+SmallVector<Value> StepsLowering::followReferences() {
+  if (plan.references.empty())
+    return {};
+  Location loc = nest.getLoc();
+  for (Reference &r : plan.references)
+    (void)scores(r.fold.getFactors().front(), red::FoldKind::Max);
+  SmallVector<Type> flags(plan.references.size(), b.getI1Type());
+  auto branch = scf::IfOp::create(b, loc, flags, stream.getIsFirst(), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  for (unsigned i = 0; i < plan.references.size(); ++i)
+    firstReference(i);
+  Value none = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+  scf::YieldOp::create(b, loc, SmallVector<Value>(plan.references.size(), none));
+  b.setInsertionPointToStart(branch.elseBlock());
+  SmallVector<Value> moved;
+  for (unsigned i = 0; i < plan.references.size(); ++i)
+    moved.push_back(followMaximum(i));
+  scf::YieldOp::create(b, loc, moved);
+  return llvm::to_vector(ValueRange(branch.getResults()));
+}
+
+void StepsLowering::convertStep() {
+  if (llvm::any_of(operands, [](Value operand) { return bool(operand); }))
+    step("convert", 0, [&]() -> ValueRange {
+      convertWeights();
+      return {};
+    });
+}
+
+tile::StepOp StepsLowering::rescaleStep(ValueRange moved) {
+  if (moved.empty() || statePlaces().empty())
+    return {};
+  return step("rescale", 1, [&]() -> ValueRange {
+    rescaleMoved(moved);
+    return {};
+  });
+}
+
+tile::StepOp StepsLowering::valueStep() {
+  if (llvm::none_of(plan.states, [](const StreamState &s) { return s.streamed != -1; }))
+    return {};
+  tile::StepOp op = step("values", 1, [&]() -> ValueRange {
+    for (auto [s, place] : llvm::zip(plan.states, state))
+      if (s.streamed != -1)
+        tile::MmaStartOp::create(b, red::FoldOp(s.fold).getLoc(), place, operands[s.weight],
+                                 tilesOf[s.streamed], /*transposed=*/false, /*fresh=*/false);
+    return {};
+  });
+  op.setTurn(schedule.pingPong);
+  return op;
+}
+
+void lowerToSteps(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                  const KernelSignature &signature, tile::KernelOp kernel, OpBuilder &builder) {
+  StepsLowering(nest, plan, schedule, signature, kernel, builder).build();
+}
+
+} // namespace attnc::schedule

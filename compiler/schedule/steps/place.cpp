@@ -1,0 +1,40 @@
+#include "compiler/schedule/steps/place.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace attnc::tile;
+
+namespace attnc::schedule {
+
+static int64_t slotsBytes(PipeOp pipe) {
+  return pipe.getType().getStages() * pipe.getType().getTile().getBytes();
+}
+
+// Of a barrier for "full" and one for "free", of each slot.
+static int64_t barrierBytes(PipeOp pipe) { return 16 * pipe.getType().getStages(); }
+
+void placeShared(KernelOp kernel) {
+  if (kernel.getSmem() != 0 || kernel.getBodyBlock()->getOps<PipeOp>().empty())
+    return;
+  int64_t end = 0;
+  for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>())
+    if (pipe.getType().getTile().hasPanels()) {
+      pipe.setOffset(end);
+      end += slotsBytes(pipe);
+    }
+  for (SharedOp shared : kernel.getBodyBlock()->getOps<SharedOp>()) {
+    shared.setOffset(end);
+    end += cast<SharedType>(shared.getType()).getBytes();
+  }
+  for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>()) {
+    if (!pipe.getType().getTile().hasPanels()) {
+      pipe.setOffset(end);
+      end += slotsBytes(pipe);
+    }
+    pipe.setBarriers(end);
+    end += barrierBytes(pipe);
+  }
+  kernel.setSmem(end);
+}
+
+} // namespace attnc::schedule

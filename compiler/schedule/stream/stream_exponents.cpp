@@ -1,0 +1,252 @@
+#include "compiler/schedule/nest/reference_degree.h"
+#include "compiler/schedule/stream/stream_lowering.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// 2^x and max(x, -inf -> 0), as the device functions compute them.
+static Value exp2(OpBuilder &b, Location loc, Value x) {
+  return math::Exp2Op::create(b, loc, x, arith::FastMathFlags::afn);
+}
+
+static Value orZero(OpBuilder &b, Location loc, Value x) {
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value empty =
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+  Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, empty);
+  return arith::SelectOp::create(b, loc, isEmpty, zero, x);
+}
+
+static constexpr double kLargestShift = 0x1p20;
+
+// The negation of the comparison holds for NaN, which then reaches the results.
+Value StreamLowering::exceedsReference(unsigned number) {
+  Location loc = plan.references[number].fold.getLoc();
+  Value known = takesShift(number) ? followed[number] : reference[number];
+  auto any = tile::AnyOp::create(b, attn::renamed(loc, "moves"), b.getI1Type(),
+                                 ValueRange{top[number], known});
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = any.getBody().emplaceBlock();
+  b.setInsertionPointToStart(&block);
+  Value t = block.addArgument(b.getF32Type(), top[number].getLoc());
+  Value m = block.addArgument(b.getF32Type(), known.getLoc());
+  double unit = llvm::numbers::log2e;
+  if (scaleParam[number]) {
+    t = arith::MulFOp::create(b, loc, t, perScore[number]);
+    m = arith::MulFOp::create(b, loc, m, perScore[number]);
+    unit = 1;
+  }
+  bool isExact = centresDependOnReference(nest, plan.references[number].fold);
+  Value limit =
+      isExact ? m
+              : arith::AddFOp::create(b, loc, m, real(tiles.rescaleThreshold / unit)).getResult();
+  Value exceeds = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, t, limit);
+  tile::YieldOp::create(b, loc, exceeds);
+  return any.getResult();
+}
+
+// True if one weight alone needs the scores of the reference: it takes their place.
+bool StreamLowering::ownsScores(unsigned number) {
+  Value array = plan.references[number].fold.getFactors().front();
+  bool alsoFolded = llvm::any_of(plan.states, [&](StreamState &s) {
+    return s.weight == -1 ? s.fold.getFactors().front() == array : scoresOf(s) == array;
+  });
+  auto users = llvm::count_if(
+      plan.weights, [&](const Weight &w) { return w.reference == static_cast<int>(number); });
+  return users == 1 && !alsoFolded;
+}
+
+// True if exponents are taken from a shift, whose rounding all weights of a row share.
+bool StreamLowering::takesShift(unsigned number) {
+  return ownsScores(number) && !dependsOnRounding(nest, plan.references[number].fold);
+}
+
+// i1: some row of the warp has a reference that is large.
+Value StreamLowering::hasLargeReference(unsigned number) {
+  Location loc = plan.references[number].fold.getLoc();
+  auto any = tile::AnyOp::create(b, attn::renamed(loc, "large"), b.getI1Type(),
+                                 ValueRange{anchor[number]});
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = any.getBody().emplaceBlock();
+  b.setInsertionPointToStart(&block);
+  Value m = block.addArgument(b.getF32Type(), anchor[number].getLoc());
+  Value shift = arith::MulFOp::create(b, loc, m, perScore[number]);
+  Value isLarge = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT,
+                                        math::AbsFOp::create(b, loc, shift), real(kLargestShift));
+  tile::YieldOp::create(b, loc, isLarge);
+  return any.getResult();
+}
+
+void StreamLowering::moveReference(unsigned number, Value factor) {
+  Location loc = plan.references[number].fold.getLoc();
+  map(factor.getLoc(), {}, {}, {{reference[number], {}}, {top[number], {}}},
+      {factor, reference[number]}, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {distance(number, attn::renamed(loc, "down"), loc, x[0], x[1], /*shifted=*/false),
+                red::inlineUpdate(b, loc, *frameOfReference(number).follow, x)};
+      });
+  for (auto [s, sum] : llvm::zip(plan.states, state)) {
+    bool against = s.weight != -1 && plan.weights[s.weight].reference == static_cast<int>(number);
+    if (against && isa<tile::RowsType>(sum.getType()))
+      map(loc, {}, {}, {{sum, {}}, {factor, {}}}, sum,
+          [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+            return {red::inlineUpdate(b, loc, red::FoldOp(s.fold).getRescale(), x)};
+          });
+  }
+}
+
+void StreamLowering::rescaleFragments(unsigned number, Value factor) {
+  Location loc = plan.references[number].fold.getLoc();
+  for (auto [s, sum] : llvm::zip(plan.states, state)) {
+    bool against = s.weight != -1 && plan.weights[s.weight].reference == static_cast<int>(number);
+    if (against && isa<tile::FragmentType>(sum.getType()))
+      tile::ScaleRowsOp::create(b, loc, sum, factor);
+  }
+}
+
+// The exponents of scores that one weight alone needs are score * c - anchor * c, one instruction:
+// the anchor is the reference, or 0 where there is none yet. Beyond 2^20 the rounding of anchor * c
+// would be seen in the exponent (from 2^25 on it is more than 1, and the largest weight anything):
+// there the scores of the tile become differences, the anchor 0, and as nothing is followed, the
+// next tile comes here as well.
+void StreamLowering::anchorExponents(unsigned number) {
+  if (!takesShift(number))
+    return;
+  red::FoldOp fold = plan.references[number].fold;
+  Location loc = fold.getLoc();
+  map(loc, {}, {}, {{reference[number], {}}}, {anchor[number], followed[number]},
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {orZero(b, loc, x[0]), x[0]};
+      });
+  auto branch = scf::IfOp::create(b, loc, hasLargeReference(number), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
+  map(loc, {plan.stream, column0}, {}, {{score, {}}, {anchor[number], {}}}, score,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {arith::SubFOp::create(b, loc, x[0], x[1]).getResult()};
+      });
+  map(loc, {}, {}, {}, {anchor[number], followed[number]},
+      [&](PointEvaluator &, ValueRange) -> SmallVector<Value> {
+        return {real(0), real(-std::numeric_limits<double>::infinity())};
+      });
+}
+
+// Computed anew for each tile although the anchor rarely moves: known earlier, the compiler would
+// start the exponents before the wait for the products of the states, which costs 4 % (they are
+// in the way of the other groups' products).
+Value StreamLowering::shiftFor(unsigned number, Location loc) {
+  Value shift = registers(attn::renamed(loc, "shift"), rowsType());
+  map(loc, {}, {}, {{anchor[number], {}}}, shift,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {arith::MulFOp::create(b, loc, x[0], perScore[number]).getResult()};
+      });
+  return shift;
+}
+
+red::FoldOp::Frame StreamLowering::frameOfReference(unsigned number) {
+  red::FoldOp fold = plan.references[number].fold;
+  return red::frameOf(nest, fold.getFactors().front(), fold);
+}
+
+// How far x is from y in the frame of a reference. The region's difference and exponential are
+// written as the device has them: in base 2, in which a score counts perScore. With `shifted` y is
+// a shift, which does.
+Value StreamLowering::distance(unsigned number, Location difference, Location loc, Value x, Value y,
+                               bool shifted) {
+  auto emit = [&](OpBuilder &, Operation &op, IRMapping &mapping) {
+    Value from = mapping.lookup(op.getOperand(0)), result;
+    if (isa<attn::SubOp>(op)) {
+      Value by = mapping.lookup(op.getOperand(1));
+      if (shifted)
+        result = math::FmaOp::create(b, difference, from, perScore[number],
+                                     arith::NegFOp::create(b, difference, by));
+      else
+        result = arith::SubFOp::create(b, difference, from, orZero(b, loc, by));
+    } else if (isa<math::ExpOp>(op)) {
+      if (!shifted)
+        from = arith::MulFOp::create(b, loc, from, perScore[number]);
+      result = exp2(b, loc, from);
+    } else {
+      result = b.clone(op, mapping)->getResult(0);
+    }
+    mapping.map(op.getResult(0), result);
+  };
+  return red::inlineUpdate(b, loc, *frameOfReference(number).distance, {x, y}, emit);
+}
+
+// The state of one element but for what is multiplied elsewhere, by tiles or with other terms:
+// those arguments of the lift are null.
+Value StreamLowering::liftPart(red::FoldOp fold, Location loc, MutableArrayRef<Value> x) {
+  for (Value &argument : x)
+    if (!argument)
+      argument = real(1);
+  return red::inlineUpdate(b, loc, fold.getLift(), x);
+}
+
+// The fragment of a weight's elements: exp(score - reference) and the factors.
+Value StreamLowering::weightFragment(const Weight &weight) {
+  bool exponential = weight.reference != -1;
+  auto isOf = [&](const StreamState &s) {
+    return s.weight != -1 && plan.weights[s.weight].reference == weight.reference &&
+           plan.weights[s.weight].factors == weight.factors;
+  };
+  red::FoldOp sum = llvm::find_if(plan.states, isOf)->fold;
+  Location loc = weight.factors.empty() ? plan.references[weight.reference].fold.getLoc()
+                                        : weight.factors.front().getLoc();
+  SmallVector<Input> ins;
+  for (Value factor : weight.factors)
+    for (const Input &input : tileInputs(factor))
+      if (llvm::none_of(ins, [&](const Input &known) { return known.place == input.place; }))
+        ins.push_back(input);
+  Value into;
+  unsigned first = ins.size();
+  bool shifted = false;
+  if (exponential) {
+    Value array = plan.references[weight.reference].fold.getFactors().front();
+    Value score = scores(array, red::FoldKind::Max);
+    Value m = reference[weight.reference];
+    ins.push_back({score, {}});
+    shifted = takesShift(weight.reference);
+    if (ownsScores(weight.reference))
+      into = score;
+    ins.push_back({shifted ? shiftFor(weight.reference, loc) : m, {}});
+  }
+  if (!into)
+    into = registers(attn::renamed(loc, "weight"), scoreType());
+  map(loc, {plan.stream, column0, /*partial=*/true}, weight.factors, ins, into,
+      [&](PointEvaluator &evaluator, ValueRange x) -> SmallVector<Value> {
+        size_t factors = sum.getFactors().size();
+        SmallVector<Value> parts(factors + sum.frames().size());
+        if (exponential) {
+          Location at = x[first].getLoc();
+          parts[factors] = distance(weight.reference, at, at, x[first], x[first + 1], shifted);
+          parts[factors].setLoc(loc);
+        }
+        for (auto [part, factor] : llvm::zip(parts, sum.getFactors()))
+          if (llvm::is_contained(weight.factors, factor))
+            part = evaluator.evaluate(factor);
+        Value product = liftPart(sum, loc, parts);
+        if (exponential && weight.factors.empty())
+          return {product};
+        auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());
+        Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, op.columnIndex(),
+                                             extent32(plan.stream));
+        return {arith::SelectOp::create(b, loc, inside, product, real(0)).getResult()};
+      });
+  return into;
+}
+
+// The row sums of a weight.
+void StreamLowering::sumRows(unsigned weight, Value fragment) {
+  for (auto [s, place] : llvm::zip(plan.states, state))
+    if (s.weight == static_cast<int>(weight) && s.streamed == -1 && !s.fold.getBase())
+      tile::ReduceRowsOp::create(b, s.fold.getLoc(), tile::Combine::Add, fragment, place);
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,230 @@
+#include "compiler/schedule/stream/stream_lowering.h"
+#include "compiler/schedule/nest/domain_slice.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+StreamLowering::StreamLowering(red::NestOp nest, StreamPlan plan, StreamTiles tiles,
+                               const KernelSignature &signature, tile::KernelOp kernel,
+                               OpBuilder &builder)
+    : nest(nest), plan(std::move(plan)), tiles(tiles), memory(nest, signature, kernel),
+      kernel(kernel), b(builder), uniform(nest, memory, builder) {}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Value StreamLowering::constant(int64_t value) {
+  return arith::ConstantOp::create(b, nest.getLoc(), b.getI32IntegerAttr(value));
+}
+
+Value StreamLowering::real(double value) {
+  return arith::ConstantOp::create(b, nest.getLoc(), b.getF32FloatAttr(value));
+}
+
+Value StreamLowering::widen(Value index, StringRef name) {
+  return arith::ExtSIOp::create(b, named(name), b.getI64Type(), index);
+}
+
+Value StreamLowering::narrow(Value index, StringRef name) {
+  return arith::TruncIOp::create(b, named(name), b.getI32Type(), index);
+}
+
+void StreamLowering::nameAll(ValueRange values, ArrayRef<StringRef> names) {
+  for (auto [value, name] : llvm::zip(values, names))
+    value.setLoc(named(name));
+}
+
+Value StreamLowering::registers(Location loc, Type type, std::optional<double> value) {
+  return tile::RegistersOp::create(b, loc, type, value ? b.getF32FloatAttr(*value) : FloatAttr());
+}
+
+tile::FragmentType StreamLowering::scoreType() {
+  return tile::FragmentType::get(b.getContext(), tiles.warpRows, tiles.columns);
+}
+
+tile::RowsType StreamLowering::rowsType() {
+  return tile::RowsType::get(b.getContext(), tiles.warpRows);
+}
+
+// index / tile for a non-negative i64 index, rounded up or down, as i32.
+Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef name) {
+  Location loc = nest.getLoc();
+  auto wide = [&](int64_t v) {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(v)).getResult();
+  };
+  if (up)
+    index = arith::AddIOp::create(b, loc, index, wide(tile - 1));
+  return narrow(arith::DivSIOp::create(b, named(name), index, wide(tile)), name);
+}
+
+//===----------------------------------------------------------------------===//
+// Where the block works
+//===----------------------------------------------------------------------===//
+
+// The number of row tiles, as i32.
+Value StreamLowering::rowTiles() {
+  Location loc = nest.getLoc();
+  for (StringAttr dim : {plan.row, plan.stream})
+    extents[dim] = narrow(memory.extent(b, loc, dim), (dim.getValue() + "_end").str());
+  return tileNumber(memory.extent(b, loc, plan.row), tiles.rows, true,
+                    plan.row.getValue().str() + "_tiles");
+}
+
+Value StreamLowering::cellExtent(StringAttr dim) {
+  Location loc = nest.getLoc();
+  Value extent = narrow(memory.extent(b, loc, dim), "extent");
+  if (tiles.pack == 1 || dim != plan.packing->dim)
+    return extent;
+  return arith::DivUIOp::create(b, loc, extent, constant(tiles.pack));
+}
+
+// The grid dims' indices, the last one fastest. Of the packed one, the block's first.
+void StreamLowering::bindCells(Value cell) {
+  SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
+  Value rest = cell;
+  for (size_t i = dims.size(); i-- > 0;) {
+    Location here = named(dims[i].getValue());
+    Value index = rest;
+    if (i > 0) {
+      Value extent = cellExtent(dims[i]);
+      index = arith::RemSIOp::create(b, here, rest, extent);
+      rest = arith::DivSIOp::create(b, i > 1 ? named("rest") : named(dims[0].getValue()), rest,
+                                    extent);
+    }
+    if (tiles.pack != 1 && dims[i] == plan.packing->dim)
+      index = arith::MulIOp::create(b, here, index, constant(tiles.pack));
+    uniform.bind(dims[i], widen(index, dims[i].getValue()));
+  }
+}
+
+// The domain's arguments before those of the stream.
+SmallVector<Value> StreamLowering::rowArguments(Value first, int64_t count) {
+  Location loc = nest.getLoc();
+  Value last = arith::AddIOp::create(b, loc, first, constant(count));
+  last = arith::MinSIOp::create(b, loc, last, extent32(plan.row));
+  last = arith::SubIOp::create(b, named("last"), last, constant(1));
+  SmallVector<Value> args;
+  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
+    args.push_back(uniform.index(dim));
+  args.push_back(widen(first, "first"));
+  args.push_back(widen(last, "last"));
+  return args;
+}
+
+std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) {
+  Location loc = nest.getLoc();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value lo = zero, hi = memory.extent(b, loc, plan.stream);
+  if (!nest.getDomainBlock())
+    return {lo, hi};
+  SmallVector<Value> args = rowArguments(first, count);
+  args.append({zero, zero});
+  red::BoundsOp bounds = uniform.bounds();
+  SmallVector<Value> ends = uniform.domain(args, {bounds.getLo().front(), bounds.getHi().front()});
+  Location begin = named(plan.stream.getValue().str() + "_lo");
+  Location end = named(plan.stream.getValue().str() + "_hi");
+  lo = b.createOrFold<arith::MaxSIOp>(begin, ends[0], zero);
+  hi = b.createOrFold<arith::MinSIOp>(end, ends[1], hi);
+  hi = b.createOrFold<arith::MaxSIOp>(end, hi, zero);
+  return {lo, hi};
+}
+
+SmallVector<Value> StreamLowering::operandIndices(attn::ReadOp read, unsigned rowAxis) {
+  unsigned rank = tensorOf(read.getSource()).dims.size();
+  SmallVector<Value> indices(rank);
+  for (unsigned axis = 0; axis + 1 < rank; ++axis) {
+    if (axis == rowAxis)
+      continue;
+    StringAttr dim = read.subscriptDim(axis);
+    indices[axis] = dim ? uniform.index(dim) : uniform.evaluate(read.subscriptValue(axis));
+  }
+  return indices;
+}
+
+// Everything that depends on grid dims only is computed once, before the loop.
+void StreamLowering::hoistUniform() {
+  SmallVector<StringAttr> varying = {plan.row, plan.stream};
+  llvm::append_range(varying, nest.getInner().getAsRange<StringAttr>());
+  for (Operation &op : nest.getBodyBlock()->without_terminator())
+    if (!isa<red::FoldOp>(op))
+      uniform.hoist(op.getResult(0), varying, /*knowsStates=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Maps
+//===----------------------------------------------------------------------===//
+
+// True if computing one of the arrays reads a tensor at an index that depends on `dim`.
+bool StreamLowering::readsAlong(ArrayRef<Value> arrays, StringAttr dim, ArrayRef<Input> known) {
+  llvm::SetVector<Value> reached;
+  reached.insert(arrays.begin(), arrays.end());
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Value value = reached[i];
+    if (!cast<attn::ArrayType>(value.getType()).hasDim(dim) || stagedTiles.contains(value) ||
+        llvm::any_of(known, [&](const Input &input) { return input.array == value; }))
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (op->getBlock() != nest.getBodyBlock() || isa<attn::ReadOp>(op))
+      return true;
+    reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value column) {
+  for (auto &[array, staged] : stagedTiles)
+    evaluator.provide(array, [this, array, staged, row, column](PointEvaluator &) -> Value {
+      Location loc = array.getLoc();
+      Value i = arith::SubIOp::create(b, loc, row, row0);
+      Value j = arith::SubIOp::create(b, loc, column, column0);
+      if (staged.turned)
+        std::swap(i, j);
+      return tile::PeekOp::create(b, loc, b.getF32Type(), staged.tile, i, j);
+    });
+}
+
+void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayRef<Input> ins,
+                         ValueRange outs, MapBody body) {
+  SmallVector<Value> places;
+  for (const Input &input : ins)
+    places.push_back(input.place);
+  auto op = tile::MapOp::create(b, loc, rowBegin, over.columnBegin, places, outs);
+  Block &block = op.getBody().emplaceBlock();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&block);
+  PointEvaluator evaluator = uniform;
+  auto bindIndex = [&](StringAttr dim, bool partial) {
+    Value index = block.addArgument(b.getI32Type(), named(dim.getValue()));
+    if (partial && readsAlong(arrays, dim, ins)) {
+      Value end = narrow(memory.extent(b, loc, dim), "");
+      Value last = arith::SubIOp::create(b, loc, end, constant(1));
+      index = arith::MinSIOp::create(b, loc, index, last);
+      if (visitsEmptyStreams && dim == plan.stream)
+        evaluator.readOnlyIf(
+            dim, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, constant(0)));
+    }
+    evaluator.bind(dim, widen(index, ""));
+  };
+  bindIndex(plan.row, /*partial=*/true);
+  if (over.column)
+    bindIndex(over.column, over.partial);
+  if (over.column == plan.stream)
+    provideStaged(evaluator, block.getArgument(0), block.getArgument(1));
+  SmallVector<Value> elements;
+  for (const Input &input : ins) {
+    elements.push_back(block.addArgument(b.getF32Type(), input.place.getLoc()));
+    if (input.array)
+      evaluator.define(input.array, elements.back());
+  }
+  if (over.full)
+    evaluator.assumeFull();
+  SmallVector<Value> results = body(evaluator, elements);
+  tile::YieldOp::create(b, loc, results);
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,81 @@
+#include "compiler/schedule/stream/stream_lowering.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+Value StreamLowering::product(PointEvaluator &evaluator, Location loc, ArrayRef<Value> factors) {
+  Value product;
+  for (Value factor : factors) {
+    Value element = evaluator.evaluate(factor);
+    product = product ? arith::MulFOp::create(b, loc, product, element).getResult() : element;
+  }
+  return product;
+}
+
+// Rows beyond the extent are those of the last one; along the stream they are zero, since weights
+// of zero do not hide what is not finite.
+void StreamLowering::tabulate(const OperandTile &operand, StringAttr along, Value first, Value into,
+                              Value columnBegin) {
+  Location loc = operand.source->getLoc();
+  auto op = tile::TabulateOp::create(b, loc, into, first);
+  Block &block = op.getBody().emplaceBlock();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&block);
+  Value row = block.addArgument(b.getI32Type(), named(along.getValue()));
+  Value column = block.addArgument(b.getI32Type(), named(operand.inner.getValue()));
+  Value end = extent32(along);
+  Value last = arith::SubIOp::create(b, loc, end, constant(1));
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row, end);
+  PointEvaluator evaluator = uniform;
+  evaluator.bind(along, widen(arith::MinSIOp::create(b, loc, row, last), ""));
+  Value exists;
+  if (columnBegin) {
+    column = arith::AddIOp::create(b, loc, column, columnBegin);
+    Value extent = constant(operand.wholeCols());
+    exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, column, extent);
+    column = arith::MinSIOp::create(b, loc, column, constant(operand.wholeCols() - 1));
+  }
+  evaluator.bind(operand.inner, widen(column, ""));
+  Value element = product(evaluator, loc, operand.factors);
+  if (exists)
+    element = arith::SelectOp::create(b, loc, exists, element, real(0));
+  if (along == plan.stream)
+    element = arith::SelectOp::create(b, loc, inside, element, real(0));
+  tile::YieldOp::create(b, loc, element);
+}
+
+Value StreamLowering::foldDirectly(red::FoldOp fold) {
+  Location loc = fold.getLoc();
+  Value fragment = contractionPlace(fold, identityOf(fold.getKind()));
+  SmallVector<std::pair<StringAttr, Value>> inner;
+  OpBuilder::InsertionGuard guard(b);
+  for (StringAttr dim : fold.getDims().getAsRange<StringAttr>()) {
+    Value extent = narrow(memory.extent(b, loc, dim), (dim.getValue() + "_end").str());
+    auto loop = scf::ForOp::create(b, loc, constant(0), extent, constant(1));
+    loop.getInductionVar().setLoc(named(dim.getValue()));
+    b.setInsertionPointToStart(loop.getBody());
+    inner.push_back({dim, widen(loop.getInductionVar(), "")});
+  }
+  SmallVector<Value> factors(fold.getFactors());
+  SmallVector<Input> ins;
+  for (Value factor : factors)
+    for (const Input &input : tileInputs(factor))
+      if (llvm::none_of(ins, [&](const Input &known) { return known.place == input.place; }))
+        ins.push_back(input);
+  unsigned sum = ins.size();
+  ins.push_back({fragment, {}});
+  map(loc, {plan.stream, column0, /*partial=*/true}, factors, ins, fragment,
+      [&](PointEvaluator &evaluator, ValueRange x) -> SmallVector<Value> {
+        for (auto [dim, index] : inner)
+          evaluator.bind(dim, index);
+        // As the other forms add it up: nests that compute the same scores get the same bits.
+        return {evaluator.takeIn(fold, x[sum], {}, loc)};
+      });
+  return fragment;
+}
+
+} // namespace attnc::schedule

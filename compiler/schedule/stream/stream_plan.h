@@ -1,0 +1,117 @@
+// What a nest needs from the portable form: operand tiles, products, states.
+#ifndef ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_PLAN_H
+#define ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_PLAN_H
+
+#include "compiler/schedule/nest/signature.h"
+
+namespace attnc::schedule {
+
+/// A tensor read as a tile: one row for each index of the row or of the stream dim, one column for
+/// each of an inner dim. Every other subscript depends on grid dims only.
+struct OperandTile {
+  attn::ReadOp read;
+  unsigned rowAxis; ///< storage axis of the row or stream dim; the last axis is the inner dim
+  int64_t cols;     ///< of a tile: the extent of the inner dim, or a part of it
+  mlir::Type element;
+  /// Rows from this number on are zero and not read: an i64 array over grid dims. Null where the
+  /// extent is the only end.
+  mlir::Value length = {};
+  /// Not empty: `read` is null, and the tile is the product of these, computed into shared memory
+  /// element by element along `inner`.
+  llvm::SmallVector<mlir::Value> factors = {};
+  mlir::StringAttr inner = {};
+  mlir::Operation *source = nullptr; ///< what two operands have in common that share a tile
+  int64_t extent = 0; ///< of the inner dim where tiles have a part of it (tiled_plan.h); else 0
+
+  bool isComputed() const { return !factors.empty(); }
+  int64_t wholeCols() const { return extent ? extent : cols; }
+};
+
+/// sum over an inner dim of (row x inner) * (stream x inner): a row x stream array.
+struct Contraction {
+  red::FoldOp fold;
+  OperandTile resident;
+  unsigned streamed; ///< index into StreamPlan::streamed
+};
+
+/// A tensor with an element for each row and stream index, read by the step's scalar code. The last
+/// axis is the stream dim, `rowAxis` that of the rows; where it is turned, the last axis is the row
+/// dim and `rowAxis` that of the stream. Every other subscript depends on grid dims only.
+struct InputTile {
+  attn::ReadOp read;
+  unsigned rowAxis;
+  mlir::Type element;
+};
+
+/// A result with a row for each index of the row dim and a column for each of an inner dim, or a
+/// part of these, stored with 16 bits. Every other axis is a grid dim.
+struct ResultTile {
+  mlir::Value result;
+  unsigned rowAxis;
+  int64_t cols;
+  mlir::Type element;
+};
+
+/// A grid dim of which consecutive indices see the same stream: query heads that share a key head.
+/// `count` indices from a multiple of `count` on may share a row tile if `count` divides the dim's
+/// extent and every divisor: the streamed operands are read at `index // divisor`, or at none of
+/// the dim.
+struct Packing {
+  mlir::StringAttr dim;
+  llvm::SmallVector<mlir::Value> divisors; ///< 0-d i64 arrays in the nest
+};
+
+/// A max fold that serves as reference of exponents.
+struct Reference {
+  red::FoldOp fold;
+};
+
+/// What the elements of an add fold over the stream are, apart from a streamed operand: a product
+/// of factors, times exp(exponent - reference) if there is a reference.
+struct Weight {
+  int reference = -1;                     ///< index into StreamPlan::references
+  llvm::SmallVector<mlir::Value> factors; ///< none depends on inner dims
+};
+
+/// A state that is not a reference.
+struct StreamState {
+  red::FoldOp fold;
+  int weight = -1;   ///< add folds: index into StreamPlan::weights
+  int streamed = -1; ///< add folds into row x inner: index into StreamPlan::streamed
+};
+
+/// The parts of a nest that the portable form computes with tiles. All else is scalar code per
+/// element.
+struct StreamPlan {
+  mlir::StringAttr row, stream;
+  llvm::SmallVector<OperandTile> streamed;
+  llvm::SmallVector<Contraction> contractions;
+  /// Folds over inner dims into row x stream that are no products: computed by scalar code, one
+  /// inner index after the other for a whole tile.
+  llvm::SmallVector<red::FoldOp> direct;
+  /// Folds over an inner dim of what the states make: all of the dim is in a tile.
+  llvm::SmallVector<red::FoldOp> epilogue;
+  llvm::SmallVector<InputTile> inputs, turned;
+  llvm::SmallVector<Reference> references;
+  llvm::SmallVector<Weight> weights;
+  llvm::SmallVector<StreamState> states;
+  llvm::SmallVector<ResultTile> results;
+  std::optional<Packing> packing;
+
+  /// True if each tile arrives as it lies in memory and every fold of the step is a product: all
+  /// that asynchronous copies and products take.
+  bool isOfTensorsOnly() const;
+  /// True if something in it is a matrix product.
+  bool hasProducts() const { return !contractions.empty() || !streamed.empty(); }
+};
+
+/// Reads a plan off the nest's roles and body. Fails with the reason in `why`: what the form cannot
+/// express, by the name in the spec. Such a nest has the generic form.
+mlir::FailureOr<StreamPlan> planStream(red::NestOp nest, std::string &why);
+
+/// True if the portable form can express the nest; `why` says what it lacks if not.
+bool canLowerPortable(red::NestOp nest, std::string &why);
+
+} // namespace attnc::schedule
+
+#endif

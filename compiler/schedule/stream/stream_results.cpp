@@ -1,0 +1,199 @@
+#include "compiler/schedule/nest/reference_degree.h"
+#include "compiler/schedule/stream/stream_lowering.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// Row vectors hold one share for each lane of a quad until here.
+void StreamLowering::completeStates() {
+  if (hasMoments()) {
+    completeReferences();
+    return settleMoments();
+  }
+  for (auto [s, place] : llvm::zip(plan.states, state))
+    if (isa<tile::RowsType>(place.getType()))
+      tile::ReduceQuadOp::create(b, s.fold.getLoc(), combineOf(s.fold.getKind()), place);
+  completeReferences();
+}
+
+// A reference that lags becomes exact where a result depends on it; in quotients of sums against
+// it, say, it cancels.
+void StreamLowering::completeReferences() {
+  for (auto [number, r] : llvm::enumerate(plan.references)) {
+    if (!dependsOnReference(nest, r.fold))
+      continue;
+    tile::ReduceQuadOp::create(b, r.fold.getLoc(), tile::Combine::Max, top[number]);
+    Value factor = registers(attn::renamed(r.fold.getLoc(), "rescale"), rowsType());
+    moveReference(number, factor);
+    rescaleFragments(number, factor);
+    if (Value param = scaleParam[number])
+      map(r.fold.getLoc(), {}, {}, {{reference[number], {}}}, reference[number],
+          [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+            return {
+                arith::MulFOp::create(b, r.fold.getLoc(), x[0], memory.param(param)).getResult()};
+          });
+  }
+}
+
+// The states that `array` is computed from, with the places that hold them: row vectors, and with
+// `fragments` fragments as well.
+SmallVector<StreamLowering::Input> StreamLowering::stateInputs(Value array, bool fragments) {
+  SmallVector<Input> inputs;
+  llvm::SetVector<Value> reached;
+  reached.insert(array);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    if (!op || op->getBlock() != nest.getBodyBlock())
+      continue;
+    bool isState = finished.contains(reached[i]);
+    if (isState)
+      inputs.push_back({finished[reached[i]], reached[i]});
+    for (auto [r, place] : llvm::zip(plan.references, reference))
+      if (r.fold == op) {
+        inputs.push_back({place, reached[i]});
+        isState = true;
+      }
+    for (auto [s, place] : llvm::zip(plan.states, state))
+      if (s.fold == op) {
+        if (fragments || isa<tile::RowsType>(place.getType()))
+          inputs.push_back({place, reached[i]});
+        isState = true;
+      }
+    if (!isState)
+      reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return inputs;
+}
+
+void StreamLowering::storeResults(
+    llvm::function_ref<void(Value array, Value result, bool last)> storeFragment) {
+  foldEpilogue();
+  auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  // Row vectors first: a fragment's result takes the place of its state.
+  {
+    OpBuilder::InsertionGuard guard(b);
+    bool isShared = columnPart && llvm::any_of(nest.getResults(), [&](Value result) {
+                      return !llvm::is_contained(nest.getInner(), tensorOf(result).dims.back());
+                    });
+    // The blocks that share the columns of a row have the same values: the first stores them.
+    if (isShared) {
+      Value isFirst = arith::CmpIOp::create(b, nest.getLoc(), arith::CmpIPredicate::eq, columnPart,
+                                            constant(0));
+      auto branch = scf::IfOp::create(b, nest.getLoc(), isFirst, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    for (auto [array, result] : llvm::zip(yield.getValues(), nest.getResults()))
+      if (!llvm::is_contained(nest.getInner(), tensorOf(result).dims.back()))
+        storeRows(array, result);
+  }
+  SmallVector<std::pair<Value, Value>> fragments;
+  for (auto [array, result] : llvm::zip(yield.getValues(), nest.getResults()))
+    if (llvm::is_contained(nest.getInner(), tensorOf(result).dims.back()))
+      fragments.push_back({array, result});
+  for (auto [array, result] : fragments)
+    storeFragment(array, result, fragments.size() == 1);
+}
+
+// The indices of the result's elements in this cell, null where they vary, and the axis of its
+// rows.
+std::pair<SmallVector<Value>, int> StreamLowering::rowAxisOf(Value result) {
+  SmallVector<Value> indices;
+  int rowAxis = -1;
+  for (auto [axis, dim] : llvm::enumerate(tensorOf(result).dims)) {
+    if (dim == plan.row)
+      rowAxis = axis;
+    bool isCell = llvm::is_contained(nest.getGrid(), dim);
+    indices.push_back(isCell ? uniform.index(dim) : Value());
+  }
+  return {indices, rowAxis};
+}
+
+void StreamLowering::storeRows(Value array, Value result) {
+  Location loc = array.getLoc();
+  Value rows = registers(loc, rowsType());
+  map(loc, {}, array, stateInputs(array, false), rows,
+      [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
+        return {evaluator.evaluate(array)};
+      });
+  auto [indices, rowAxis] = rowAxisOf(result);
+  std::string name = cIdentifier(tensorOf(result).name);
+  Value base = memory.offset(b, named(name + "_base"), result, indices);
+  Value stride = rowAxis + 1 == static_cast<int>(indices.size())
+                     ? arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(1)).getResult()
+                     : memory.stride(result, rowAxis);
+  tile::StoreRowsOp::create(b, loc, rows, rowBegin, extent32(plan.row), memory.pointer(result),
+                            base, stride);
+}
+
+// The largest parts of `array` that are computed from states once for each row, not for each
+// element: a division, say.
+SmallVector<Value> StreamLowering::rowParts(Value array) {
+  SmallVector<Value> parts;
+  llvm::SetVector<Value> reached;
+  reached.insert(array);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    if (!op || op->getBlock() != nest.getBodyBlock() || isa<red::FoldOp>(op))
+      continue;
+    auto type = cast<attn::ArrayType>(reached[i].getType());
+    bool isRow = type.hasDim(plan.row) && type.getElementType().isF32() &&
+                 llvm::none_of(nest.getInner().getAsRange<StringAttr>(),
+                               [&](StringAttr dim) { return type.hasDim(dim); });
+    if (isRow && isa<attn::MapOp>(op))
+      parts.push_back(reached[i]);
+    else
+      reached.insert(op->operand_begin(), op->operand_end());
+  }
+  return parts;
+}
+
+// The row tiles of one part follow each other, so that what they have in common stays in the cache.
+Value StreamLowering::takeColumnPart(Value cell) {
+  int64_t parts = headDimTiles(plan);
+  if (parts == 1)
+    return cell;
+  columnPart = arith::RemSIOp::create(b, named("column_part"), cell, constant(parts));
+  return arith::DivSIOp::create(b, named("cell"), cell, constant(parts));
+}
+
+Value StreamLowering::partBegin() {
+  return arith::MulIOp::create(b, named("column_begin"), columnPart, constant(tiles.partColumns));
+}
+
+Value StreamLowering::columnsLeft(int64_t extent, int64_t cols) {
+  if (!columnPart || headDimTiles(plan) * cols == extent)
+    return {};
+  return arith::SubIOp::create(b, named("columns_left"), constant(extent), partBegin());
+}
+
+Value StreamLowering::epilogueFragment(Value array, Value result, bool last) {
+  Location loc = array.getLoc();
+  Tensor tensor = tensorOf(result);
+  StringAttr inner = tensor.dims.back();
+  SmallVector<Input> ins = elementInputs(array);
+  Value fragment;
+  for (const Input &input : ins)
+    if (isa<tile::FragmentType>(input.place.getType()))
+      fragment = input.place;
+  tile::FragmentType
+      type; // what comes from row vectors alone has the shape of the states beside it
+  for (auto [s, place] : llvm::zip(plan.states, state))
+    if (s.fold.getType().hasDim(inner))
+      type = cast<tile::FragmentType>(place.getType());
+  Value into = fragment && last ? fragment : registers(loc, type);
+  int64_t cols = attn::programOf(nest).lookupDim(inner).getExtent();
+  Value begin = columnPart ? partBegin() : constant(0);
+  bool partial = columnPart ? bool(columnsLeft(cols, type.getCols())) : cols != type.getCols();
+  map(loc, {inner, begin, partial}, array, ins, into,
+      [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
+        return {evaluator.evaluate(array)};
+      });
+  return into;
+}
+
+} // namespace attnc::schedule

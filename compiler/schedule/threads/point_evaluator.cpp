@@ -1,0 +1,437 @@
+#include "compiler/schedule/threads/point_evaluator.h"
+#include "compiler/schedule/nest/domain_slice.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+static attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
+
+static Value constantOf(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+}
+
+Value cloneScalars(OpBuilder &builder, attn::MapOp map, ValueRange operands, bool full) {
+  IRMapping mapping;
+  mapping.map(map.getBodyBlock()->getArguments(), operands);
+  for (Operation &op : map.getBodyBlock()->without_terminator()) {
+    auto side = op.getAttrOfType<BoolAttr>(red::kFullAttr);
+    if (auto select = dyn_cast<arith::SelectOp>(op); full && side && select) {
+      Value taken = side.getValue() ? select.getTrueValue() : select.getFalseValue();
+      mapping.map(select.getResult(), mapping.lookupOrDefault(taken));
+      continue;
+    }
+    Operation *copy = builder.clone(op, mapping);
+    // Parts of a statement are told apart by their place in it, not by the statement's name.
+    if (op.getResult(0) == map.getYielded())
+      copy->setLoc(map.getLoc());
+  }
+  return mapping.lookupOrDefault(map.getYielded());
+}
+
+PointEvaluator::PointEvaluator(red::NestOp nest, const KernelMemory &memory, OpBuilder &builder)
+    : nest(nest), memory(memory), builder(builder), scopes(1) {}
+
+Value *PointEvaluator::remembered(Value array) {
+  for (Scope &scope : llvm::reverse(scopes)) {
+    if (auto found = scope.elements.find(array); found != scope.elements.end())
+      return &found->second;
+    if (scope.rebound && arrayType(array).hasDim(scope.rebound))
+      return nullptr;
+  }
+  return nullptr;
+}
+
+Value PointEvaluator::evaluate(Value array) {
+  if (Value *known = remembered(array))
+    return *known;
+  Value value = compute(array);
+  scopes.back().elements[array] = value;
+  return value;
+}
+
+Value PointEvaluator::compute(Value array) {
+  if (auto found = provided.find(array); found != provided.end())
+    return found->second(*this);
+  Operation *op = array.getDefiningOp();
+  if (!op || op->getBlock() != nest.getBodyBlock())
+    return computeCaptured(array);
+  return TypeSwitch<Operation *, Value>(op)
+      .Case([&](attn::ReadOp read) { return computeRead(read); })
+      .Case([&](attn::MapOp map) { return computeMap(map); })
+      .Case([&](attn::IndexOp index) { return indices.lookup(index.getDimAttr()); })
+      .Case([&](attn::SizeOp size) {
+        return memory.extent(builder, size.getLoc(), size.getDimAttr());
+      })
+      .Case([&](red::FoldOp fold) {
+        computeFolds(fold);
+        return *remembered(array);
+      });
+}
+
+// A param, or a tensor that the body names without subscripts.
+Value PointEvaluator::computeCaptured(Value array) {
+  if (array.getDefiningOp<attn::ParamOp>())
+    return memory.param(array);
+  if (auto size = array.getDefiningOp<attn::SizeOp>()) // of the domain
+    return memory.extent(builder, size.getLoc(), size.getDimAttr());
+  SmallVector<Value> subscripts;
+  for (StringAttr dim : tensorOf(array).dims)
+    subscripts.push_back(indices.lookup(dim));
+  return load(array.getLoc(), array, subscripts, arrayType(array).getElementType(),
+              readableAt(arrayType(array)), 0);
+}
+
+// What has to hold for an array of this type to be read, or null.
+Value PointEvaluator::readableAt(attn::ArrayType type) const {
+  for (auto [dim, condition] : readable)
+    if (type.hasDim(dim))
+      return condition;
+  return {};
+}
+
+Value PointEvaluator::computeRead(attn::ReadOp read) {
+  Location loc = read.getLoc();
+  Value source = read.getSource();
+  SmallVector<Value> subscripts;
+  Value inside;
+  for (auto [axis, dim] : llvm::enumerate(tensorOf(source).dims)) {
+    StringAttr plain = read.subscriptDim(axis);
+    Value subscript = plain ? indices.lookup(plain) : evaluate(read.subscriptValue(axis));
+    subscripts.push_back(subscript);
+    if (!read.getOtherwise() || plain == dim)
+      continue;
+    // One unsigned comparison checks both ends.
+    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, subscript,
+                                       memory.extent(builder, loc, dim));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
+  }
+  Type type = read.getType().getElementType();
+  if (Value readable = readableAt(read.getType()))
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, readable).getResult() : readable;
+  return load(loc, source, subscripts, type, inside,
+              read.getOtherwise() ? read.getOtherwise()->convertToDouble() : 0);
+}
+
+// The element at the subscripts if `inside` (null: always), else `otherwise`.
+Value PointEvaluator::load(Location loc, Value source, ArrayRef<Value> subscripts, Type type,
+                           Value inside, double otherwise) {
+  auto element = [&](OpBuilder &b, Location at) -> Value {
+    return tile::LoadOp::create(b, at, type, memory.pointer(source),
+                                memory.offset(b, at, source, subscripts));
+  };
+  if (!inside)
+    return element(builder, loc);
+  auto guarded = scf::IfOp::create(
+      builder, loc, inside,
+      [&](OpBuilder &b, Location at) { scf::YieldOp::create(b, at, element(b, at)); },
+      [&](OpBuilder &b, Location at) {
+        TypedAttr value = isa<FloatType>(type) ? TypedAttr(b.getFloatAttr(type, otherwise))
+                                               : TypedAttr(b.getIntegerAttr(type, otherwise));
+        Value constant = arith::ConstantOp::create(b, at, value);
+        scf::YieldOp::create(b, at, constant);
+      });
+  return guarded.getResult(0);
+}
+
+Value PointEvaluator::computeMap(attn::MapOp map) {
+  SmallVector<Value> operands;
+  for (Value operand : map.getOperands())
+    operands.push_back(evaluate(operand));
+  return cloneScalars(builder, map, operands, full);
+}
+
+//===----------------------------------------------------------------------===//
+// Folds
+//===----------------------------------------------------------------------===//
+
+bool PointEvaluator::isBound(attn::ArrayType type) const {
+  return llvm::all_of(type.getDims(), [&](StringAttr dim) { return indices.contains(dim); });
+}
+
+// A state brings along the other states of its pass whose points are known here; another fold runs
+// alone.
+SmallVector<red::FoldOp> PointEvaluator::foldsTogether(State wanted) {
+  SmallVector<State> states = nest.states();
+  if (!llvm::is_contained(states, wanted))
+    return {wanted};
+  SmallVector<State> together, all;
+  for (State state : states)
+    if (state.getDims() == wanted.getDims() && isBound(state.getType())) {
+      all.push_back(state);
+      if (!remembered(state.getResult()))
+        together.push_back(state);
+    }
+  // Moments are about what the states make on the way, also those that are known in the end.
+  return centresOf(together).empty() ? together : all;
+}
+
+void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying, bool knowsStates) {
+  auto varies = [&](StringAttr dim) { return llvm::is_contained(varying, dim); };
+  llvm::SmallDenseSet<Value> seen; // an operand that is shared is walked once
+  SmallVector<Value> work = {array};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (llvm::none_of(arrayType(value).getDims(), varies)) {
+      if (knowsStates || !nest.dependsOnState(value))
+        evaluate(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (op && op->getBlock() == nest.getBodyBlock() && isa<attn::ReadOp, attn::MapOp>(op))
+      for (Value operand : llvm::reverse(op->getOperands()))
+        if (!isa<attn::ReadOp>(op) || operand != cast<attn::ReadOp>(op).getSource())
+          work.push_back(operand);
+  }
+}
+
+SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
+  IRMapping mapping;
+  mapping.map(nest.getDomainBlock()->getArguments(), args);
+  for (Operation *op : domainSlice(nest, wanted))
+    if (auto scalar = dyn_cast<red::ScalarOp>(op))
+      mapping.map(scalar.getResult(), evaluate(scalar.getArray()));
+    else if (auto extreme = dyn_cast<red::ExtremeOp>(op))
+      mapping.map(extreme.getResult(), computeExtreme(extreme, mapping));
+    else if (!isa<attn::SizeOp>(op))
+      builder.clone(*op, mapping);
+  SmallVector<Value> values;
+  for (Value value : wanted)
+    values.push_back(mapping.lookupOrDefault(value));
+  return values;
+}
+
+// Loops over the box within the array's extents, one for each axis but those of grid dims.
+Value PointEvaluator::computeExtreme(red::ExtremeOp extreme, IRMapping &mapping) {
+  Location loc = extreme.getLoc();
+  Value array = extreme.getArray();
+  Tensor tensor = tensorOf(array);
+  auto type = arrayType(array);
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Value> subscripts;
+  SmallVector<scf::ForOp> loops;
+  Value running = emptyExtreme(builder, loc, extreme.getKind());
+  for (StringAttr dim : tensor.dims) {
+    unsigned axis = llvm::find(type.getDims(), dim) - type.getDims().begin();
+    Value first = mapping.lookupOrDefault(extreme.getFirst()[axis]);
+    Value last = mapping.lookupOrDefault(extreme.getLast()[axis]);
+    if (first == last && first == indices.lookup(dim)) {
+      subscripts.push_back(first);
+      continue;
+    }
+    Value zero = constantOf(builder, loc, 0), one = constantOf(builder, loc, 1);
+    Value end = builder.createOrFold<arith::AddIOp>(loc, last, one);
+    Value lo = builder.createOrFold<arith::MaxSIOp>(loc, first, zero);
+    Value hi = builder.createOrFold<arith::MinSIOp>(loc, end, memory.extent(builder, loc, dim));
+    auto loop = scf::ForOp::create(builder, loc, lo, hi, one, running);
+    loop.getInductionVar().setLoc(attn::renamed(loc, dim.getValue()));
+    loop.getRegionIterArg(0).setLoc(attn::renamed(loc, "extreme"));
+    builder.setInsertionPointToStart(loop.getBody());
+    subscripts.push_back(loop.getInductionVar());
+    running = loop.getRegionIterArg(0);
+    loops.push_back(loop);
+  }
+  Value at = memory.offset(builder, loc, array, subscripts);
+  Value element =
+      tile::LoadOp::create(builder, loc, builder.getI64Type(), memory.pointer(array), at);
+  running = furtherExtreme(builder, loc, extreme.getKind(), running, element);
+  for (scf::ForOp loop : llvm::reverse(loops)) {
+    scf::YieldOp::create(builder, loc, running);
+    builder.setInsertionPointAfter(loop);
+    running = loop.getResult(0);
+  }
+  return running;
+}
+
+SmallVector<Value> PointEvaluator::domainArguments(bool withStream) {
+  SmallVector<Value> args;
+  for (StringAttr cell : nest.getGrid().getAsRange<StringAttr>())
+    args.push_back(indices.lookup(cell));
+  for (StringAttr row : nest.getRow().getAsRange<StringAttr>())
+    args.append(2, indices.lookup(row));
+  if (withStream)
+    for (StringAttr stream : nest.getStream().getAsRange<StringAttr>())
+      args.append(2, indices.lookup(stream));
+  bool known = llvm::all_of(args, [](Value v) { return bool(v); });
+  return known ? args : SmallVector<Value>();
+}
+
+// The domain bounds a stream dim for the row at hand; elsewhere the extent does.
+std::pair<Value, Value> PointEvaluator::loopBounds(StringAttr dim, Location loc) {
+  Value zero = constantOf(builder, loc, 0);
+  Value extent = memory.extent(builder, loc, dim);
+  auto stream = llvm::find(nest.getStream(), dim);
+  SmallVector<Value> args = domainArguments(/*withStream=*/false);
+  if (!nest.getDomainBlock() || stream == nest.getStream().end() ||
+      args.size() + 2 * nest.getStream().size() != nest.getDomainBlock()->getNumArguments())
+    return {zero, extent};
+  args.append(2 * nest.getStream().size(), zero);
+  unsigned at = stream - nest.getStream().begin();
+  SmallVector<Value> ends = domain(args, {bounds().getLo()[at], bounds().getHi()[at]});
+  Value lo = ends[0], hi = ends[1];
+  auto named = [&](StringRef end) { return attn::renamed(loc, (dim.getValue() + end).str()); };
+  lo = builder.createOrFold<arith::MaxSIOp>(named("_begin"), lo, zero);
+  hi = builder.createOrFold<arith::MinSIOp>(named("_end"), hi, extent);
+  return {lo, hi};
+}
+
+// The states after one more element; as they are, where the domain says that it does not matter.
+SmallVector<Value> PointEvaluator::stepIfLive(MutableArrayRef<State> states, ValueRange running) {
+  Value live = liveCondition(nest);
+  SmallVector<Value> args = live ? domainArguments(/*withStream=*/true) : SmallVector<Value>();
+  bool isStream = llvm::is_contained(nest.states(), states.front());
+  if (args.empty() || !isStream)
+    return step(states, running);
+  Location loc = states.front().getLoc();
+  Value matters = domain(args, live).front();
+  auto branch = scf::IfOp::create(builder, loc, running.getTypes(), matters, true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, running);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scopes.emplace_back();
+  SmallVector<Value> next = step(states, running);
+  scopes.pop_back();
+  scf::YieldOp::create(builder, loc, next);
+  return llvm::to_vector(ValueRange(branch.getResults()));
+}
+
+void PointEvaluator::computeFolds(State wanted) {
+  SmallVector<State> states = foldsTogether(wanted);
+  SmallVector<StringAttr> dims = attn::dimNames(wanted.getDims());
+  SmallVector<Value> init;
+  for (State state : states) {
+    for (Value operand : state.termOperands())
+      hoist(operand, dims);
+    if (Value reference = state.getReference())
+      if (!llvm::is_contained(states, reference.getDefiningOp<red::FoldOp>()))
+        evaluate(reference);
+    init.push_back(red::inlineUpdate(builder, state.getLoc(), state.getEmpty(), {}));
+  }
+  for (Value centre : centresOf(states))
+    init.push_back(startOf(builder, centre));
+  SmallVector<Value> results = loops(dims, states, init);
+  settle(states, results);
+  for (auto [state, result] : llvm::zip(states, results))
+    scopes.back().elements[state.getResult()] = result;
+}
+
+SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, MutableArrayRef<State> states,
+                                         ValueRange init) {
+  if (dims.empty())
+    return stepIfLive(states, init);
+  Location loc = states.front().getLoc();
+  auto [lo, hi] = loopBounds(dims.front(), loc);
+  Value one = constantOf(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, lo, hi, one, init);
+  loop.getInductionVar().setLoc(attn::renamed(loc, dims.front().getValue()));
+  for (auto [arg, state] : llvm::zip(loop.getRegionIterArgs(), states))
+    arg.setLoc(state.getLoc());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value outer = indices.lookup(dims.front());
+  indices[dims.front()] = loop.getInductionVar();
+  scopes.emplace_back();
+  if (outer)
+    scopes.back().rebound = dims.front();
+  SmallVector<Value> next = loops(dims.drop_front(), states, loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, loc, next);
+  scopes.pop_back();
+  if (outer)
+    indices[dims.front()] = outer;
+  else
+    indices.erase(dims.front());
+  return loop.getResults();
+}
+
+// The states after one more element, given their running values. Extrema come first: what others
+// are relative to moves, and they are rescaled.
+SmallVector<Value> PointEvaluator::step(MutableArrayRef<State> states, ValueRange running) {
+  SmallVector<Value> next(states.size());
+  for (auto [i, state] : llvm::enumerate(states)) {
+    if (state.getKind() == red::FoldKind::Add)
+      continue;
+    std::string name = (attn::specName(state.getLoc()) + "_next").str();
+    next[i] = takeIn(state, running[i], {}, attn::renamed(state.getLoc(), name));
+  }
+  // Several sums are relative to one reference: how far the element is from it, how far it moved.
+  DenseMap<Value, std::pair<Value, Value>> shared;
+  llvm::SetVector<Value> centres = centresOf(states);
+  DenseMap<Value, std::pair<Value, Value>> moved; // centre: where it is now, by how much it moved
+  Elements reached, lower;                        // states with and without the new element
+  for (auto [i, state] : llvm::enumerate(states))
+    if (next[i])
+      reached[state.getResult()] = next[i];
+  for (auto [i, state] : llvm::enumerate(states)) {
+    if (state.getKind() != red::FoldKind::Add)
+      continue;
+    Value before = running[i];
+    SmallVector<Value> by;
+    if (Value reference = state.getReference()) {
+      auto &[weight, rescale] = shared[reference];
+      if (!weight) {
+        auto distance = [&](Value x, Value y, StringRef name) {
+          Location loc = attn::renamed(reference.getLoc(), name);
+          return red::inlineUpdate(builder, loc, state.getWeight(), {x, y});
+        };
+        auto found = llvm::find(states, reference.getDefiningOp<red::FoldOp>());
+        Value exponent = evaluate(state.getExponent());
+        if (found == states.end()) {
+          weight = distance(exponent, evaluate(reference), "weight");
+        } else {
+          unsigned at = found - states.begin();
+          weight = distance(exponent, next[at], "weight");
+          rescale = distance(running[at], next[at], "rescale");
+        }
+      }
+      by.push_back(weight);
+      if (rescale)
+        before = red::inlineUpdate(builder, state.getLoc(), state.getRescale(), {before, rescale});
+    }
+    lower[state.getResult()] = before;
+    if (Value centre = state.getCentre()) {
+      auto &[now, shift] = moved[centre];
+      if (!now) {
+        Value old = running[states.size() + (llvm::find(centres, centre) - centres.begin())];
+        now = movedCentre(builder, state, old, fromStates(centre, reached));
+        shift = shiftOf(builder, state, old, now);
+      }
+      before = shiftedMoment(
+          builder, state, before, shift,
+          llvm::map_to_vector(state.getLower(), [&](Value sum) { return lower.lookup(sum); }));
+      by.push_back(red::inlineUpdate(builder, state.getLoc(), state.getDifference(),
+                                     {evaluate(state.getBase()), now}));
+    }
+    next[i] = reached[state.getResult()] = takeIn(state, before, by, state.getLoc());
+  }
+  for (Value centre : centres)
+    next.push_back(moved[centre].first);
+  return next;
+}
+
+// A product and the sum that it is added to are one instruction.
+Value PointEvaluator::takeIn(State state, Value running, ValueRange by, Location loc) {
+  SmallVector<Value> x;
+  for (Value factor : state.getFactors())
+    x.push_back(evaluate(factor));
+  llvm::append_range(x, by);
+  Value element = red::inlineUpdate(builder, loc, state.getLift(), x);
+  Value merged = red::inlineUpdate(builder, loc, state.getMerge(), {running, element});
+  auto sum = merged.getDefiningOp<arith::AddFOp>();
+  auto product = element.getDefiningOp<arith::MulFOp>();
+  if (!sum || !product || llvm::is_contained(x, element))
+    return merged;
+  merged = math::FmaOp::create(builder, loc, product.getLhs(), product.getRhs(), running);
+  sum.erase();
+  product.erase();
+  return merged;
+}
+
+} // namespace attnc::schedule

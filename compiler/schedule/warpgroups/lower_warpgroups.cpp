@@ -1,0 +1,50 @@
+#include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "compiler/schedule/nest/kernel_memory.h"
+#include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/steps/lower_to_steps.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
+                          const WarpgroupSchedule &schedule, Builder &builder) {
+  Attribute blocks = gridApply("ceildiv", gridExtent(nest, plan.row),
+                               builder.getI64IntegerAttr(schedule.rowIndices()));
+  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
+    Attribute extent = gridExtent(nest, dim);
+    if (schedule.pack != 1 && dim == plan.packing->dim)
+      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(schedule.pack));
+    blocks = gridApply("mul", blocks, extent);
+  }
+  blocks = gridApply("mul", builder.getI64IntegerAttr(headDimTiles(plan)), blocks);
+  if (!schedule.persistent)
+    return blocks;
+  Attribute all = builder.getArrayAttr({builder.getStringAttr("multiprocessors")});
+  return gridApply("min", blocks, all);
+}
+
+FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builder) {
+  std::string why;
+  FailureOr<StreamPlan> plan = planStream(nest, why);
+  if (failed(plan) || !canUseWarpgroups(nest, *plan, why))
+    return nest.emitOpError("has no warpgroup form: ") << why;
+  WarpgroupSchedule schedule = cast<tile::WarpgroupsAttr>(nest.getScheduleAttr()).getValue();
+  *plan = tiledPlan(*plan, schedule.headDimTile, schedule.depth);
+
+  OpBuilder::InsertionGuard guard(builder);
+  KernelSignature signature(nest);
+  auto kernel = tile::KernelOp::create(
+      builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
+      builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}), schedule.threads(),
+      /*smem=*/0);
+  kernel.setScheduleAttr(nest.getScheduleAttr());
+  kernel.setMinBlocks(1);
+  builder.setInsertionPointToStart(kernel.getBodyBlock());
+  lowerToSteps(nest, *plan, schedule, signature, kernel, builder);
+  askForCleanUp(kernel, nest, signature, /*indices=*/{}, /*spreadsFactors=*/true);
+  return kernel;
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,119 @@
+#include "compiler/schedule/warpgroups/operand_maps.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "dialects/Tile/Tile.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// Of a warp in a product of its warpgroup.
+static constexpr int64_t kWarpRows = 16;
+
+static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAxis, int64_t rows,
+                        int64_t cols, Type element) {
+  unsigned rank = tensorOf(read.getSource()).dims.size();
+  OperandMap map{kind, read, rowAxis, rows, cols, element, SmallVector<int64_t>(rank, 1)};
+  map.box.front() = tile::panelColumns(element);
+  map.box[rank - 1 - rowAxis] = rows;
+  return map;
+}
+
+// True if something other than a product of tiles reads the operand.
+static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
+  return llvm::any_of(read->getUsers(), [&](Operation *user) {
+    bool isScores = llvm::any_of(plan.contractions,
+                                 [&](const Contraction &c) { return red::FoldOp(c.fold) == user; });
+    bool isState = llvm::any_of(plan.states, [&](const StreamState &s) {
+      return red::FoldOp(s.fold) == user && s.streamed != -1 &&
+             attn::ReadOp(plan.streamed[s.streamed].read) == read;
+    });
+    return !isScores && !isState;
+  });
+}
+
+SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  SmallVector<OperandMap> maps;
+  auto add = [&](OperandMap::Kind kind, const OperandTile &tile, int64_t rows, int64_t cols,
+                 int64_t stages) {
+    maps.push_back(mapOf(kind, tile.read, tile.rowAxis, rows, cols, tile.element));
+    maps.back().alsoElements = readsElements(plan, tile.read);
+    maps.back().stages = stages;
+  };
+  auto addResident = [&](const OperandTile &tile) {
+    add(OperandMap::Kind::Resident, tile, schedule.rowTile(), tile.wholeCols(), schedule.rowStages);
+    if (schedule.pack == 1)
+      return;
+    OperandMap &map = maps.back();
+    unsigned last = map.box.size() - 1;
+    for (unsigned axis = 0; axis < tile.rowAxis; ++axis)
+      if (map.read.subscriptDim(axis) == plan.packing->dim)
+        map.box[last - axis] = schedule.pack;
+    map.box[last - tile.rowAxis] = schedule.rowIndices();
+  };
+  for (const Contraction &contraction : plan.contractions)
+    if (llvm::none_of(maps, [&](OperandMap &map) {
+          return map.read == attn::ReadOp(contraction.resident.read);
+        }))
+      addResident(contraction.resident);
+  for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+    bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
+    add(OperandMap::Kind::Streamed, operand, schedule.streamTile, operand.cols,
+        inParts ? schedule.depthStages : schedule.stages);
+  }
+  for (const InputTile &input : plan.inputs)
+    if (schedule.copyInputs &&
+        tensorOf(attn::ReadOp(input.read).getSource()).dims.size() <= kMostMapAxes) {
+      maps.push_back(mapOf(OperandMap::Kind::Input, input.read, input.rowAxis, schedule.rowTile(),
+                           schedule.streamTile, input.element));
+      maps.back().stages = schedule.stages;
+    }
+  return maps;
+}
+
+int64_t ResultMap::bytes() const {
+  return rows * llvm::alignTo(cols, tile::panelColumns(element)) *
+         (element.getIntOrFloatBitWidth() / 8);
+}
+
+SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  SmallVector<ResultMap> maps;
+  for (const ResultTile &tile : plan.results) {
+    unsigned rank = tensorOf(tile.result).dims.size();
+    if (!schedule.bulkStores || rank > kMostMapAxes)
+      continue;
+    ResultMap map{tile.result, tile.rowAxis, schedule.rowTile(),
+                  tile.cols,   tile.element, SmallVector<int64_t>(rank, 1)};
+    map.box.front() = tile::panelColumns(tile.element);
+    map.box[rank - 1 - tile.rowAxis] = kWarpRows;
+    maps.push_back(map);
+  }
+  return maps;
+}
+
+// The plan and the schedule of a nest in the form "warpgroups".
+static std::optional<std::pair<StreamPlan, WarpgroupSchedule>> scheduledPlan(red::NestOp nest) {
+  auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
+  std::string why;
+  if (!schedule)
+    return {};
+  FailureOr<StreamPlan> plan = planStream(nest, why);
+  if (failed(plan))
+    return {};
+  return std::pair(*plan, *schedule);
+}
+
+SmallVector<OperandMap> operandMaps(red::NestOp nest) {
+  auto scheduled = scheduledPlan(nest);
+  return scheduled ? operandMaps(scheduled->first, scheduled->second) : SmallVector<OperandMap>();
+}
+
+SmallVector<ResultMap> resultMaps(red::NestOp nest) {
+  auto scheduled = scheduledPlan(nest);
+  return scheduled ? resultMaps(scheduled->first, scheduled->second) : SmallVector<ResultMap>();
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,54 @@
+// Which operands of a nest arrive by copies of boxes, and the shape of these.
+#ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUPS_OPERAND_MAPS_H
+#define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_OPERAND_MAPS_H
+
+#include "compiler/schedule/warpgroups/warpgroup_schedule.h"
+
+namespace attnc::schedule {
+
+/// The axes of a tensor map: cuTensorMapEncodeTiled.
+inline constexpr size_t kMostMapAxes = 5;
+
+/// A tensor that arrives as tiles, and the extents of the boxes that fill a tile panel by panel:
+/// one for each axis of the tensor, the last one first.
+struct OperandMap {
+  enum class Kind { Resident, Streamed, Input } kind;
+  attn::ReadOp read;
+  unsigned rowAxis;
+  int64_t rows, cols; ///< of the tile
+  mlir::Type element;
+  llvm::SmallVector<int64_t> box;
+  bool alsoElements = false; ///< scalar code reads single elements, too
+  int64_t stages = 1;        ///< tiles in shared memory at a time
+};
+
+/// The tensors that the nest's schedule copies by boxes: all operands and row x stream inputs in
+/// the form "warpgroups", none in others. Residents first, each once, then streamed ones and inputs
+/// in the plan's order.
+llvm::SmallVector<OperandMap> operandMaps(red::NestOp nest);
+
+/// The same for a plan and a schedule, which may cut it.
+llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
+                                          const WarpgroupSchedule &schedule);
+
+/// A result that leaves by copies of boxes: each warp's 16 rows at a time, panel by panel.
+struct ResultMap {
+  mlir::Value result;
+  unsigned rowAxis;
+  int64_t rows, cols; ///< of the block's tile
+  mlir::Type element;
+  llvm::SmallVector<int64_t> box;
+
+  int64_t bytes() const; ///< of the block's tile in shared memory
+};
+
+/// The results that a schedule stores so: all ResultTiles with `bulkStores`, but for those with
+/// more axes than a tensor map has.
+llvm::SmallVector<ResultMap> resultMaps(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
+/// The same for a nest with its schedule; none in other forms.
+llvm::SmallVector<ResultMap> resultMaps(red::NestOp nest);
+
+} // namespace attnc::schedule
+
+#endif

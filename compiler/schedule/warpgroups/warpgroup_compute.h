@@ -1,0 +1,42 @@
+// What a group of a warpgroup kernel computes for its rows.
+#ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_COMPUTE_H
+#define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_COMPUTE_H
+
+#include "compiler/schedule/warpgroups/warpgroup_frame.h"
+
+namespace attnc::schedule {
+
+/// The places of a group's 64 rows, and the parts of its work with a tile and after the stream.
+class WarpgroupCompute : public WarpgroupFrame {
+public:
+  using WarpgroupFrame::WarpgroupFrame;
+
+protected:
+  void locateRows();
+  void createPlaces();
+  llvm::SmallVector<Value> statePlaces();
+  void firstReference(unsigned number);
+  /// i1: the reference has moved.
+  Value followMaximum(unsigned number);
+  void rescaleMoved(mlir::ValueRange moved);
+  bool rescalesBehindScores() const;
+  void convertWeights();
+
+  // warpgroup_results.cpp
+  void storeFragment(Value array, Value result, bool last);
+  void storeBox(Value fragment, Value result, Value tile);
+  void awaitStores();
+  void byOneThread(llvm::function_ref<void()> build);
+
+  Value group;                        ///< i32: number of the warpgroup in its role
+  Value warpRow;                      ///< i32: the warp's first row in the block's tile
+  llvm::SmallVector<Value> places;    ///< fragments of the products of scores, by contraction
+  llvm::SmallVector<Value> operands;  ///< of each weight that states multiply; null for others
+  llvm::SmallVector<Value> fragments; ///< of each weight, in the tile at hand
+  llvm::SmallVector<Value> factors; ///< of the fragments summed against a reference that has moved
+  llvm::DenseMap<Value, Value> resultTiles; ///< shared tiles, of results stored as boxes
+};
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,180 @@
+#include "compiler/schedule/warpgroups/warpgroup_frame.h"
+#include "compiler/schedule/cleanup/narrow_indices.h"
+#include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/warpgroups/row_order.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// Half of the L2 cache of the machines with warpgroups, for the streamed operands of the cells that
+// run side by side.
+static constexpr int64_t kCellsBytes = int64_t(32) << 20;
+
+WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, WarpgroupSchedule schedule,
+                               const KernelSignature &signature, tile::KernelOp kernel,
+                               OpBuilder &builder)
+    : StreamLowering(nest, plan,
+                     {schedule.rowIndices(), schedule.streamTile, 16, schedule.rescaleThreshold,
+                      /*padded=*/false, schedule.pack, schedule.headDimTile},
+                     signature, kernel, builder),
+      schedule(schedule) {
+  visitsEmptyStreams = true;
+}
+
+int64_t WarpgroupFrame::scoreParts(unsigned streamed) const {
+  return isEarly(streamed) ? partsOf(plan.streamed[streamed]) : 1;
+}
+
+Value WarpgroupFrame::add(Value x, int64_t y, StringRef name) { return add(x, constant(y), name); }
+Value WarpgroupFrame::add(Value x, Value y, StringRef name) {
+  return b.createOrFold<arith::AddIOp>(named(name), x, y);
+}
+
+bool WarpgroupFrame::isEarly(unsigned streamed) const {
+  return llvm::any_of(plan.contractions,
+                      [&](const Contraction &c) { return c.streamed == streamed; });
+}
+
+bool WarpgroupFrame::isStateOperand(unsigned streamed) const {
+  return llvm::any_of(
+      plan.states, [&](const StreamState &s) { return s.streamed == static_cast<int>(streamed); });
+}
+
+//===----------------------------------------------------------------------===//
+// The block
+//===----------------------------------------------------------------------===//
+
+// As many cells as have streamed operands that fit in the L2 cache.
+Value WarpgroupFrame::cellsTogether(Value cells) {
+  Location loc = nest.getLoc();
+  int64_t rowBytes = 0;
+  for (const OperandTile &operand : plan.streamed)
+    rowBytes += operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
+  Value rows = arith::MaxSIOp::create(b, loc, extent32(plan.stream), constant(1));
+  Value fit = arith::DivSIOp::create(b, loc, constant(kCellsBytes / rowBytes), rows);
+  fit = arith::MaxSIOp::create(b, loc, fit, constant(1));
+  return arith::MinSIOp::create(b, named("together"), fit, cells);
+}
+
+void WarpgroupFrame::countWork() {
+  rowTileCount = rowTiles();
+  cells = constant(1);
+  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
+    cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, cellExtent(dim));
+  }
+  cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, constant(headDimTiles(plan)));
+  works = arith::MulIOp::create(b, named("row_tiles"), rowTileCount, cells);
+  // With a mask, row tiles differ in work: those of several cells are ordered together.
+  if (nest.getDomainBlock())
+    together = cellsTogether(cells);
+}
+
+//===----------------------------------------------------------------------===//
+// Row tiles
+//===----------------------------------------------------------------------===//
+
+// Row tiles of one cell follow each other. With a mask, those of `together` cells are ordered, the
+// last rows first unless the mask wants another order.
+void WarpgroupFrame::locate(Value work) {
+  auto [number, cell] =
+      together ? orderedRowTile(work)
+               : std::pair(rem(work, rowTileCount, ""), div(work, rowTileCount, "cell"));
+  row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"), number,
+                               constant(tiles.rows));
+  bindCells(takeColumnPart(cell));
+  indexValues.push_back(row0);
+}
+
+Value WarpgroupFrame::div(Value x, Value y, StringRef name) {
+  return arith::DivUIOp::create(b, named(name), x, y);
+}
+Value WarpgroupFrame::rem(Value x, Value y, StringRef name) {
+  return arith::RemUIOp::create(b, named(name), x, y);
+}
+
+// The numbers of a row tile and of its cell.
+std::pair<Value, Value> WarpgroupFrame::orderedRowTile(Value work) {
+  Location loc = nest.getLoc();
+  RowOrder order = rowOrder(nest, plan, tiles.rows, tiles.columns);
+  if (order.lead == 0)
+    return batchedRowTile(work, rowTileCount, order.lastFirst);
+  Value lead = arith::MinSIOp::create(b, named("lead"), constant(order.lead), rowTileCount);
+  Value leading = arith::MulIOp::create(b, named("leading"), lead, cells);
+  Value isLeading = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, work, leading);
+  Value rest = arith::MaxSIOp::create(b, named("after_lead"),
+                                      arith::SubIOp::create(b, loc, work, leading), constant(0));
+  Value others = arith::MaxSIOp::create(
+      b, named("others"), arith::SubIOp::create(b, loc, rowTileCount, lead), constant(1));
+  auto [number, cell] = batchedRowTile(rest, others, order.lastFirst);
+  number = arith::AddIOp::create(b, loc, number, lead);
+  return {arith::SelectOp::create(b, loc, isLeading, div(work, cells, ""), number),
+          arith::SelectOp::create(b, named("cell"), isLeading, rem(work, cells, ""), cell)};
+}
+
+// Of `count` row tiles of each cell, `together` cells at a time.
+std::pair<Value, Value> WarpgroupFrame::batchedRowTile(Value work, Value count, bool lastFirst) {
+  Location loc = nest.getLoc();
+  Value batch = arith::MulIOp::create(b, named("batch"), count, together);
+  Value before =
+      arith::MulIOp::create(b, named("cells_before"), div(work, batch, "batch_number"), together);
+  Value left = arith::SubIOp::create(b, loc, cells, before);
+  Value beside = arith::MinSIOp::create(b, named("beside"), left, together);
+  Value inBatch = rem(work, batch, "in_batch");
+  Value last = arith::SubIOp::create(b, loc, count, constant(1));
+  Value turn = div(inBatch, beside, "");
+  Value number = lastFirst ? arith::SubIOp::create(b, loc, last, turn).getResult() : turn;
+  return {number, arith::AddIOp::create(b, named("cell"), before, rem(inBatch, beside, ""))};
+}
+
+std::pair<Value, Value> WarpgroupFrame::tileRange(Value first, int64_t count) {
+  auto [lo, hi] = streamRange(first, count);
+  Value begin = tileNumber(lo, tiles.columns, false, "first_tile");
+  Value end = tileNumber(hi, tiles.columns, true, "end_tile");
+  return {begin, b.createOrFold<arith::MaxSIOp>(named("end_tile"), end, add(begin, 1))};
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles that groups let pass
+//===----------------------------------------------------------------------===//
+
+// A group that lets tiles pass waits for what comes with one after the parts of the next, which
+// then need slots of their own. Where there are fewer, all groups use the same tiles.
+bool WarpgroupFrame::mayPassTiles() const {
+  for (unsigned i = 0; i < plan.streamed.size(); ++i)
+    if (int64_t parts = scoreParts(i); parts > 1 && schedule.depthStages <= parts)
+      return false;
+  return true;
+}
+
+// The number of the last tile and two bits for each group fit in 32 bits. What data decide is asked
+// once for the block: a group more would wait for memory once more.
+bool WarpgroupFrame::groupsAsk() const {
+  int64_t most = kLargestExtent / schedule.streamTile;
+  red::BoundsOp bounds = cast<red::BoundsOp>(red::NestOp(nest).getDomainBlock()->getTerminator());
+  bool readsData = readsTensors(nest, bounds.getLive()) || readsTensors(nest, bounds.getFull());
+  return schedule.groups > 1 && mayPassTiles() && !readsData &&
+         most <= (int64_t(1) << (32 - 2 * schedule.groups));
+}
+
+SmallVector<StreamLowering::AskedRows> WarpgroupFrame::askingRows() {
+  if (!groupsAsk())
+    return {{row0, tiles.rows}};
+  Location loc = nest.getLoc();
+  SmallVector<AskedRows> rows;
+  Value last = arith::SubIOp::create(b, loc, extent32(plan.row), constant(1));
+  int64_t count = std::min<int64_t>(64, tiles.rows);
+  for (int64_t group = 0; group < schedule.groups; ++group) {
+    // The rows of a packed index follow those of the one before it; a group beyond the extent asks
+    // for the last row.
+    Value first = add(row0, 64 * group % tiles.rows, plan.row.getValue().str() + "_asked");
+    rows.push_back({group == 0 ? first : arith::MinSIOp::create(b, loc, first, last), count});
+  }
+  return rows;
+}
+
+} // namespace attnc::schedule

@@ -1,0 +1,318 @@
+#include "compiler/schedule/warpgroups/warpgroup_schedule.h"
+#include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/warpgroups/operand_maps.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// A row of a panel is as long as the swizzle pattern.
+static constexpr int64_t kPanelBytes = 128;
+// PTX ISA, setmaxnreg: multiples of 8.
+static constexpr int64_t kFewestRegisters = 24, kMostRegisters = 256;
+// Registers of a thread that hold neither fragments nor row vectors: addresses, numbers of tiles,
+// descriptors. Measured: two groups whose fragments take 208 registers compile clean with 240,
+// with 212 they spill; three with 124 compile clean with 160, four with 80 with 112.
+static constexpr int64_t kOtherRegisters = 24;
+
+bool drawsRowTiles(red::NestOp nest) {
+  auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
+  return schedule && schedule->dynamicScheduler;
+}
+
+// While the last warps compute a row tile, the number of the one after the next can be there.
+static constexpr int64_t kQueueSlots = 2;
+
+tile::PipeType queueType(MLIRContext *context) {
+  auto number = tile::SharedType::get(context, 1, 1, IntegerType::get(context, 32));
+  return tile::PipeType::get(context, kQueueSlots, number);
+}
+
+// More than there are stages: whoever copies is not held up by the list.
+static constexpr int64_t kBlockListSlots = 8;
+
+tile::PipeType blockListType(MLIRContext *context) {
+  return tile::PipeType::get(context, kBlockListSlots, queueType(context).getTile());
+}
+
+// Bytes of the slots, and of their barriers.
+static int64_t bytesOf(tile::PipeType type) {
+  return type.getStages() * (type.getTile().getBytes() + 16);
+}
+
+//===----------------------------------------------------------------------===//
+// What a plan must be like
+//===----------------------------------------------------------------------===//
+
+static std::string sourceName(const OperandTile &operand) {
+  return "'" + tensorOf(OperandTile(operand).read.getSource()).name + "'";
+}
+
+// Why no box of a tensor map is the operand's tile, or "". `along` is the dim of its rows.
+static std::string checkOperand(const OperandTile &operand, StringAttr along) {
+  Tensor tensor = tensorOf(OperandTile(operand).read.getSource());
+  std::string name = sourceName(operand);
+  if (!operand.element.isF16() && !operand.element.isBF16()) {
+    std::string element;
+    llvm::raw_string_ostream(element) << operand.element;
+    return name + " is " + element + "; products of warpgroups take f16 and bf16";
+  }
+  if (tensor.dims.size() > kMostMapAxes)
+    return llvm::formatv("{0} has {1} axes; a tensor map has up to {2}", name, tensor.dims.size(),
+                         kMostMapAxes);
+  if (operand.cols % 8)
+    return llvm::formatv("{0} is {1} wide; it can be a multiple of 8", name, operand.cols);
+  // What a box reads beyond the tile has to be beyond the tensor, where copies give zeros.
+  if (operand.length)
+    return name + " ends at a length that comes from data, inside the tensor";
+  StringAttr columns = OperandTile(operand).read.subscriptDim(tensor.dims.size() - 1);
+  if (tensor.dims[operand.rowAxis] != along || tensor.dims.back() != columns)
+    return name + " is larger than the part of it that is read";
+  return "";
+}
+
+bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why) {
+  if (plan.contractions.empty()) {
+    why = "no product of a row with the stream's tile is in it";
+    return false;
+  }
+  if (!plan.isOfTensorsOnly()) {
+    why = "an operand is computed, or a fold over an inner dim is no product of two tensors";
+    return false;
+  }
+  for (const Contraction &contraction : plan.contractions)
+    if (why = checkOperand(contraction.resident, plan.row); !why.empty())
+      return false;
+  for (const OperandTile &operand : plan.streamed)
+    if (why = checkOperand(operand, plan.stream); !why.empty())
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What a schedule needs
+//===----------------------------------------------------------------------===//
+
+int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  int64_t bytes = 0, slots = 0;
+  for (const OperandMap &map : operandMaps(plan, schedule)) {
+    int64_t rowBytes = map.cols * (map.element.getIntOrFloatBitWidth() / 8);
+    int64_t stages = map.stages;
+    bytes += stages * map.rows * llvm::alignTo(rowBytes, kPanelBytes);
+    slots += stages;
+  }
+  for (const ResultMap &map : resultMaps(plan, schedule))
+    bytes += map.bytes();
+  if (schedule.dynamicScheduler)
+    bytes += bytesOf(queueType(plan.row.getContext()));
+  red::FoldOp fold = plan.contractions.front().fold;
+  if (liveCondition(fold->getParentOfType<red::NestOp>()))
+    bytes += bytesOf(blockListType(plan.row.getContext()));
+  return bytes + 16 * slots; // a slot has a barrier that says full and one that says free
+}
+
+// Words of a thread, known before the loop, for which kOtherRegisters has room.
+static constexpr int64_t kWordsIncluded = 5;
+// Numbers for each score that are computed from indices are under way before the products end.
+static constexpr int64_t kTermRegisters = 16;
+
+// Elements of tensors that the step's scalar code reads: the compiler has many of them under way.
+// Measured of vectors along the stream, with two groups at D128: 96 columns of a mask of 32-bit ids
+// compile clean with 232 registers, 112 spill; of 64-bit ids 64 do and 80 spill. With D64 and a
+// part of the stream 112 columns do with 224, 128 spill. Of tensors with both dims: 64 columns at
+// D512 spill with 232 registers and compile clean with 240.
+static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
+                             const WarpgroupSchedule &schedule) {
+  int64_t tile = schedule.streamTile, inputs = plan.inputs.size();
+  int64_t vectors = 36 * needs.columns + needs.columnWords * tile / 4;
+  if (needs.inParts)
+    vectors += needs.columns * tile / 16;
+  int64_t copied = schedule.copyInputs ? inputs : 0;
+  return vectors + copied * (tile / 8 + 4) + (needs.inputs + inputs - copied) * (tile / 4 + 12);
+}
+
+// What else differs from nest to nest.
+static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
+                               const WarpgroupSchedule &schedule) {
+  // Addresses have 64 bits; of what code reads for each score, each of a thread's two rows has one.
+  // A cut tile has a number and a beginning.
+  int64_t copied = schedule.copyInputs ? plan.inputs.size() : 0;
+  int64_t read = needs.inputs + plan.inputs.size() - copied;
+  int64_t cuts = (schedule.headDimTile != 0) + (schedule.depth != 0);
+  int64_t words = needs.uniform + 2 * (needs.rows + needs.columns + copied) + 4 * read + 2 * cuts;
+  // A moment has a centre, and reads scores beside the weights made of them.
+  // Terms are live beside what a mask or a part of the stream adds: at D64 a slope times the
+  // distance compiles clean with tiles of 64 columns, and spills under a mask.
+  int64_t terms = needs.inParts || needs.masked ? kTermRegisters * needs.terms : 0;
+  return std::max<int64_t>(0, words - kWordsIncluded) + terms +
+         needs.moments * (4 + schedule.streamTile / 4);
+}
+
+int64_t producerRegisters(const RegisterNeeds &needs) {
+  return kFewestRegisters + needs.asked + (needs.asked && needs.inParts ? 4 : 0);
+}
+
+int64_t consumerRegisters(red::NestOp nest, const StreamPlan &whole,
+                          const WarpgroupSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
+  // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
+  int64_t accumulators = 0, rows = 6 * plan.references.size(); // reference, top, rescale
+  llvm::SmallSetVector<int, 2> operands;                       // weights
+  for (const StreamState &state : plan.states) {
+    if (state.streamed == -1) {
+      rows += 2;
+      continue;
+    }
+    accumulators += plan.streamed[state.streamed].cols / 2;
+    operands.insert(state.weight);
+  }
+  int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
+  int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
+  RegisterNeeds needs = countRegisterNeeds(nest, plan);
+  return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
+         scalarRegisters(needs, plan, schedule) + kOtherRegisters;
+}
+
+// A block starts with equal shares, in multiples of 8, which its warps then redistribute.
+static int64_t registerShare(const WarpgroupSchedule &s, const GpuModel &machine) {
+  int64_t share = machine.registersPerMultiprocessor / s.threads() / 8 * 8;
+  return std::min(share, kMostRegisters);
+}
+
+static int64_t registerPool(const WarpgroupSchedule &s, const GpuModel &machine) {
+  return registerShare(s, machine) * (s.groups + 1);
+}
+
+// What ptxas asks for one product beside its accumulators: rows in registers, descriptors, and what
+// it keeps for itself. Measured with CUDA 13.0, whatever is multiplied: 30, and 26 where the rows
+// are in shared memory.
+static constexpr int64_t kProductRegisters = 30;
+// wgmma: columns of one instruction.
+static constexpr int64_t kMostProductColumns = 256;
+
+// Registers of a thread for the widest product of a step. Each has to fit in the share that a block
+// starts with: ptxas holds single instructions to that one (C7602), whatever the groups have by
+// then.
+static int64_t productRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
+  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  const StreamPlan &plan = *cut;
+  int64_t columns = schedule.streamTile;
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1)
+      columns = std::max(columns, plan.streamed[state.streamed].cols);
+  return std::min(columns, kMostProductColumns) / 2 + kProductRegisters;
+}
+
+// Whether the block's registers can be divided so.
+static std::string checkPool(const WarpgroupSchedule &s, const GpuModel &machine) {
+  int64_t all = s.producerRegisters + s.groups * s.consumerRegisters,
+          pool = registerPool(s, machine);
+  if (all > pool)
+    return llvm::formatv(
+        "producer_registers {0} and {1} times consumer_registers {2} are {3}; a block of "
+        "{4} threads has {5} for one thread of each warpgroup",
+        s.producerRegisters, s.groups, s.consumerRegisters, all, s.threads(), pool);
+  return "";
+}
+
+static std::string checkPacking(red::NestOp nest, const StreamPlan &plan,
+                                const WarpgroupSchedule &s) {
+  if (s.pack == 1)
+    return "";
+  if (!plan.packing)
+    return llvm::formatv("pack is {0}; no dim of {1} has indices that see the same stream", s.pack,
+                         kernelName(nest));
+  if (!plan.inputs.empty() && s.copyInputs)
+    return llvm::formatv("pack is {0}; a tensor with both dims then needs copy_inputs false",
+                         s.pack);
+  attn::DimAttr dim = attn::programOf(nest).lookupDim(plan.packing->dim);
+  if (dim.isStatic() && dim.getExtent() % s.pack)
+    return llvm::formatv("pack is {0}, which does not divide the {1} indices of '{2}'", s.pack,
+                         dim.getExtent(), plan.packing->dim.getValue());
+  return "";
+}
+
+static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) {
+  int64_t widest = 0;
+  Type element;
+  for (const OperandTile &operand : plan.streamed)
+    if (operand.cols > widest)
+      std::tie(widest, element) = std::tie(operand.cols, operand.element);
+  std::string text;
+  llvm::raw_string_ostream(text) << element << " operands of width " << widest << " with "
+                                 << s.groups << " groups, stream_tile " << s.streamTile << ", "
+                                 << s.stages << " stages";
+  return text;
+}
+
+// What the machine lacks for a schedule of a possible shape, or "".
+static std::string lack(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                        const GpuModel &machine) {
+  int64_t bytes = sharedBytes(plan, schedule);
+  int64_t registers = consumerRegisters(nest, plan, schedule);
+  if (bytes > machine.sharedPerBlock)
+    return llvm::formatv("needs {0} KB of shared memory, {1} has {2}", (bytes + 1023) / 1024,
+                         machine.name, machine.sharedPerBlock / 1024);
+  if (registers > schedule.consumerRegisters)
+    return llvm::formatv("needs about {0} registers a thread, consumer_registers is {1}", registers,
+                         schedule.consumerRegisters);
+  int64_t share = registerShare(schedule, machine), product = productRegisters(plan, schedule);
+  if (product > share)
+    return llvm::formatv("needs {0} registers a thread for one product, a block of {1} threads "
+                         "starts with {2}",
+                         product, schedule.threads(), share);
+  return "";
+}
+
+// Where groups take turns, all parts of a tile have to be there at a time.
+static int64_t partsInTurns(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  int64_t parts = depthTiles(*TiledPlan(plan, schedule.headDimTile, schedule.depth));
+  return parts > 1 && schedule.pingPong ? parts : 0;
+}
+
+bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+          const GpuModel &machine) {
+  return machine.warpgroups && schedule.conflict().empty() &&
+         checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
+         schedule.depthStages >= partsInTurns(plan, schedule) &&
+         sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
+         productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
+         consumerRegisters(nest, plan, schedule) <= schedule.consumerRegisters;
+}
+
+std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
+                          const WarpgroupSchedule &schedule, const GpuModel &machine) {
+  if (!machine.warpgroups)
+    return llvm::formatv("{0} has no products of warpgroups; sm_90a has", machine.name);
+  if (std::string why = schedule.check(); !why.empty())
+    return why;
+  if (std::string why = checkPool(schedule, machine); !why.empty())
+    return why;
+  if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
+    return why;
+  int64_t parts = partsInTurns(plan, schedule);
+  if (schedule.depthStages < parts)
+    return llvm::formatv(
+        "ping_pong needs depth_stages {0}, all parts of depth {1}: the group whose "
+        "turn it is uses parts before the others",
+        parts, schedule.depth);
+  std::string what = lack(nest, plan, schedule, machine);
+  if (what.empty())
+    return "";
+  std::string text = describe(plan, schedule) + " " + what;
+  WarpgroupSchedule smaller = schedule;
+  for (smaller.streamTile -= 16; smaller.streamTile >= 16; smaller.streamTile -= 16)
+    if (lack(nest, plan, smaller, machine).empty())
+      return text + llvm::formatv(": stream_tile {0} fits", smaller.streamTile).str();
+  return text;
+}
+
+} // namespace attnc::schedule

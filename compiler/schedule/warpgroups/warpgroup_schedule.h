@@ -1,0 +1,48 @@
+// What a schedule for warpgroups, tensor memory copies and asynchronous
+// products needs.
+#ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_SCHEDULE_H
+#define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_SCHEDULE_H
+
+#include "compiler/schedule/model/gpu_model.h"
+#include "compiler/schedule/model/register_needs.h"
+#include "compiler/schedule/stream/stream_plan.h"
+#include "dialects/Tile/Tile.h"
+
+namespace attnc::schedule {
+
+using tile::WarpgroupSchedule;
+
+/// True if the nest's schedule is of this form and its blocks draw row tiles.
+bool drawsRowTiles(red::NestOp nest);
+
+/// The pipe through which the number of the next row tile reaches the warps that compute.
+tile::PipeType queueType(mlir::MLIRContext *context);
+/// The pipe through which the numbers of the stream's tiles reach them, where tiles are skipped.
+tile::PipeType blockListType(mlir::MLIRContext *context);
+
+/// True if the nest's plan can be divided so, whatever the tiles; `why` says what it lacks if not:
+/// operands that are not 16-bit, more axes than a tensor map has.
+bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why);
+
+/// Bytes of shared memory of a block: resident tiles, the slots of the pipes, their barriers.
+int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
+/// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
+int64_t consumerRegisters(red::NestOp nest, const StreamPlan &plan,
+                          const WarpgroupSchedule &schedule);
+
+/// Of a thread of the warpgroup that copies, an estimate: more where data say which tiles matter.
+int64_t producerRegisters(const RegisterNeeds &needs);
+
+/// Whether the machine has what the schedule needs: checkSchedule without words, for who tries
+/// many.
+bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+          const GpuModel &machine);
+
+/// What the machine lacks for the schedule, with figures, or an empty string.
+std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
+                          const WarpgroupSchedule &schedule, const GpuModel &machine);
+
+} // namespace attnc::schedule
+
+#endif

@@ -1,0 +1,240 @@
+#include "dialects/Tile/Schedules.h"
+#include "dialects/Tile/Tile.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace attnc::tile {
+
+//===----------------------------------------------------------------------===//
+// The forms
+//===----------------------------------------------------------------------===//
+
+// cuTensorMapEncodeTiled: extents of a box.
+static constexpr int64_t kMostBoxRows = 256;
+// PTX ISA, setmaxnreg.
+static constexpr KeyRange kRegisters = {.least = 24, .most = 256, .multiple = 8};
+// Far beyond what shared memory holds, and far from overflow.
+static constexpr int64_t kMostTileRows = 4096;
+static constexpr KeyRange kThreads = {.least = 32, .most = 1024, .multiple = 32};
+static constexpr KeyRange kStages = {.least = 2, .most = 8};
+static constexpr KeyRange kRescaleThreshold = {.most = static_cast<int64_t>(kMostRescaleThreshold)};
+
+static constexpr KeyRange partOf(int64_t multiple) {
+  return {.least = multiple, .multiple = multiple, .zero = "all"};
+}
+
+ScheduleKeys WarpgroupSchedule::keys() {
+  return {{"groups", &groups, {.least = 1, .most = 4}},
+          {"stream_tile", &streamTile, {.least = 16, .most = kMostBoxRows, .multiple = 16}},
+          {"stages", &stages, kStages},
+          {"row_stages", &rowStages},
+          {"producer_registers", &producerRegisters, kRegisters},
+          {"consumer_registers", &consumerRegisters, kRegisters},
+          {"ping_pong", &pingPong},
+          {"persistent", &persistent},
+          {"dynamic_scheduler", &dynamicScheduler},
+          {"copy_inputs", &copyInputs},
+          {"bulk_stores", &bulkStores},
+          {"pack", &pack, {.least = INT64_MIN}},
+          {"rescale_threshold", &rescaleThreshold, kRescaleThreshold},
+          {"head_dim_tile", &headDimTile, partOf(64), true},
+          {"depth", &depth, partOf(64), true},
+          {"depth_stages", &depthStages, {}, true}};
+}
+
+ScheduleKeys PortableSchedule::keys() {
+  return {{"row_tile", &rowTile, {.least = 1, .most = kMostTileRows}},
+          {"stream_tile", &streamTile, {.least = 16, .most = kMostTileRows, .multiple = 16}},
+          {"warps", &warps, {.least = 1, .most = 32}},
+          {"stages", &stages, kStages},
+          {"rescale_threshold", &rescaleThreshold, kRescaleThreshold},
+          {"min_blocks", &minBlocks, {.least = 1, .most = 16}},
+          {"head_dim_tile", &headDimTile, partOf(16), true},
+          {"depth", &depth, partOf(16), true},
+          {"copy_inputs", &copyInputs, {}, true},
+          {"halves", &halves, {}, true}};
+}
+
+ScheduleKeys RowsSchedule::keys() {
+  return {{"threads", &threads, kThreads},
+          {"rows", &rows, {.least = 1, .most = 32}},
+          {"stream_tile", &streamTile, {.least = 1, .most = 1024}}};
+}
+
+ScheduleKeys GenericSchedule::keys() { return {{"threads", &threads, kThreads}}; }
+
+ScheduleKeys CpuSchedule::keys() {
+  constexpr KeyRange tile = {.least = 1, .most = 1024, .zero = "the compiler's choice"};
+  return {{"row_tile", &rowTile, tile, true}, {"stream_tile", &streamTile, tile, true}};
+}
+
+//===----------------------------------------------------------------------===//
+// What values can be
+//===----------------------------------------------------------------------===//
+
+std::string ScheduleKey::check() const {
+  const auto &[least, most, multiple, zero] = range;
+  if (auto *const *real = std::get_if<double *>(&value))
+    return **real >= double(least) && **real <= double(most)
+               ? ""
+               : llvm::formatv("{0} is {1}; it is {2} to {3}", name, **real, least, most).str();
+  auto *const *integer = std::get_if<int64_t *>(&value);
+  if (!integer)
+    return "";
+  int64_t number = **integer;
+  if ((number >= least && number <= most && number % multiple == 0) ||
+      (!zero.empty() && number == 0))
+    return "";
+  std::string text = llvm::formatv("{0} is {1}; it is ", name, number);
+  if (multiple > 1)
+    text += llvm::formatv("a multiple of {0}", multiple);
+  if (least != multiple)
+    text += (multiple > 1 ? " from " : "") + std::to_string(least);
+  if (most != INT64_MAX)
+    text +=
+        (least == multiple ? multiple > 1 ? " up to " : "1 to " : " to ") + std::to_string(most);
+  return zero.empty() ? text : text + ", or 0 for " + zero.str();
+}
+
+// The first key that is out of its range.
+static std::string checkKeys(const ScheduleKeys &keys) {
+  for (const ScheduleKey &key : keys)
+    if (std::string why = key.check(); !why.empty())
+      return why;
+  return "";
+}
+
+std::string WarpgroupSchedule::check() const {
+  std::string why = checkKeys(WarpgroupSchedule(*this).keys());
+  return why.empty() ? conflict() : why;
+}
+
+std::string WarpgroupSchedule::conflict() const {
+  if (depth ? depthStages < 2 || depthStages > 16 : depthStages != 0)
+    return llvm::formatv("depth_stages is {0}; it is 2 to 16 with a depth, and 0 without",
+                         depthStages);
+  if (rowStages < 1 || rowStages > 2 || (rowStages == 2 && !persistent))
+    return llvm::formatv("row_stages is {0}; it is 1, or 2 where blocks are persistent", rowStages);
+  if (dynamicScheduler && !persistent)
+    return "dynamic_scheduler needs persistent: a block of one row tile takes no further "
+           "ones";
+  if (pingPong && groups == 1)
+    return "ping_pong needs 2 groups or more";
+  // A warp's 16 rows, and a group's 64, are of one index or of all.
+  int64_t rows = pack > 0 ? rowIndices() : 0;
+  if (pack != 1 && (rows < 16 || rowTile() % pack || (rows % 64 && 64 % rows)))
+    return llvm::formatv("pack is {0}; {1} rows can be shared by {2} indices", pack, rowTile(),
+                         groups == 3   ? "3, 6 or 12"
+                         : groups == 1 ? "2 or 4"
+                         : groups == 2 ? "2, 4 or 8"
+                                       : "2, 4, 8 or 16");
+  return "";
+}
+
+std::string PortableSchedule::check() const {
+  if (warps < 1 || warps > 32 || (warps & (warps - 1)))
+    return llvm::formatv("warps is {0}; it can be 1, 2, 4, 8, 16 or 32", warps);
+  if (rowTile < 1 || rowTile % (16 * warps) || rowTile > kMostTileRows)
+    return llvm::formatv("row_tile is {0}; with {1} warps it is a multiple of {2} up to {3}",
+                         rowTile, warps, 16 * warps, kMostTileRows);
+  return checkKeys(PortableSchedule(*this).keys());
+}
+
+std::string RowsSchedule::check() const { return checkKeys(RowsSchedule(*this).keys()); }
+std::string GenericSchedule::check() const { return checkKeys(GenericSchedule(*this).keys()); }
+std::string CpuSchedule::check() const { return checkKeys(CpuSchedule(*this).keys()); }
+
+//===----------------------------------------------------------------------===//
+// As text
+//===----------------------------------------------------------------------===//
+
+std::vector<red::ScheduleValue> printedKeys(const ScheduleKeys &keys) {
+  std::vector<red::ScheduleValue> printed;
+  for (const ScheduleKey &key : keys)
+    std::visit(
+        [&](auto *value) {
+          if (!key.isElided || *value)
+            printed.push_back({key.name, *value});
+        },
+        key.value);
+  return printed;
+}
+
+// 3, and 2.5 as MLIR prints it.
+static void print(AsmPrinter &printer, double value) {
+  if (value == std::trunc(value) && std::abs(value) < 0x1p53)
+    printer << static_cast<int64_t>(value);
+  else
+    printer << llvm::APFloat(value);
+}
+
+void printKeys(AsmPrinter &printer, const std::vector<red::ScheduleValue> &keys) {
+  if (keys.empty())
+    return;
+  printer << "<";
+  llvm::interleaveComma(keys, printer.getStream(), [&](const red::ScheduleValue &key) {
+    printer << key.key << " = ";
+    if (const auto *integer = std::get_if<int64_t>(&key.value))
+      printer << *integer;
+    else if (const auto *flag = std::get_if<bool>(&key.value))
+      printer << (*flag ? "true" : "false");
+    else
+      print(printer, std::get<double>(key.value));
+  });
+  printer << ">";
+}
+
+static ParseResult parseValue(AsmParser &parser, const ScheduleKey &key) {
+  if (auto *const *integer = std::get_if<int64_t *>(&key.value))
+    return parser.parseInteger(**integer);
+  if (auto *const *flag = std::get_if<bool *>(&key.value)) {
+    StringRef word;
+    if (parser.parseOptionalKeyword(&word, {"true", "false"}))
+      return parser.emitError(parser.getCurrentLocation()) << key.name << " is true or false";
+    **flag = word == "true";
+    return success();
+  }
+  double &real = *std::get<double *>(key.value);
+  int64_t whole;
+  if (OptionalParseResult parsed = parser.parseOptionalInteger(whole); parsed.has_value()) {
+    real = static_cast<double>(whole);
+    return *parsed;
+  }
+  return parser.parseFloat(real);
+}
+
+ParseResult parseKeys(AsmParser &parser, ScheduleKeys keys) {
+  if (parser.parseOptionalLess())
+    return success();
+  return failure(parser.parseCommaSeparatedList([&]() -> ParseResult {
+    SMLoc place = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    ScheduleKey *key = llvm::find_if(keys, [&](const ScheduleKey &k) { return k.name == name; });
+    if (key == keys.end()) // unknown, or named before
+      return parser.emitError(place) << "has no key '" << name << "', or has it twice";
+    if (parseValue(parser, *key))
+      return failure();
+    keys.erase(key);
+    return success();
+  }) || parser.parseGreater());
+}
+
+llvm::hash_code hashKeys(const ScheduleKeys &keys) {
+  llvm::hash_code hash(0);
+  for (const ScheduleKey &key : keys)
+    std::visit(
+        [&](auto *value) {
+          if constexpr (std::is_same_v<decltype(value), double *>)
+            hash = llvm::hash_combine(hash, llvm::bit_cast<uint64_t>(*value));
+          else
+            hash = llvm::hash_combine(hash, *value);
+        },
+        key.value);
+  return hash;
+}
+
+} // namespace attnc::tile

@@ -1,0 +1,175 @@
+// The keys of schedules, a struct for each form: each key, its default and its
+// range is said once, for assembly, JSON and the verifier.
+#ifndef ATTNC_DIALECTS_TILE_SCHEDULES_H
+#define ATTNC_DIALECTS_TILE_SCHEDULES_H
+
+#include "dialects/Red/Schedule.h"
+#include "mlir/IR/OpImplementation.h"
+
+namespace attnc::tile {
+
+/// What an integer can be: multiples of `multiple` from `least` to `most`.
+struct KeyRange {
+  int64_t least = 0, most = INT64_MAX, multiple = 1;
+  llvm::StringLiteral zero = ""; ///< what 0 stands for, if it can be 0 beside that
+};
+
+/// A key: its name, where its value is, and what the value can be.
+struct ScheduleKey {
+  llvm::StringLiteral name;
+  std::variant<int64_t *, bool *, double *> value;
+  KeyRange range = {};
+  bool isElided = false; ///< not printed where it is 0 or false, its default
+
+  /// Why the value is out of its range, or "".
+  std::string check() const;
+};
+using ScheduleKeys = llvm::SmallVector<ScheduleKey, 16>;
+
+/// The most that a running maximum may lag, in powers of 2: weights stay below
+/// 2^8, which every 16-bit type holds with room for a factor beside them.
+inline constexpr double kMostRescaleThreshold = 8;
+
+class WarpgroupsAttr;
+class PortableAttr;
+class RowsAttr;
+class GenericAttr;
+class CpuAttr;
+
+/// How a stream nest is divided among warps with roles: one warpgroup whose
+/// first thread starts all copies, and `groups` that compute, each 64 rows of
+/// the block's row tile.
+struct WarpgroupSchedule {
+  using Attr = WarpgroupsAttr;
+
+  int64_t groups = 2;             ///< warpgroups that compute
+  int64_t streamTile = 128;       ///< stream indices of a tile
+  int64_t stages = 2;             ///< tiles of each streamed operand in shared memory at a time
+  int64_t rowStages = 1;          ///< row tiles of each resident operand in shared memory at a time
+  int64_t producerRegisters = 24; ///< of a thread of the warpgroup that copies
+  int64_t consumerRegisters = 240; ///< of a thread of the others
+  bool pingPong = true;            ///< groups start their products one after the other
+  bool persistent = true;          ///< one block per multiprocessor takes row tiles in turn
+  bool dynamicScheduler = false; ///< which it draws from a counter in memory; else by equal strides
+  bool copyInputs = true;        ///< row x stream tensors arrive as tiles; else code reads elements
+  bool bulkStores = false;       ///< 16-bit results leave through shared memory, as boxes
+  int64_t pack = 1;              ///< indices of a grid dim whose rows share a tile (packing.h)
+  double rescaleThreshold = 3;   ///< a running maximum may lag by this much, in powers of 2
+  /// Columns of the states that a block computes; blocks share the rest and
+  /// each computes the scores. 0: all.
+  int64_t headDimTile = 0;
+  /// Columns of the streamed operands of scores that arrive and are released at
+  /// a time, and tiles of so many in shared memory at a time. 0: all.
+  int64_t depth = 0, depthStages = 0;
+
+  int64_t rowTile() const { return 64 * groups; }
+  /// Indices of the row dim in a tile.
+  int64_t rowIndices() const { return rowTile() / pack; }
+  int64_t threads() const { return 128 * (groups + 1); }
+
+  bool operator==(const WarpgroupSchedule &) const = default;
+  ScheduleKeys keys();
+  /// Why no nest and no machine can run by this, or "".
+  std::string check() const;
+  /// Which of the values, each in its range, exclude each other, or "".
+  std::string conflict() const;
+};
+
+/// How a stream nest is cut into tiles.
+struct PortableSchedule {
+  using Attr = PortableAttr;
+
+  int64_t rowTile = 64;        ///< rows of a block; a multiple of 16 * warps
+  int64_t streamTile = 64;     ///< stream indices of a tile
+  int64_t warps = 4;           ///< each owns rowTile / warps rows
+  int64_t stages = 2;          ///< tiles of the stream in shared memory at a time
+  int64_t minBlocks = 1;       ///< blocks that have to fit on a multiprocessor: limits registers
+  double rescaleThreshold = 8; ///< a running maximum may lag by this much, in powers of 2
+  /// Columns of the states that a block computes; blocks share the rest and
+  /// each computes the scores. 0: all.
+  int64_t headDimTile = 0;
+  /// Columns of the operands of scores in shared memory at a time; 0: all.
+  int64_t depth = 0;
+  /// Whether tensors with both dims arrive in shared memory as the streamed
+  /// operands do, where their extents allow it (stream_inputs.h); else code
+  /// reads their elements.
+  bool copyInputs = false;
+  /// Whether states multiply f32 as halves (tile.mma): of nests whose f32
+  /// operands are roundedSums.
+  bool halves = false;
+
+  bool operator==(const PortableSchedule &) const = default;
+  ScheduleKeys keys();
+  std::string check() const;
+};
+
+/// How a nest is cut in the rows form.
+struct RowsSchedule {
+  using Attr = RowsAttr;
+
+  int64_t threads = 128;   ///< of a block
+  int64_t rows = 1;        ///< of a block
+  int64_t streamTile = 64; ///< stream indices between barriers
+
+  bool operator==(const RowsSchedule &) const = default;
+  ScheduleKeys keys();
+  std::string check() const;
+};
+
+/// A thread for each element.
+struct GenericSchedule {
+  using Attr = GenericAttr;
+
+  int64_t threads = 128; ///< of a block
+
+  bool operator==(const GenericSchedule &) const = default;
+  ScheduleKeys keys();
+  std::string check() const;
+};
+
+/// The tiles of a processor's loops; 0: as the code generator chooses.
+struct CpuSchedule {
+  using Attr = CpuAttr;
+
+  int64_t rowTile = 0;    ///< of the last row dim
+  int64_t streamTile = 0; ///< of the last stream dim
+
+  bool operator==(const CpuSchedule &) const = default;
+  ScheduleKeys keys();
+  std::string check() const;
+};
+
+/// The keys that are printed.
+std::vector<red::ScheduleValue> printedKeys(const ScheduleKeys &keys);
+/// `<groups = 2, stream_tile = 128>`, or nothing where no key is printed.
+void printKeys(mlir::AsmPrinter &printer, const std::vector<red::ScheduleValue> &keys);
+/// The same; keys that are not there keep their values.
+mlir::ParseResult parseKeys(mlir::AsmParser &parser, ScheduleKeys keys);
+/// Of the values of all keys.
+llvm::hash_code hashKeys(const ScheduleKeys &keys);
+
+template <typename T>
+concept ScheduleStruct = requires(T schedule) {
+  { schedule.keys() } -> std::same_as<ScheduleKeys>;
+};
+
+template <ScheduleStruct T> std::vector<red::ScheduleValue> printedKeys(T schedule) {
+  return printedKeys(schedule.keys());
+}
+template <ScheduleStruct T> void printKeys(mlir::AsmPrinter &printer, const T &schedule) {
+  printKeys(printer, printedKeys(schedule));
+}
+template <ScheduleStruct T> llvm::hash_code hash_value(T schedule) {
+  return hashKeys(schedule.keys());
+}
+
+/// The keys of a schedule of the form T, or nothing if it is none, or null.
+template <ScheduleStruct T> std::optional<T> scheduleAs(red::Schedule schedule) {
+  if (auto attr = llvm::dyn_cast_if_present<typename T::Attr>(schedule))
+    return attr.getValue();
+  return std::nullopt;
+}
+
+} // namespace attnc::tile
+
+#endif

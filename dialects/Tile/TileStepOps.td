@@ -1,0 +1,132 @@
+#ifndef ATTNC_TILE_STEP_OPS_TD
+#define ATTNC_TILE_STEP_OPS_TD
+
+// A row tile's work before it is divided among roles: what is done with each tile of the stream, in
+// order of meaning, and when and by whom as attributes. Included by TileOps.td.
+
+def Tile_RowTilesOp : Tile_Op<"row_tiles", [SingleBlock, NoTerminator, AttrSizedOperandSegments]> {
+  let summary = "What a block does with each of the row tiles that it takes, of `count`";
+  let description = [{
+    A block takes the row tile of its own number. With `persistent` it goes on: with a counter in
+    memory it draws the numbers of the others, else it takes every grid-size-th one. The block's
+    arguments are the number of the row tile and how many the block took before (both i32).
+
+    Two roles share the work. One thread of the first role, with `producer_registers`, starts the copies
+    (tile.fetch). The others, `groups` warpgroups with `consumer_registers`, do everything else, each with
+    rows of its own. With `ping_pong` the steps that say `turn` are done by one group after the other.
+    Once roles are assigned, the numbers that one role draws reach the others through `queue`.
+  }];
+  let arguments = (ins I32:$count, Optional<Tile_PtrType>:$counter,
+                       Optional<Tile_PipeType>:$queue, UnitAttr:$persistent,
+                       UnitAttr:$ping_pong, I64Attr:$groups, I64Attr:$producer_registers,
+                       I64Attr:$consumer_registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $count (`drawn` `from` $counter^ `:` type($counter))? (`through` $queue^ `:` type($queue))?
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    ::mlir::BlockArgument getNumber() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getTurn() { return getBody().getArgument(1); }
+  }];
+}
+
+def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> {
+  let summary = "The tiles `first` to `end` of the stream, at least one, in order";
+  let description = [{
+    The block's arguments: the tile's number, its number in the pipes (both i32), whether it is the
+    first one (i1). A group whose rows do not need all tiles says which it needs, `own_first` to
+    `own_end`, at least one, and lets the others pass. In the body are tile.fetch, tile.step, and
+    scalars of a tile.
+
+    Where tiles between may matter to nobody, `ask` says of the 32 tiles from its argument on which do:
+    words with a bit for each, two for each who asks: the tile matters, and it needs no mask. If the
+    groups ask, each for its own rows, `entry_bits` is two for each of them, else 1. The role that
+    copies makes a list of the tiles that matter, which reaches the others through `block_list`; a
+    further argument of the block is whether the tile is full (i1). With `from_end` tiles are asked
+    from the last 32 to the first.
+  }];
+  let arguments = (ins I32:$first, I32:$end, Optional<I32>:$own_first, Optional<I32>:$own_end,
+                       Optional<Tile_PipeType>:$block_list,
+                       DefaultValuedAttr<I64Attr, "0">:$entry_bits, UnitAttr:$from_end);
+  let regions = (region SizedRegion<1>:$body, AnyRegion:$ask);
+  let assemblyFormat = [{
+    $first `to` $end (`own` $own_first^ `to` $own_end)? (`through` $block_list^ `:` type($block_list))?
+    (`entry_bits` $entry_bits^)? (`from_end` $from_end^)? attr-dict-with-keyword $body (`ask` $ask^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    ::mlir::BlockArgument getTile() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getNumber() { return getBody().getArgument(1); }
+    ::mlir::BlockArgument getIsFirst() { return getBody().getArgument(2); }
+    /// True if only the tiles of a list are visited.
+    bool isListed() { return getEntryBits() != 0; }
+    ::mlir::BlockArgument getIsFull() { return getBody().getArgument(3); }
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$first, "::mlir::Value":$end), [{
+    build($_builder, $_state, first, end, /*own_first=*/{}, /*own_end=*/{}, /*list=*/{});
+  }]>];
+}
+
+def Tile_FetchOp : Tile_Op<"fetch"> {
+  let summary = "A tile that a copy brings from global memory, for the steps that use it";
+  let description = [{
+    Coordinates as in tile.fill. `stages` tiles are in shared memory at a time. In a tile.stream it is
+    fetched for each tile, as a step of this `stage` and `order` would be; outside, for each row tile. It may
+    come in `parts`, one after the other, of the columns that the result has; tile.part names them.
+    With `late`, what rows need comes behind what the first tile of the stream needs.
+  }];
+  let arguments = (ins Tile_TensorMapType:$map, Variadic<I32>:$coordinates, I64Attr:$stages,
+                       DefaultValuedAttr<I64Attr, "0">:$stage, DefaultValuedAttr<I64Attr, "0">:$order,
+                       DefaultValuedAttr<I64Attr, "1">:$parts, UnitAttr:$late);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$map `(` $coordinates `)` attr-dict `:` type($map) `->` type($result)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$map,
+                                 "::mlir::ValueRange":$coordinates, "int64_t":$stages), [{
+    build($_builder, $_state, result, map, coordinates, stages, /*stage=*/0, /*order=*/0,
+          /*parts=*/1, /*late=*/false);
+  }]>];
+}
+
+def Tile_PartOp : Tile_Op<"part", [Pure, SameOperandsAndResultType]> {
+  let summary = "Part `number` of a tile that is fetched in parts";
+  let arguments = (ins Tile_SharedType:$tile, I64Attr:$number);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$tile `[` $number `]` attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
+  let summary = "A part of the work with a tile of the stream that is done at one time";
+  let description = [{
+    Steps follow each other in order of meaning. In the loop over tiles a step of stage s runs s tiles
+    after the one that it is about, and steps of an iteration in the order of `order`. A step with
+    products (tile.mma_start) starts them and goes on: who needs the results comes later. With `pending`,
+    it waits until so many groups of products are unfinished, itself included, so that their tiles are
+    free. What a step yields may be used by steps of the same or a later stage.
+  }];
+  let arguments = (ins StrAttr:$name, DefaultValuedAttr<I64Attr, "0">:$stage,
+                       DefaultValuedAttr<I64Attr, "0">:$order, OptionalAttr<I64Attr>:$pending,
+                       UnitAttr:$turn);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<I1>:$results);
+  let assemblyFormat = [{
+    $name (`stage` $stage^)? (`order` $order^)? (`pending` $pending^)? (`turn` $turn^)?
+    (`->` type($results)^)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    ::mlir::Operation *getYield() { return getBodyBlock()->getTerminator(); }
+  }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$name,
+                                 "int64_t":$stage), [{
+    build($_builder, $_state, results, name, stage, /*order=*/0, /*pending=*/{}, /*turn=*/false);
+  }]>];
+}
+
+#endif

@@ -1,0 +1,194 @@
+// Operands cut along their inner dims: blocks that share the columns of a result, scores that are
+// sums of parts. In the tile interpreter, at widths so small that many cases are soon done.
+#include "compiler/driver/execution/interpreter_executor.h"
+#include "tests/e2e/variant.h"
+#include <regex>
+
+namespace attnc::e2e {
+namespace {
+
+struct Cut {
+  std::string name;
+  Setting setting;
+  std::string target, schedule;
+  Extents extents = {}; ///< besides the spec's own
+};
+
+void PrintTo(const Cut &cut, std::ostream *os) { *os << cut.name; }
+
+class InterpretedCut : public testing::TestWithParam<Cut> {};
+
+TEST_P(InterpretedCut, isCorrectInAnyOrder) {
+  LoadedSpec spec(GetParam().setting.spec, GetParam().setting.set);
+  ASSERT_TRUE(spec);
+  driver::CompileOptions options;
+  options.target = GetParam().target;
+  options.schedule = nlohmann::json::parse(GetParam().schedule);
+  options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  auto executor = driver::makeInterpreterExecutor(*compilation);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{1, 70}, Lengths{70, 100}}) {
+    Extents extents = spec.extents(lengths);
+    extents["b"] = 1;
+    for (const auto &[dim, extent] : GetParam().extents)
+      extents[dim] = extent;
+    expectCorrect(*spec, **executor, extents);
+  }
+}
+
+std::vector<Cut> portable() {
+  auto cut = [](int64_t columns, int64_t depth, const std::string &more = "") {
+    return R"({"form": "portable", "row_tile": 32, "warps": 2, "stream_tile": 16, "head_dim_tile": )" +
+           std::to_string(columns) + R"(, "depth": )" + std::to_string(depth) + more + "}";
+  };
+  return {
+      {"head_dim_tile", {"full", {}}, "sm_80", cut(32, 0)},
+      {"depth", {"full", {}}, "sm_80", cut(0, 16)},
+      {"rows_stored_once", {"lse", {}}, "sm_80", cut(32, 32)},
+      {"last_parts_are_smaller", {"causal", {{"d", "72"}, {"e", "76"}}}, "sm_80", cut(32, 32)},
+      {"copies_of_two_bytes", {"full", {{"d", "51"}, {"e", "51"}}}, "sm_80", cut(16, 16)},
+      {"f32", {"causal", {{"T", "f32"}, {"d", "40"}, {"e", "44"}}}, "sm_80", cut(16, 16)},
+      {"many_stages", {"full", {}}, "sm_80", cut(16, 16, R"(, "stages": 4)")},
+      {"bias", {"bias", {}}, "sm_80", cut(32, 48)},
+      {"skipped_tiles", {"dilated", {}}, "sm_80", cut(32, 16)},
+      {"one_operand_of_both", {"shared_kv", {}}, "sm_80", cut(32, 32)},
+      {"two_scores", {"differential", {}}, "sm_80", cut(64, 32)},
+      {"heads_of_one_key_head", {"gqa", {}}, "sm_80", cut(32, 32), {{"h", 4}, {"hk", 2}}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Portable, InterpretedCut, testing::ValuesIn(portable()),
+                         [](const auto &info) { return info.param.name; });
+
+std::vector<Cut> warpgroups() {
+  auto cut = [](int64_t groups, int64_t columns, int64_t depth, int64_t slots,
+                const std::string &more = "") {
+    return R"({"form": "warpgroups", "stream_tile": 32, "groups": )" + std::to_string(groups) +
+           R"(, "head_dim_tile": )" + std::to_string(columns) + R"(, "depth": )" +
+           std::to_string(depth) + R"(, "depth_stages": )" + std::to_string(slots) + more + "}";
+  };
+  const std::map<std::string, std::string> wide = {{"d", "192"}, {"e", "192"}};
+  const std::string alike = R"(, "ping_pong": false)";
+  return {
+      {"head_dim_tile", {"full", wide}, "sm_90a", cut(1, 64, 0, 0, alike)},
+      {"depth", {"full", wide}, "sm_90a", cut(2, 0, 64, 2, alike)},
+      {"parts_in_turns", {"causal", wide}, "sm_90a", cut(2, 128, 64, 3, R"(, "ping_pong": true)")},
+      {"last_parts_are_smaller",
+       {"causal", {{"d", "136"}, {"e", "200"}}},
+       "sm_90a",
+       cut(1, 64, 128, 2, alike)},
+      {"rows_stored_once", {"lse", wide}, "sm_90a", cut(2, 128, 128, 2, alike)},
+      {"drawn",
+       {"causal", wide},
+       "sm_90a",
+       cut(1, 64, 64, 2, alike + R"(, "dynamic_scheduler": true)")},
+      {"without_boxes",
+       {"full", wide},
+       "sm_90a",
+       cut(1, 128, 64, 2, alike + R"(, "bulk_stores": false)")},
+      {"with_boxes",
+       {"full", wide},
+       "sm_90a",
+       cut(1, 128, 64, 2, alike + R"(, "bulk_stores": true)")},
+      {"skipped_tiles", {"dilated", wide}, "sm_90a", cut(1, 128, 64, 2, alike)},
+      {"one_operand_of_both", {"shared_kv", {{"d", "192"}}}, "sm_90a", cut(1, 128, 64, 2, alike)},
+      // More parts of one operand than slots, beside another one that is whole.
+      {"parts_beside_whole_tiles",
+       {"mla", {{"c", "192"}, {"r", "64"}}},
+       "sm_90a",
+       cut(1, 64, 64, 2, alike)},
+      {"parts_beside_whole_tiles_for_two_groups",
+       {"mla", {{"c", "256"}, {"r", "48"}}},
+       "sm_90a",
+       cut(2, 128, 64, 3, alike)},
+      {"packed_heads",
+       {"gqa", wide},
+       "sm_90a",
+       cut(1, 64, 64, 2, alike + R"(, "pack": 2)"),
+       {{"h", 4}, {"hk", 2}}},
+      // More columns than a product has.
+      {"one_wide_accumulator", {"full", {{"e", "320"}}}, "sm_90a", cut(1, 0, 0, 0, alike)},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Warpgroups, InterpretedCut, testing::ValuesIn(warpgroups()),
+                         [](const auto &info) { return info.param.name; });
+
+// A planted fault: each block stores its columns where those of the first one belong.
+TEST(OperandTiles, columnsInTheWrongPlaceAreSeen) {
+  LoadedSpec spec("full");
+  ASSERT_TRUE(spec);
+  driver::CompileOptions options;
+  options.target = "sm_80";
+  options.schedule = {{"form", "portable"}, {"row_tile", 32}, {"warps", 2}, {"head_dim_tile", 32}};
+  options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  std::string &text = compilation->nests.front().tile;
+  std::smatch store, sum;
+  ASSERT_TRUE(std::regex_search(text, store, std::regex(R"(tile\.store_tile [^\[]*\[(%\w+)\])")));
+  std::regex adds(store[1].str() + R"( = arith\.addi (%\w+), (%\w+) )");
+  ASSERT_TRUE(std::regex_search(text, sum, adds));
+  text.replace(store.position(1), store.length(1), sum[1].str());
+  auto executor = driver::makeInterpreterExecutor(*compilation);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  driver::CheckRequest request;
+  request.extents = spec.extents({17, 20});
+  Result<driver::CheckReport> report = driver::checkProgram(*spec, **executor, request);
+  EXPECT_FALSE(report.ok() && report->ok());
+}
+
+struct Wide {
+  Setting setting;
+  std::string target, form;
+};
+
+class WideOperands : public testing::TestWithParam<Wide> {};
+
+// Every width and type has a form with tensor cores.
+TEST_P(WideOperands, haveTiles) {
+  LoadedSpec spec(GetParam().setting.spec, GetParam().setting.set);
+  ASSERT_TRUE(spec);
+  driver::CompileOptions options;
+  options.target = GetParam().target;
+  options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  ASSERT_EQ(compilation->nests.size(), 1u);
+  EXPECT_EQ(compilation->nests.front().form, GetParam().form);
+  auto executor = driver::makeInterpreterExecutor(*compilation);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  Extents extents = spec.extents({17, 40});
+  extents["b"] = extents["h"] = 1;
+  expectCorrect(*spec, **executor, extents);
+}
+
+std::vector<Wide> wideOperands() {
+  std::vector<Wide> list;
+  for (const char *width : {"320", "500", "512", "1024"})
+    for (const char *type : {"bf16", "f16", "f32"})
+      for (const char *target : {"sm_80", "sm_86", "sm_90a"}) {
+        bool warpgroups = std::string(target) == "sm_90a" && std::string(type) != "f32" &&
+                          std::string(width) != "500"; // no multiple of 8
+        if (std::string(target) == "sm_86" && std::string(type) == "f16")
+          continue; // as bf16
+        list.push_back({{"full", {{"T", type}, {"d", width}, {"e", width}}},
+                        target,
+                        warpgroups ? "warpgroups" : "portable"});
+      }
+  for (const char *target : {"sm_80", "sm_90a"})
+    list.push_back({{"full", {{"d", "576"}, {"e", "512"}}},
+                    target,
+                    std::string(target) == "sm_80" ? "portable" : "warpgroups"});
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WideOperands, testing::ValuesIn(wideOperands()),
+                         [](const auto &info) {
+                           return info.param.setting.name() + "_" + info.param.target;
+                         });
+
+} // namespace
+} // namespace attnc::e2e

@@ -1,0 +1,171 @@
+// The variant that folds streams in parts: when it is launched, with how many parts, and what it
+// computes.
+#include "compiler/driver/compile.h"
+#include "compiler/driver/execution/interpreter_executor.h"
+#include "runtime/program/launch.h"
+#include "tests/e2e/variant.h"
+#include "tools/attnc/input/target.h"
+
+namespace attnc::e2e {
+namespace {
+
+using driver::Compilation;
+
+class Parts : public testing::TestWithParam<std::string> {
+protected:
+  Result<Compilation> compile(const Spec &spec, nlohmann::json schedule = {}) {
+    driver::CompileOptions options;
+    options.target = GetParam();
+    options.upTo = driver::Stage::Tile;
+    options.parts = driver::SplitVariant::OnFirstUse;
+    options.schedule = std::move(schedule);
+    return driver::compile(spec, options);
+  }
+};
+
+/// The parts of the stream on a GPU of 132 multiprocessors where the variant in parts is chosen; 1
+/// where the other one is.
+std::int64_t partsAt(const Manifest &manifest, std::map<std::string, std::int64_t> sizes) {
+  Scope scope{std::move(sizes), {}, {}};
+  EXPECT_TRUE(addMachineSizes(manifest, scope, 132));
+  Result<Scalar> inParts = evaluate(*manifest.variants[0].when, scope);
+  EXPECT_TRUE(inParts) << inParts.error().text();
+  return isTrue(*inParts) ? scope.sizes.at("j_part") : 1;
+}
+
+TEST_P(Parts, FillTheGpu) {
+  LoadedSpec spec("full", {{"d", "128"}, {"e", "128"}});
+  ASSERT_TRUE(spec);
+  Result<Compilation> compilation = compile(*spec);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  const Manifest &manifest = compilation->program.manifest;
+  auto parts = [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
+    return partsAt(manifest, {{"b", b}, {"h", h}, {"i", i}, {"j", j}, {"d", 128}, {"e", 128}});
+  };
+  // A few queries: as many parts as there is room for blocks, but none shorter than 1024.
+  EXPECT_GE(parts(1, 32, 1, 32768), 4);
+  EXPECT_LE(parts(1, 32, 1, 32768), 8);
+  EXPECT_EQ(parts(1, 1, 1, 32768), 32);
+  EXPECT_EQ(parts(1, 1, 1, 2048), 2);
+  // Short streams and rows enough are folded in one pass.
+  EXPECT_EQ(parts(1, 1, 1, 2047), 1);
+  EXPECT_EQ(parts(4, 32, 4096, 4096), 1);
+  EXPECT_EQ(parts(1, 264, 1, 32768), 1);
+  EXPECT_EQ(parts(1, 0, 1, 32768), 32); // nothing to do, and no division by it
+}
+
+TEST_P(Parts, AreWhatTheScheduleSays) {
+  LoadedSpec spec("full");
+  ASSERT_TRUE(spec);
+  auto variants = [&](nlohmann::json schedule) {
+    Result<Compilation> compilation = compile(*spec, std::move(schedule));
+    EXPECT_TRUE(compilation) << compilation.error().text();
+    return compilation ? compilation->splitNests.size() : 0;
+  };
+  EXPECT_EQ(variants({}), 2U); // the parts, and their merge
+  EXPECT_EQ(variants({{"fold", "auto"}}), 2U);
+  EXPECT_EQ(variants({{"fold", "one_pass"}}), 0U);
+  EXPECT_EQ(variants({{"fold", "two_pass"}}), 0U); // all launches are in parts
+  auto inParts = compile(*spec, {{"fold", "two_pass"}, {"splits", "auto"}});
+  ASSERT_TRUE(inParts) << inParts.error().text();
+  EXPECT_TRUE(std::any_of(inParts->program.manifest.dims.begin(),
+                          inParts->program.manifest.dims.end(), Manifest::isOfMachine));
+  EXPECT_EQ(compile(*spec, {{"splits", 1}}).error().message,
+            "schedule: splits is 1; it can be \"auto\" or a whole number from 2 to 128");
+  EXPECT_EQ(compile(*spec, {{"fold", "parts"}}).error().message,
+            "schedule: fold is \"parts\"; it can be \"auto\", \"one_pass\" or \"two_pass\"");
+  EXPECT_EQ(compile(*spec, {{"fold", "stream"}}).error().message,
+            "schedule: fold \"stream\" is called \"one_pass\"");
+  // What is chosen for one program is not for another.
+  EXPECT_EQ(variants({{"stream_tile", 64}, {"form", "portable"}}), 0U);
+}
+
+TEST_P(Parts, MergeToTheResult) {
+  for (const char *name : {"full", "causal_bottom_right", "entropy_by_xlogy"}) {
+    SCOPED_TRACE(name);
+    LoadedSpec spec(name);
+    ASSERT_TRUE(spec);
+    Result<Compilation> compilation = compile(*spec);
+    ASSERT_TRUE(compilation) << compilation.error().text();
+    ASSERT_FALSE(compilation->splitNests.empty());
+    auto executor = driver::makeInterpreterExecutor(*compilation, {{0, 1}, 8});
+    ASSERT_TRUE(executor) << executor.error().text();
+    Extents extents = spec.extents({3, 2100});
+    extents["b"] = extents["h"] = 1;
+    ASSERT_EQ(partsAt(compilation->program.manifest, extents), 2);
+    expectCorrect(*spec, **executor, extents);
+  }
+}
+
+// One query, many keys.
+TEST(GpuSplits, MergeToTheResult) {
+  Result<std::shared_ptr<const CudaDevice>> gpu = openGpu();
+  if (!gpu)
+    GTEST_SKIP() << gpu.error().text();
+  LoadedSpec spec("full", {{"d", "128"}, {"e", "128"}});
+  ASSERT_TRUE(spec);
+  driver::CompileOptions options;
+  options.target = cli::targetOf((*gpu)->properties());
+  options.images = std::make_shared<ImageCompiler>();
+  options.parts = driver::SplitVariant::OnFirstUse;
+  Result<Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  ASSERT_FALSE(compilation->splitNests.empty());
+  auto executor = driver::makeExecutor(*compilation, *gpu);
+  ASSERT_TRUE(executor) << executor.error().text();
+  for (std::int64_t keys : {2048, 4100, 9001})
+    for (std::int64_t heads : {1, 5}) {
+      Extents extents = {{"b", 1}, {"h", heads}, {"i", 1}, {"j", keys}};
+      ASSERT_GE(partsAt(compilation->program.manifest, extents), 2);
+      expectCorrect(*spec, **executor, extents);
+      expectSameBits(*spec, **executor, extents);
+    }
+}
+
+// Each of the many kernels asks something of the sizes, and the variant in parts asks all of it.
+TEST_P(Parts, OfManyKernelsAskInExpressionsThatAreRead) {
+  const std::string text = R"json({
+    "attnc": 1, "name": "potentials", "types": {"T": "f16"}, "dims": {"d": 16, "e": 16},
+    "inputs": {"q": "T[i, d]", "k": "T[j, d]", "v": "T[j, e]"},
+    "body": ["s = sum(d, q[i,d] * k[j,d])", "f = sum(d, q[i,d]) * 0.0", "g = sum(d, k[j,d]) * 0.0",
+             {"repeat": 100, "carry": ["f", "g"],
+              "body": ["f = -logsumexp(j, s + g)", "g = -logsumexp(i, s + f)"]},
+             "o[i,e] = sum(j, exp(s + f + g) * v[j,e])"],
+    "outputs": {"o": "T"}})json";
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  driver::loadDialects(context);
+  Diagnostics diagnostics;
+  std::optional<attnc::Spec> spec = parseSpec(context, "potentials.json", text, {}, diagnostics);
+  ASSERT_TRUE(spec);
+  Result<Compilation> compilation = compile(*spec);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  Result<Manifest> read = parseManifest(printManifest(compilation->program.manifest));
+  EXPECT_TRUE(read) << read.error().text();
+}
+
+// What the program in parts computes as the other one does is in one image.
+TEST(SplitImages, ServeBothPrograms) {
+  LoadedSpec spec("documents");
+  ASSERT_TRUE(spec);
+  auto images = std::make_shared<const ImageCompiler>();
+  if (Result<const Nvrtc *> nvrtc = images->nvrtc(); !nvrtc)
+    GTEST_SKIP() << nvrtc.error().text();
+  driver::CompileOptions options;
+  options.target = "sm_80";
+  options.images = images;
+  options.parts = driver::SplitVariant::Built;
+  Result<Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  int shared = 0;
+  for (const KernelDecl &kernel : compilation->program.manifest.kernels) {
+    EXPECT_TRUE(compilation->program.findImage(kernel.image, ImageKind::Cubin)) << kernel.name;
+    shared += kernel.name.starts_with("split_") && !kernel.image.starts_with("split_");
+  }
+  EXPECT_EQ(shared, 2); // the extrema of tiles of both tensors of ids
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Parts, testing::Values("sm_80", "sm_90a"),
+                         [](const auto &info) { return info.param; });
+
+} // namespace
+} // namespace attnc::e2e

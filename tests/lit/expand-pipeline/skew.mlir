@@ -1,0 +1,85 @@
+// A step of stage 1 runs a tile later than those of stage 0: before the loop are these for the first
+// tile, in it both in the given order, behind it those of stage 1 for the last tile. What steps of
+// different stages hand each other is carried by the loop; the branch on the first tile is taken.
+// RUN: attnc-opt --mlir-use-nameloc-as-prefix --attnc-pipeline='from=assign-roles through=expand-pipeline' %s | FileCheck %s
+
+// CHECK:       tile.role "load"
+// CHECK:         tile.step "k" {
+// CHECK-NEXT:      tile.acquire %k_pipe[%[[N0:.*]]]
+// CHECK:         tile.step "q" order 2 {
+// CHECK-NEXT:      tile.acquire %q_pipe
+// CHECK:         scf.for %t =
+// CHECK-NOT:       tile.acquire %q_pipe
+// CHECK:           tile.step "k" {
+// CHECK:           tile.step "v" stage 1 order 3 {
+// CHECK:         tile.step "v" {{.*}}pending 0
+// CHECK:       tile.role "compute"
+// CHECK:         tile.step "scores" {
+// CHECK:         %[[START:.*]] = tile.step "fold" order 2 -> i1 {
+// CHECK-NOT:       tile.any
+// CHECK:         tile.step "convert"
+// CHECK:         scf.for %t =
+// CHECK:           tile.step "scores" {
+// CHECK:           tile.step "values" stage 1 order 1 {
+// CHECK-NEXT:        tile.await %v_pipe[%before]
+// CHECK:           tile.step "fold" order 2 -> i1 {
+// CHECK-NEXT:        tile.any
+// CHECK:           tile.step "convert"
+// CHECK:         tile.release %q_pipe
+// CHECK:         tile.step "values" stage 1 order 1 pending 0 {
+// CHECK-NEXT:      tile.await %v_pipe[%last]
+// CHECK:         tile.reduce_quad max %m
+
+!q_tile = !tile.shared<64, 64, f16, panels 64>
+!k_tile = !tile.shared<64, 64, f16, panels 64>
+!map = !tile.tensor_map<[64, 64], f16>
+
+tile.kernel @sums("q_map" = %q_map: !map, "k_map" = %k_map: !map, "v_map" = %v_map: !map, "tiles" = %tiles: i32, "works" = %works: i32) grid [1] threads 256 smem 0 {
+  %c0 = arith.constant 0 : i32
+  %c64 = arith.constant 64 : i32
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32 loc("work"), %turn: i32 loc("turn")):
+    %i0 = arith.muli %work, %c64 : i32 loc("i0")
+    %q = tile.fetch %q_map(%i0) {late, stages = 1 : i64} : !map -> !q_tile loc("q")
+    %acc = tile.registers all 0.0 : !tile.fragment<16, 64> loc("acc")
+    %s = tile.registers : !tile.fragment<16, 64> loc("s")
+    %m = tile.registers all 0.0 : !tile.rows<16> loc("m")
+    %w = tile.registers : !tile.operand<16, 64, f16> loc("w")
+    tile.stream %c0 to %tiles {
+    ^bb0(%t: i32 loc("t"), %n: i32 loc("n"), %is_first: i1 loc("is_first")):
+      %j0 = arith.muli %t, %c64 : i32 loc("j0")
+      %k = tile.fetch %k_map(%j0) {stages = 2 : i64} : !map -> !k_tile loc("k")
+      %v = tile.fetch %v_map(%j0) {stages = 2 : i64, stage = 1 : i64, order = 3 : i64} : !map -> !k_tile loc("v")
+      tile.step "scores" {
+        tile.mma_start %s, %q, %k transposed fresh : !tile.fragment<16, 64>, !q_tile, !k_tile
+        tile.yield
+      }
+      tile.step "values" stage 1 order 1 {
+        tile.mma_start %acc, %w, %v : !tile.fragment<16, 64>, !tile.operand<16, 64, f16>, !k_tile
+        tile.yield
+      }
+      %moved = tile.step "fold" order 2 -> i1 {
+        %flag = scf.if %is_first -> i1 {
+          %no = arith.constant false
+          scf.yield %no : i1
+        } else {
+          %any = tile.any(%m) : !tile.rows<16> {
+          ^bb0(%x: f32):
+            %zero = arith.constant 0.0 : f32
+            %is = arith.cmpf ogt, %x, %zero : f32
+            tile.yield %is : i1
+          }
+          scf.yield %any : i1
+        }
+        tile.reduce_rows max %s into %m : !tile.fragment<16, 64>, !tile.rows<16>
+        tile.yield %flag : i1
+      }
+      tile.step "convert" order 3 {
+        tile.convert %s to %w : !tile.fragment<16, 64> -> !tile.operand<16, 64, f16>
+        tile.yield
+      }
+    }
+    tile.reduce_quad max %m : !tile.rows<16>
+    tile.reduce_rows max %acc into %m : !tile.fragment<16, 64>, !tile.rows<16>
+  }
+}

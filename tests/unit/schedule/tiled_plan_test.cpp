@@ -1,0 +1,101 @@
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "tests/unit/schedule/library_nest.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace attnc::schedule {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(TiledPlan, tilesHaveAPartOfTheColumns) {
+  LibraryNest of("full", 500);
+  StreamPlan cut = tiledPlan(of.plan, 256, 128);
+  EXPECT_EQ(headDimTiles(cut), 2);
+  EXPECT_EQ(depthTiles(cut), 4);
+  for (const OperandTile &operand : cut.streamed) {
+    bool isScore = &operand == &cut.streamed[cut.contractions.front().streamed];
+    EXPECT_EQ(operand.cols, isScore ? 128 : 256);
+    EXPECT_EQ(operand.wholeCols(), 500);
+  }
+  EXPECT_EQ(headDimTiles(tiledPlan(cut, 256, 128)), 2);
+  EXPECT_EQ(headDimTiles(tiledPlan(of.plan, 512, 0)), 1);
+  EXPECT_EQ(depthTiles(tiledPlan(of.plan, 256, 0)), 1);
+}
+
+TEST(TiledPlan, anOperandOfScoresAndStatesBecomesTwo) {
+  nlohmann::json spec = librarySpec("full", 512);
+  spec["inputs"].erase("v");
+  spec["dims"].erase("e");
+  for (auto &line : spec["body"])
+    if (std::string text = line; text.starts_with("o["))
+      line = "o[b,h,i,d] = sum(j, p * k[b,h,j,d])";
+  LibraryNest of(spec);
+  ASSERT_EQ(of.plan.streamed.size(), 1u);
+  EXPECT_EQ(tiledPlan(of.plan, 0, 0).streamed.size(), 1u);
+  StreamPlan cut = tiledPlan(of.plan, 256, 0);
+  ASSERT_EQ(cut.streamed.size(), 2u);
+  EXPECT_EQ(cut.streamed[0].cols, 512);
+  EXPECT_EQ(cut.streamed[1].cols, 256);
+}
+
+TEST(TiledPlan, evenColumnsLeaveFewPadded) {
+  EXPECT_EQ(evenColumns(512, 256), 256);
+  EXPECT_EQ(evenColumns(384, 256), 192);
+  EXPECT_EQ(evenColumns(576, 256), 192);
+  EXPECT_EQ(evenColumns(100, 256), 128);
+}
+
+TEST(TiledPlan, wideOperandsFitEveryGpu) {
+  for (const char *type : {"bf16", "f32"})
+    for (int64_t width : {320, 384, 512, 768, 1024})
+      for (const GpuModel &machine : gpuModels()) {
+        nlohmann::json spec = librarySpec("full", width);
+        spec["types"]["T"] = type;
+        LibraryNest of(spec);
+        PlannedNest planned(of.nest);
+        EXPECT_TRUE(chooseSchedule(planned, machine).schedule.hasTiles())
+            << type << " " << width << " " << machine.name.str();
+      }
+}
+
+TEST(TiledPlan, narrowOperandsStayWhole) {
+  for (int64_t width : {64, 128, 256}) {
+    LibraryNest of("full", width);
+    PlannedNest planned(of.nest);
+    Choice choice = chooseSchedule(planned, *findGpuModel("sm_80"));
+    auto schedule = *tile::scheduleAs<PortableSchedule>(choice.schedule);
+    EXPECT_EQ(schedule.headDimTile, 0);
+    EXPECT_EQ(schedule.depth, 0);
+  }
+}
+
+TEST(TiledPlan, copiesAreAheadByLessThanATile) {
+  LibraryNest of("full", 512);
+  PortableSchedule schedule{
+      .rowTile = 64, .streamTile = 16, .stages = 3, .headDimTile = 256, .depth = 256};
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, *findGpuModel("sm_80")),
+            "stages is 3; with depth 256, which makes 2 parts, it is 2 to 2");
+  schedule.depth = 24;
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, *findGpuModel("sm_80")),
+            "depth is 24; it is a multiple of 16, or 0 for all");
+}
+
+TEST(TiledPlan, turnsNeedAllPartsOfATile) {
+  LibraryNest of("full", 512);
+  WarpgroupSchedule schedule = makeSchedule(of, 2, 32, 2);
+  schedule.headDimTile = 256;
+  schedule.depth = 64;
+  schedule.depthStages = 4;
+  schedule.producerRegisters = 24;
+  schedule.consumerRegisters = 240;
+  EXPECT_THAT(checkSchedule(of.nest, of.plan, schedule, hopper()),
+              HasSubstr("ping_pong needs depth_stages 8"));
+  schedule.pingPong = false;
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()), "");
+}
+
+} // namespace
+} // namespace attnc::schedule

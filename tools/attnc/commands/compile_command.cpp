@@ -1,0 +1,349 @@
+// attnc compile: a spec to IR, CUDA C++, PTX, a cubin, a manifest or a program file.
+#include "compiler/driver/pipeline.h"
+#include "compiler/frontend/text/suggest.h"
+#include "compiler/jit/open_program.h"
+#include "tools/attnc/commands/command.h"
+#include "tools/attnc/input/memory_budget.h"
+#include "tools/attnc/input/schedule_file.h"
+#include "tools/attnc/input/spec_options.h"
+#include "tools/attnc/input/target.h"
+#include "tools/attnc/input/tuned_schedules.h"
+#include "tools/attnc/output/emit.h"
+#include "tools/attnc/output/launch_json.h"
+#include "tools/attnc/output/output_file.h"
+#include "tools/attnc/output/terminal.h"
+#include "tools/attnc/output/timing_report.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace attnc::cli {
+
+namespace {
+
+using driver::Compilation;
+using driver::Stage;
+namespace fs = std::filesystem;
+
+struct CompileArguments {
+  std::string spec, output, emit = "program", target, schedule, memoryBudget;
+  std::vector<std::string> set, printAfter;
+  std::string reproducer;
+  bool launchJson = false, verifyPasses = false, timing = false, json = false;
+  bool printAfterAll = false;
+};
+
+/// `isNamed`: somebody has asked for this target.
+void checkTarget(const Emit &emit, const Target &target, bool isNamed) {
+  if (emit.where == Emit::Gpu && target.isCpu())
+    throw Failure(Usage,
+                  fmt::format("{}the target cpu has no '{}'",
+                              isNamed ? "" : "no GPU was found, hence cpu, and ", emit.name),
+                  "add --target sm_80 or --target sm_90a, for which compiling needs no GPU, or use "
+                  "--emit program, attn, red, manifest or llvm");
+  if (emit.where == Emit::Cpu && !target.isCpu())
+    throw Failure(Usage, fmt::format("the target {} has no '{}'", target.name, emit.name),
+                  "add --target cpu");
+}
+
+void checkEmit(const Emit &emit, const CompileArguments &arguments) {
+  if (!arguments.memoryBudget.empty() && !emit.is("program") && !emit.is("manifest"))
+    throw Failure(Usage,
+                  fmt::format("--memory-budget is kept in a program, not in '{}'", emit.name),
+                  "leave it out, or use --emit program; attnc explain compares it with a shape");
+  if (emit.binary && arguments.output.empty() && (arguments.json || stdoutIsTerminal()))
+    throw Failure(Usage,
+                  fmt::format("'{}' is binary and would go to {}", emit.name,
+                              arguments.json ? "the JSON" : "the terminal"),
+                  fmt::format("add -o FILE{}", emit.binary && emit.is("program")
+                                                   ? ", or choose --emit cuda, ptx, red ..."
+                                                   : ""));
+  if (arguments.launchJson && !emit.isImage())
+    throw Failure(Usage, fmt::format("--launch-json describes PTX or cubins, not '{}'", emit.name),
+                  "use --emit ptx or --emit cubin, or leave it out");
+  if (arguments.launchJson && arguments.output.empty())
+    throw Failure(Usage, "--launch-json names files, and nothing is written to a file",
+                  "add -o FILE: the description is then FILE with the ending .launch.json");
+}
+
+/// A named part of the result: there is one for each nest's kernel.
+struct Part {
+  std::string name;
+  std::string text;
+};
+
+/// The kernels of the first variant that serves all sizes, but for those that copy tensors which
+/// are not aligned: what a program in one pass consists of.
+std::vector<const KernelDecl *> kernelsOf(const Manifest &manifest) {
+  auto main = llvm::find_if(manifest.variants, [](auto &variant) { return !variant.when; });
+  std::vector<const KernelDecl *> kernels;
+  if (main == manifest.variants.end())
+    return kernels;
+  for (const LaunchDecl &launch : main->launches)
+    kernels.push_back(manifest.findKernel(launch.kernel));
+  return kernels;
+}
+
+/// The images of these kernels; with `all` also those of the other variants, and of the kernels
+/// that copy: what a program holds.
+std::vector<Part> imagesOf(const Program &program, ImageKind kind, bool all) {
+  std::vector<Part> parts;
+  if (all) {
+    for (const Image &image : program.images)
+      if (image.kind == kind)
+        parts.push_back({image.name, image.bytes});
+    return parts;
+  }
+  for (const KernelDecl *kernel : kernelsOf(program.manifest))
+    if (const Image *image = program.findImage(kernel->name, kind))
+      parts.push_back({image->name, image->bytes});
+  return parts;
+}
+
+std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool all) {
+  if (emit.is("attn"))
+    return {{"", compilation.attn}};
+  if (emit.is("red"))
+    return {{"", compilation.red}};
+  if (emit.is("tile"))
+    return {{"", compilation.tile}};
+  if (emit.is("llvm"))
+    return {{"", compilation.llvm}};
+  if (emit.is("program"))
+    return {{"", orFail(serializeProgram(compilation.program), Internal)}};
+  if (emit.is("manifest"))
+    return {{"", readableJson(Json::parse(printManifest(compilation.program.manifest)))}};
+  if (emit.isImage())
+    return imagesOf(compilation.program, emit.is("ptx") ? ImageKind::Ptx : ImageKind::Cubin, all);
+  std::vector<Part> parts;
+  for (const driver::NestReport &nest : compilation.nests)
+    parts.push_back({nest.kernel, nest.source});
+  return parts;
+}
+
+/// The file of one part: FILE itself for a single one, else FILE with the part's name before the
+/// extension.
+fs::path fileOf(const std::string &output, const Part &part, size_t count) {
+  fs::path path = output;
+  if (count == 1)
+    return path;
+  return path.replace_filename(path.stem().string() + "." + part.name + path.extension().string());
+}
+
+/// Writes the parts to files or to stdout; returns the files.
+std::vector<std::string> write(const std::vector<Part> &parts, const Emit &emit,
+                               const CompileArguments &arguments) {
+  std::vector<std::string> files;
+  if (!arguments.output.empty()) {
+    for (const Part &part : parts) {
+      files.push_back(fileOf(arguments.output, part, parts.size()).string());
+      writeFile(files.back(), part.text);
+    }
+    return files;
+  }
+  if (emit.binary && parts.size() > 1)
+    throw Failure(Usage,
+                  fmt::format("there are {} kernels: they do not fit in one stream", parts.size()),
+                  "add -o FILE: each kernel gets a file of its own");
+  if (!arguments.json)
+    for (const Part &part : parts) {
+      print(part.text);
+      if (!emit.binary && !part.text.ends_with('\n'))
+        print("\n");
+    }
+  return files;
+}
+
+/// Writes how the images in `files` are launched; returns the file. They lie beside it.
+std::string writeLaunchJson(const Compilation &compilation, const std::vector<Part> &images,
+                            const std::vector<std::string> &files, const std::string &output) {
+  std::map<std::string, std::string> names;
+  for (size_t i = 0; i < images.size(); ++i)
+    names[images[i].name] = fs::path(files[i]).filename().string();
+  std::string path = fs::path(output).replace_extension(".launch.json").string();
+  writeFile(path, readableJson(launchJson(compilation.program.manifest, names)));
+  return path;
+}
+
+nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
+  auto kernels = nlohmann::ordered_json::array();
+  if (compilation.program.manifest.kernels.empty()) // no stage that has them was reached
+    for (const driver::NestReport &nest : compilation.nests)
+      kernels.push_back({{"name", nest.kernel}, {"form", nest.form}});
+  for (const KernelDecl *decl : kernelsOf(compilation.program.manifest)) {
+    nlohmann::ordered_json kernel = {{"name", decl->name}, {"form", decl->form}};
+    if (decl->resources)
+      kernel["resources"] = {{"registers", decl->resources->registers},
+                             {"spill_stores", decl->resources->spillStores},
+                             {"spill_loads", decl->resources->spillLoads},
+                             {"static_shared_bytes", decl->resources->staticSharedBytes}};
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+// Schedules that the compiler chooses do not spill; one that was asked for is not changed.
+void noteSpills(const Compilation &compilation) {
+  for (const KernelDecl *kernel : kernelsOf(compilation.program.manifest))
+    if (kernel->resources && kernel->resources->spillStores > 0)
+      note(fmt::format("{} spills registers ({} bytes stored): a schedule with fewer columns or "
+                       "more registers is faster",
+                       kernel->name, kernel->resources->spillStores));
+}
+
+void printSummary(const ReadyProgram &ready, const Emit &emit, const std::vector<Part> &parts,
+                  const std::vector<std::string> &files, const std::string &launchFile,
+                  const std::vector<StageTime> &times, bool json) {
+  const Compilation &compilation = ready.compilation;
+  if (!json) {
+    if (!times.empty())
+      note(timesText(times));
+    for (size_t i = 0; i < files.size(); ++i)
+      note(fmt::format("wrote {} ({} bytes, {} for {}, {:.2f} s)", files[i], parts[i].text.size(),
+                       emit.name, compilation.target, ready.seconds));
+    if (!launchFile.empty())
+      note(fmt::format("wrote {} (how they are launched)", launchFile));
+    noteSpills(compilation);
+    return;
+  }
+  nlohmann::ordered_json result = {{"ok", true},
+                                   {"spec", compilation.name},
+                                   {"target", compilation.target},
+                                   {"emit", emit.name},
+                                   {"tier", cache::nameOf(ready.source)},
+                                   {"seconds", ready.seconds},
+                                   {"nvrtc_seconds", compilation.nvrtcSeconds},
+                                   {"images_compiled", compilation.imagesCompiled},
+                                   {"images_cached", compilation.imagesCached},
+                                   {"repeats", compilation.repeats},
+                                   {"kernels", kernelsJson(compilation)}};
+  if (!times.empty())
+    result["timing"] = timesJson(times);
+  if (!files.empty())
+    result["files"] = files;
+  else
+    for (const Part &part : parts)
+      result["texts"].push_back({{"name", part.name}, {"text", part.text}});
+  if (!launchFile.empty())
+    result["launch_json"] = launchFile;
+  printJson(result);
+}
+
+std::vector<std::string> passesToPrint(const CompileArguments &arguments) {
+  if (arguments.printAfterAll)
+    return {"all"};
+  for (const std::string &asked : arguments.printAfter)
+    if (!driver::findStep(asked))
+      throw Failure(
+          Usage, fmt::format("--print-ir-after: there is no pass '{}'", asked),
+          didYouMean(asked, passNames(), fmt::format("one of {}", fmt::join(passNames(), ", "))));
+  return arguments.printAfter;
+}
+
+driver::CompileOptions optionsFor(const CompileArguments &arguments, const Emit &emit,
+                                  const Target &target) {
+  driver::CompileOptions options;
+  options.target = target.name;
+  // Of the processor's kernels the manifest says nothing that LLVM finds out.
+  options.upTo = emit.is("manifest") && target.isCpu() ? Stage::Red : emit.stage;
+  options.keepTexts = false; // those of the stage are kept
+  options.memoryBudget = readMemoryBudget(arguments.memoryBudget);
+  options.verifyPasses = arguments.verifyPasses;
+  options.printAfter = passesToPrint(arguments);
+  options.reproducer = arguments.reproducer;
+  return options;
+}
+
+/// Whether the passes have to run, whatever the cache holds.
+bool isAboutPasses(const CompileArguments &arguments) {
+  return arguments.timing || !passesToPrint(arguments).empty() || !arguments.reproducer.empty();
+}
+
+/// Machine code comes from the user's cache, unless it is the passes that are asked for.
+ReadyProgram compileFor(const CompileArguments &arguments, const Emit &emit, const Spec &spec,
+                        const driver::CompileOptions &options, const ScheduleFile &schedule) {
+  if (options.upTo != Stage::Cubin) {
+    ReadyProgram ready{compileScheduled(spec, options, schedule)};
+    ready.seconds = ready.compilation.seconds;
+    return ready;
+  }
+  ReadyProgram ready =
+      compileReady(spec, options, schedule, /*isStored=*/!isAboutPasses(arguments));
+  if (arguments.launchJson || emit.is("program") || emit.is("manifest")) // for others to launch
+    ready.compilation.program = orFail(completed(ready.compilation), Internal);
+  return ready;
+}
+
+ExitCode compileSpec(const CompileArguments &arguments) {
+  const Emit &emit = findEmit(arguments.emit);
+  Target target = chooseCompiledTarget(arguments.target);
+  driver::CompileOptions options = optionsFor(arguments, emit, target);
+  checkTarget(emit, target, !arguments.target.empty());
+  checkEmit(emit, arguments);
+  ScheduleFile schedule = readSchedule(arguments.schedule);
+  noteUnused(schedule, target);
+  auto start = std::chrono::steady_clock::now();
+  LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+  std::chrono::duration<double> frontend = std::chrono::steady_clock::now() - start;
+  if (options.upTo == Stage::Cubin)
+    options.images = imagesFor(target);
+  schedule::TuningDatabase tuned = tunedSchedules(target);
+  options.tuned = &tuned;
+  ReadyProgram ready = [&] {
+    Progress progress("compiling " + loaded.spec->name + " for " + target.name);
+    return compileFor(arguments, emit, *loaded.spec, options, schedule);
+  }();
+  const Compilation &compilation = ready.compilation;
+  std::vector<Part> parts = partsOf(compilation, emit, arguments.launchJson);
+  std::vector<std::string> files = write(parts, emit, arguments);
+  std::string launchFile;
+  if (arguments.launchJson)
+    launchFile = writeLaunchJson(compilation, parts, files, arguments.output);
+  std::vector<StageTime> times;
+  if (arguments.timing)
+    times = stageTimes(compilation, frontend.count());
+  printSummary(ready, emit, parts, files, launchFile, times, arguments.json);
+  return Done;
+}
+
+} // namespace
+
+Command addCompileCommand(CLI::App &tool) {
+  auto arguments = std::make_shared<CompileArguments>();
+  CLI::App *app = tool.add_subcommand("compile", "Compile a spec and write one stage of it");
+  app->add_option("SPEC", arguments->spec, specHelp)->required();
+  app->add_option("-o,--out", arguments->output, "File to write; stdout without it")
+      ->type_name("FILE");
+  app->add_option(
+         "--emit", arguments->emit,
+         fmt::format("What to write: {}; program without it", fmt::join(emitNames(), ", ")))
+      ->type_name("EMIT");
+  app->add_flag("--launch-json", arguments->launchJson,
+                "Beside the PTX or cubins of -o NAME.EXT, NAME.launch.json: how to launch them "
+                "through the CUDA driver, without attnc");
+  app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
+  addRepeatable(*app, "--set", arguments->set, setHelp);
+  app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");
+  addMemoryBudget(*app, arguments->memoryBudget);
+  app->add_flag("--verify-passes", arguments->verifyPasses,
+                "Evaluate the program before and after each pass; stop at the first difference");
+  app->add_flag("--timing,--mlir-timing", arguments->timing, "Also how long each pass took");
+  addRepeatable(*app, "--print-ir-after,--mlir-print-ir-after", arguments->printAfter,
+                "Print the IR on stderr after the pass of this name")
+      ->type_name("PASS");
+  app->add_flag("--print-ir-after-all,--mlir-print-ir-after-all", arguments->printAfterAll,
+                "Print the IR on stderr after each pass");
+  app->add_option(
+         "--reproducer,--mlir-pass-pipeline-crash-reproducer", arguments->reproducer,
+         "File for the program and its passes, for attnc-opt to run again, should a pass fail")
+      ->type_name("FILE");
+  app->add_flag("--json", arguments->json, "A report as JSON on stdout");
+  app->footer(
+      "A program holds the kernels of all its variants, so that it runs without a compiler, and so "
+      "do the files that --launch-json describes; the others hold the first.\n"
+      "Example: attnc compile causal --target sm_90a --emit ptx -o causal.ptx");
+  return {app, [arguments] { return compileSpec(*arguments); }};
+}
+
+} // namespace attnc::cli

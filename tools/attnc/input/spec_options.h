@@ -1,0 +1,45 @@
+// The spec that a command works on: from a file, from stdin or from the library.
+#ifndef ATTNC_TOOLS_ATTNC_INPUT_SPEC_OPTIONS_H
+#define ATTNC_TOOLS_ATTNC_INPUT_SPEC_OPTIONS_H
+
+#include "compiler/frontend/frontend.h"
+#include "mlir/IR/MLIRContext.h"
+#include "runtime/program/program.h"
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attnc::cli {
+
+/// A checked spec with the context that it lives in.
+struct LoadedSpec {
+  std::string fileName, text; // as read
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<Spec> spec; // destroyed before its context
+  /// Of a program file, which is compiled already; `spec` is the one that it was made from.
+  std::optional<Program> program;
+};
+
+/// Reads and checks a spec: a .json file, a .mlir file with one attn.program, "-" for stdin, or the
+/// name of a spec of the library. `set` holds assignments of --set. Warnings go to stderr.
+/// Failures: Usage where there is no such file or where it is a program file, Environment where it
+/// may not be read, SpecErrors.
+LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> &set);
+
+/// The same, and program files too. Failures of these: Usage for one that is damaged or lacks its
+/// spec, and where `set` would change it.
+LoadedSpec loadSpecOrProgram(const std::string &argument, const std::vector<std::string> &set);
+
+/// An option that may be given several times, with one value each.
+CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,
+                           const std::string &help);
+
+/// The help of the argument SPEC and of --set.
+extern const char *const specHelp;
+extern const char *const setHelp;
+
+} // namespace attnc::cli
+
+#endif
