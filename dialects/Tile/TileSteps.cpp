@@ -17,8 +17,11 @@ LogicalResult RowTilesOp::verify() {
     return emitOpError("has a block with the row tile's number and turn");
   if (getCounter() && !getPersistent())
     return emitOpError("draws row tiles for blocks that take one");
-  if (getGroups() < 1)
-    return emitOpError("has no group that computes");
+  if (getGroups() < 1 || getGroups() > 4)
+    return emitOpError("has ") << getGroups() << " groups that compute; it can be 1 to 4";
+  auto streams = getBodyBlock()->getOps<StreamOp>();
+  if (streams.empty() || std::next(streams.begin()) != streams.end())
+    return emitOpError("has one tile.stream, directly in its block");
   return success();
 }
 
@@ -42,12 +45,17 @@ LogicalResult StreamOp::verify() {
 LogicalResult FetchOp::verify() {
   if (!(*this)->getParentOfType<RowTilesOp>())
     return emitOpError("belongs to the work of a row tile");
+  if (getStage() > 1)
+    return emitOpError("is of stage ") << getStage() << "; it can be 0 or 1";
   if (getStages() < 1 || getParts() < 1 || getParts() > 64)
     return emitOpError("has ") << getStages() << " stages and " << getParts() << " parts";
   if (getParts() > 1)
     for (Operation *user : getResult().getUsers())
       if (!isa<PartOp>(user))
         return emitOpError("is fetched in parts and used whole");
+  for (Operation *user : getResult().getUsers())
+    if (!user->getParentOfType<StepOp>())
+      return emitOpError("is used outside of steps");
   return success();
 }
 
@@ -59,6 +67,8 @@ LogicalResult PartOp::verify() {
 }
 
 LogicalResult StepOp::verify() {
+  if (getStage() > 1)
+    return emitOpError("is of stage ") << getStage() << "; it can be 0 or 1";
   auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
   if (!yield || yield.getValues().getTypes() != getResultTypes())
     return emitOpError("yields one value for each of its results");

@@ -18,7 +18,7 @@ TEST(GoldenTable, NamesWhatDiffers) {
   GoldenRow now = {"portable", 128, 65536, 255, 8, {{"total", 901}, {"lg2", 1}}};
   EXPECT_EQ(
       table.differences("causal", now, "13.0"),
-      (std::vector<std::string>{"form: warpgroups -> stream", "threads: 384 -> 128",
+      (std::vector<std::string>{"form: warpgroups -> portable", "threads: 384 -> 128",
                                 "shared: 98304 -> 65536", "registers: 168 -> 255", "spills: 0 -> 8",
                                 "ptx ex2: 64 -> 0", "ptx lg2: 0 -> 1", "ptx total: 900 -> 901"}));
   EXPECT_EQ(table.differences("full", exampleRow(), "13.0"),

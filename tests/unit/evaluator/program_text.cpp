@@ -2,6 +2,7 @@
 
 #include "compiler/evaluator/inputs/inputs.h"
 #include "dialects/Red/Red.h"
+#include "dialects/Tile/Tile.h"
 
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
@@ -12,7 +13,8 @@ namespace attnc::evaluator {
 
 Program::Program(const std::string &text) : context(std::make_unique<MLIRContext>()) {
   DialectRegistry registry;
-  registry.insert<attn::AttnDialect, red::RedDialect, arith::ArithDialect, math::MathDialect>();
+  registry.insert<attn::AttnDialect, red::RedDialect, arith::ArithDialect, math::MathDialect,
+                  tile::TileDialect>();
   context->appendDialectRegistry(registry);
   context->loadAllAvailableDialects();
   module = parseSourceString<ModuleOp>(text, context.get());

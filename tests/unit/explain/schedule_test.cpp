@@ -71,7 +71,7 @@ TEST(ExplainedSchedule, TilesThatAreNotMultipliedAreSaidToBeNone) {
   const nlohmann::json stream = {{"form", "portable"}};
   EXPECT_THAT(said("form", kTensors, kAttention, stream), Contains("portable"));
   EXPECT_THAT(said("form", R"j({"s": "f32[i,j]"})j", R"j(["o[i] = max(j, s)"])j", stream),
-              Contains("stream: rows of elements; no tile is multiplied by another"));
+              Contains("portable: rows of elements; no tile is multiplied by another"));
 }
 
 } // namespace

@@ -1,6 +1,9 @@
 // What every form of forms() promises.
 #include "compiler/schedule/choice/schedule_json.h"
 #include "compiler/schedule/forms/form.h"
+#include "compiler/schedule/steps/assign_roles.h"
+#include "compiler/schedule/steps/place.h"
+#include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
 #include "tests/unit/schedule/library_nest.h"
@@ -110,8 +113,14 @@ TEST_P(EachForm, lowersToAKernelThatIsValid) {
 // asks for, but for what a result on its way out takes in the place of
 // operands.
 TEST_P(EachForm, placesTheSharedMemoryThatItCounts) {
-  tile::KernelOp kernel = lower(candidates().front().schedule);
+  red::Schedule schedule = candidates().front().schedule;
+  tile::KernelOp kernel = lower(schedule);
   ASSERT_TRUE(kernel);
+  // Of the form whose pipes have their places later, what ranking counts.
+  assignRoles(kernel);
+  placeShared(kernel);
+  if (auto attribute = dyn_cast<tile::WarpgroupsAttr>(schedule))
+    EXPECT_EQ(sharedBytes(*nest.stream(), attribute.getValue()), int64_t(kernel.getSmem()));
   int64_t end = 0;
   auto reach = [&](int64_t offset, int64_t bytes) { end = std::max(end, offset + bytes); };
   kernel.walk([&](tile::SharedOp shared) {

@@ -40,12 +40,12 @@ TEST(WarpgroupSchedule, theAttributeKeepsEveryKey) {
   auto attribute = tile::WarpgroupsAttr::get(of.nest.getContext(), schedule);
   std::string text;
   llvm::raw_string_ostream(text) << attribute;
-  EXPECT_EQ(
-      text,
-      "#tile.warpgroups<groups = 3, stream_tile = 80, stages = 4, row_stages = 2, "
-      "producer_registers = 32, consumer_registers = 160, ping_pong = false, "
-      "persistent = true, dynamic_scheduler = true, copy_inputs = false, bulk_stores = true, "
-      "pack = 3, rescale_threshold = 2.500000e+00, columns = 64, depth = 128, depth_stages = 3>");
+  EXPECT_EQ(text,
+            "#tile.warpgroups<groups = 3, stream_tile = 80, stages = 4, row_stages = 2, "
+            "producer_registers = 32, consumer_registers = 160, ping_pong = false, "
+            "persistent = true, dynamic_scheduler = true, copy_inputs = false, bulk_stores = true, "
+            "pack = 3, rescale_threshold = 2.500000e+00, head_dim_tile = 64, depth = 128, "
+            "depth_stages = 3>");
   EXPECT_EQ(mlir::parseAttribute(text, of.nest.getContext()), attribute);
 }
 
