@@ -10,6 +10,27 @@ static bool hasArguments(Block *block, ArrayRef<unsigned> widths) {
                      [](Type type, unsigned width) { return type.isInteger(width); });
 }
 
+// The role that copies: it asks which tiles there are, and alone knows the number of each.
+static bool isCopying(StreamOp stream) {
+  return stream->getParentOfType<RoleOp>() && !stream.getAsk().empty();
+}
+
+// Groups know their numbers: of their role, and before that in the work of a row tile.
+static bool hasGroup(RowTilesOp rows) {
+  auto role = rows->getParentOfType<RoleOp>();
+  return !(role ? role.getBodyBlock() : rows.getBodyBlock())->getOps<GroupOp>().empty();
+}
+
+static LogicalResult verifyGroups(RowTilesOp rows) {
+  if (rows.getPingPong() && rows.getGroups() < 2)
+    return rows.emitOpError("has one group that takes turns");
+  StreamOp stream = *rows.getBodyBlock()->getOps<StreamOp>().begin();
+  bool groupsAsk = stream.getEntryBits() > 1 && !isCopying(stream);
+  if ((rows.getPingPong() || groupsAsk) && !hasGroup(rows))
+    return rows.emitOpError("has groups that take turns or ask for tiles, and no tile.group");
+  return success();
+}
+
 LogicalResult RowTilesOp::verify() {
   if (!(*this)->getParentOfType<KernelOp>())
     return emitOpError("belongs to a kernel");
@@ -22,11 +43,49 @@ LogicalResult RowTilesOp::verify() {
   auto streams = getBodyBlock()->getOps<StreamOp>();
   if (streams.empty() || std::next(streams.begin()) != streams.end())
     return emitOpError("has one tile.stream, directly in its block");
+  if (!llvm::hasSingleElement((*this)->getBlock()->getOps<RowTilesOp>()))
+    return emitOpError("is not the only one");
+  if ((*this)->getParentOfType<RoleOp>() && getCounter() && !getQueue())
+    return emitOpError("draws row tiles in a role, without a queue to hand them on");
+  return verifyGroups(*this);
+}
+
+// Scalars are computed for the steps that use them; what nobody can use would be lost.
+static LogicalResult verifyBody(StreamOp stream) {
+  for (Operation &op : *stream.getBodyBlock())
+    if (op.getNumResults() == 0 && !isa<StepOp, ReleaseOp>(op))
+      return op.emitOpError("is done by no tile.step");
   return success();
 }
 
+// One word says that a tile matters to anybody and one that it is full, or each group has both.
+static bool yieldsWords(Region &ask, uint64_t entryBits) {
+  if (!ask.hasOneBlock() || ask.front().empty() || !hasArguments(&ask.front(), {32}))
+    return false;
+  auto yield = dyn_cast<YieldOp>(ask.front().back());
+  return yield && yield.getValues().size() == std::max<uint64_t>(entryBits, 2) &&
+         llvm::all_of(yield.getValues().getTypes(), [](Type type) { return type.isInteger(32); });
+}
+
+static LogicalResult verifyList(StreamOp stream) {
+  uint64_t bits = stream.getEntryBits(), groups = stream->getParentOfType<RowTilesOp>().getGroups();
+  if (bits > 1 && bits != 2 * groups)
+    return stream.emitOpError("has ")
+           << bits << " entry_bits for " << groups << " groups; it can be 0, 1 or " << 2 * groups;
+  bool inRole = stream->getParentOfType<RoleOp>() != nullptr;
+  if (inRole && stream.isListed() != !!stream.getBlockList())
+    return stream.emitOpError("has a list of its tiles without a pipe for it, or the reverse");
+  if (stream.getAsk().empty())
+    return stream.isListed() && !inRole ? stream.emitOpError("lists tiles and asks for none")
+                                        : success();
+  if (!stream.isListed() || !yieldsWords(stream.getAsk(), bits))
+    return stream.emitOpError("asks without entry_bits, not of the tiles from a number on, or not "
+                              "for two words or as many as entry_bits");
+  return stream.getOwnFirst() ? stream.emitOpError("has a list and own ranges") : success();
+}
+
 LogicalResult StreamOp::verify() {
-  if (!(*this)->getParentOfType<RowTilesOp>())
+  if (!isa<RowTilesOp>((*this)->getParentOp()))
     return emitOpError("belongs to the work of a row tile");
   SmallVector<unsigned> widths = {32, 32, 1};
   if (isListed())
@@ -34,17 +93,62 @@ LogicalResult StreamOp::verify() {
   if (!hasArguments(getBodyBlock(), widths))
     return emitOpError("has a block with the tile's number, that in the pipes, whether it is the "
                        "first, and of a list whether it is full");
-  if (!getAsk().empty() && !(isListed() && hasArguments(&getAsk().front(), {32}) &&
-                             isa<YieldOp>(getAsk().front().getTerminator())))
-    return emitOpError("asks without entry_bits, or not of the tiles from a number on");
   if (!getOwnFirst() != !getOwnEnd())
     return emitOpError("has one end of its own range without the other");
+  return success(succeeded(verifyList(*this)) && succeeded(verifyBody(*this)));
+}
+
+// Whether scalars of the stream's body that `op` uses are computed from `value`.
+static bool dependsOn(Operation *op, Value value, Block *body) {
+  llvm::SetVector<Operation *> reached;
+  reached.insert(op);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    auto found = reached[i]->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        if (operand == value)
+          return WalkResult::interrupt();
+        if (Operation *from = operand.getDefiningOp();
+            from && from->getBlock() == body && !isa<FetchOp, StepOp>(from))
+          reached.insert(from);
+      }
+      return WalkResult::advance();
+    });
+    if (found.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
+// What is done a tile late knows no more of its tile than its number, and of a list not that.
+static LogicalResult verifyKnown(Operation *op, StreamOp stream, uint64_t stage) {
+  Block *body = stream.getBodyBlock();
+  bool copies = isa<FetchOp>(op) || isCopying(stream);
+  if (stage > 0 && dependsOn(op, stream.getIsFirst(), body))
+    return op->emitOpError("is of stage 1, where nobody knows whether the tile is the first");
+  if (!stream.isListed())
+    return success();
+  if ((copies || stage > 0) && dependsOn(op, stream.getIsFull(), body))
+    return op->emitOpError("depends on whether a tile is full, which only steps of stage 0 know");
+  if (!copies && stage > 0 && dependsOn(op, stream.getTile(), body))
+    return op->emitOpError("is of stage 1, where the number of a listed tile is no longer known");
+  return success();
+}
+
+// Who computes releases what comes with a tile of the stream behind the last step that uses it.
+static LogicalResult verifyUsed(FetchOp fetch) {
+  llvm::SmallDenseSet<uint64_t> parts;
+  for (Operation *user : fetch.getResult().getUsers())
+    if (auto part = dyn_cast<PartOp>(user); part && !part.use_empty())
+      parts.insert(part.getNumber());
+  if (fetch.getParts() > 1 ? parts.size() != fetch.getParts() : fetch.use_empty())
+    return fetch.emitOpError("brings a tile or a part that no step uses, so that none releases it");
   return success();
 }
 
 LogicalResult FetchOp::verify() {
-  if (!(*this)->getParentOfType<RowTilesOp>())
-    return emitOpError("belongs to the work of a row tile");
+  auto stream = dyn_cast<StreamOp>((*this)->getParentOp());
+  if (!(stream || isa<RowTilesOp>((*this)->getParentOp())) || (*this)->getParentOfType<RoleOp>())
+    return emitOpError("belongs to the work of a row tile that has no role yet");
   if (getStage() > 1)
     return emitOpError("is of stage ") << getStage() << "; it can be 0 or 1";
   if (getStages() < 1 || getParts() < 1 || getParts() > 64)
@@ -56,14 +160,54 @@ LogicalResult FetchOp::verify() {
   for (Operation *user : getResult().getUsers())
     if (!user->getParentOfType<StepOp>())
       return emitOpError("is used outside of steps");
-  return success();
+  if (!stream)
+    return getStage() == 0 && getParts() == 1
+               ? success()
+               : emitOpError("is for a row tile; it has no stage and no parts");
+  if (getLate())
+    return emitOpError("is late, and not for a row tile");
+  return success(succeeded(verifyUsed(*this)) && succeeded(verifyKnown(*this, stream, getStage())));
 }
 
 LogicalResult PartOp::verify() {
   auto fetch = getTile().getDefiningOp<FetchOp>();
-  if (!fetch || getNumber() >= fetch.getParts())
+  if (!fetch || fetch.getParts() == 1 || getNumber() >= fetch.getParts())
     return emitOpError("is not one of the parts of a tile.fetch");
   return success();
+}
+
+static bool runsAfter(StepOp step, StepOp other) {
+  if (step.getStage() != other.getStage())
+    return step.getStage() > other.getStage();
+  return step.getOrder() != other.getOrder() ? step.getOrder() > other.getOrder()
+                                             : other->isBeforeInBlock(step);
+}
+
+// What a step yields is carried to others; registers of a tile are not.
+static LogicalResult verifyHandedOn(StepOp step, StreamOp stream) {
+  for (Operation *user : step->getUsers())
+    if (auto other = user->getParentOfType<StepOp>(); !other || !runsAfter(other, step))
+      return step.emitOpError("yields what is used outside of the steps that run after it");
+  auto stepOf = [](Operation *op) { return op->getParentOfType<StepOp>(); };
+  for (auto place : stream.getBodyBlock()->getOps<RegistersOp>())
+    if (llvm::is_contained(llvm::map_range(place->getUsers(), stepOf), step))
+      for (Operation *user : place->getUsers())
+        if (StepOp other = stepOf(user); other && other.getStage() != step.getStage())
+          return step.emitOpError("shares registers of a tile with a step of another stage");
+  return success();
+}
+
+// The steps of a row tile are in its stream until the loop is there; who copies has some before it.
+static LogicalResult verifyInStream(StepOp step, RowTilesOp rows) {
+  auto stream = dyn_cast<StreamOp>(step->getParentOp());
+  if (step->getParentOp() == rows && rows->getParentOfType<RoleOp>())
+    return success();
+  if (!stream)
+    return step.emitOpError("is not directly in the tile.stream");
+  if (step.getTurn() && !rows.getPingPong())
+    return step.emitOpError("is done in turn by groups that take none");
+  return success(succeeded(verifyKnown(step, stream, step.getStage())) &&
+                 succeeded(verifyHandedOn(step, stream)));
 }
 
 LogicalResult StepOp::verify() {
@@ -72,5 +216,11 @@ LogicalResult StepOp::verify() {
   auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
   if (!yield || yield.getValues().getTypes() != getResultTypes())
     return emitOpError("yields one value for each of its results");
+  if (static_cast<int64_t>(getPending().value_or(0)) < 0)
+    return emitOpError("waits until less than no group is unfinished");
+  if (auto rows = (*this)->getParentOfType<RowTilesOp>())
+    return verifyInStream(*this, rows);
+  if (!(*this)->getParentOfType<RoleOp>() || (*this)->getParentOfType<StepOp>())
+    return emitOpError("belongs to a role or to the work of a row tile");
   return success();
 }

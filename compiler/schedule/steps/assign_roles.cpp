@@ -230,7 +230,8 @@ static SmallVector<StepOp> stepsThatUse(ArrayRef<Value> tiles) {
       steps.insert(user->getParentOfType<StepOp>());
   auto list = llvm::map_to_vector(steps, [](Operation *op) { return cast<StepOp>(op); });
   llvm::sort(list, [](StepOp x, StepOp y) {
-    return std::pair(x.getStage(), x.getOrder()) < std::pair(y.getStage(), y.getOrder());
+    auto key = [](StepOp op) { return std::pair(op.getStage(), op.getOrder()); };
+    return key(x) != key(y) ? key(x) < key(y) : x->isBeforeInBlock(y);
   });
   return list;
 }

@@ -298,7 +298,7 @@ void Expansion::prepare(StepOp step, Tile &at) {
 StepOp Expansion::run(StepOp step, Tile &at) {
   auto copy = cast<StepOp>(b.clone(*step, at));
   takeKnownBranches(copy);
-  if (!copy.getBodyBlock()->without_terminator().empty())
+  if (copy->getNumResults() != 0 || !copy.getBodyBlock()->without_terminator().empty())
     return copy;
   copy.erase();
   return {};
@@ -404,7 +404,8 @@ void Expansion::takeTurns(ArrayRef<StepOp> steps) {
 
 void expandPipeline(KernelOp kernel) {
   SmallVector<RowTilesOp> all;
-  kernel.walk([&](RowTilesOp rows) { all.push_back(rows); });
+  for (RoleOp role : kernel.getBodyBlock()->getOps<RoleOp>())
+    role.walk([&](RowTilesOp rows) { all.push_back(rows); });
   for (RowTilesOp rows : all)
     Expansion(rows).expand();
 }

@@ -55,3 +55,547 @@ tile.kernel @parts("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64
     }
   }
 }
+
+// -----
+
+tile.kernel @two_row_tiles("works" = %works: i32) grid [1] threads 256 smem 0 {
+  // expected-error @+1 {{is not the only one}}
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+  }
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+  }
+}
+
+// -----
+
+tile.kernel @one_takes_turns("works" = %works: i32) grid [1] threads 256 smem 0 {
+  // expected-error @+1 {{has one group that takes turns}}
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, ping_pong} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+  }
+}
+
+// -----
+
+tile.kernel @turns_without_group("works" = %works: i32) grid [1] threads 256 smem 0 {
+  // expected-error @+1 {{has groups that take turns or ask for tiles, and no tile.group}}
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, ping_pong} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+  }
+}
+
+// -----
+
+tile.kernel @bits_without_group("works" = %works: i32) grid [1] threads 256 smem 0 {
+  // expected-error @+1 {{has groups that take turns or ask for tiles, and no tile.group}}
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works entry_bits 2 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    } ask {
+    ^bb0(%chunk: i32):
+      tile.yield %chunk, %chunk : i32, i32
+    }
+  }
+}
+
+// -----
+
+tile.kernel @entry_bits("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    // expected-error @+1 {{has 4 entry_bits for 1 groups; it can be 0, 1 or 2}}
+    tile.stream %turn to %works entry_bits 4 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    } ask {
+    ^bb0(%chunk: i32):
+      tile.yield %chunk, %chunk : i32, i32
+    }
+  }
+}
+
+// -----
+
+tile.kernel @list_without_ask("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{lists tiles and asks for none}}
+    tile.stream %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    }
+  }
+}
+
+// -----
+
+tile.kernel @words("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{asks without entry_bits, not of the tiles from a number on, or not for two words}}
+    tile.stream %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    } ask {
+    ^bb0(%chunk: i32):
+      tile.yield %chunk : i32
+    }
+  }
+}
+
+// -----
+
+tile.kernel @no_words("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{asks without entry_bits}}
+    tile.stream %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    } ask {
+    ^bb0(%chunk: i32):
+    }
+  }
+}
+
+// -----
+
+tile.kernel @list_and_own("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{has a list and own ranges}}
+    tile.stream %turn to %works own %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    } ask {
+    ^bb0(%chunk: i32):
+      tile.yield %chunk, %chunk : i32, i32
+    }
+  }
+}
+
+// -----
+
+tile.kernel @list_without_pipe("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.role "compute" warps 0 count 8 registers 24 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{has a list of its tiles without a pipe for it}}
+    tile.stream %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    }
+  }
+  }
+}
+
+// -----
+
+tile.kernel @no_queue("works" = %works: i32, "counter" = %counter: !tile.ptr<i32>) grid [1] threads 256 smem 0 {
+  tile.role "load" warps 0 count 8 registers 24 {
+  // expected-error @+1 {{draws row tiles in a role, without a queue}}
+  tile.row_tiles %works drawn from %counter : !tile.ptr<i32> attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, persistent} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+  }
+  }
+}
+
+// -----
+
+tile.kernel @done_by_nobody("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{is done by no tile.step}}
+      tile.warp_sync
+    }
+  }
+}
+
+// -----
+
+tile.kernel @conditional_step("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{is done by no tile.step}}
+      scf.if %is_first {
+        tile.step "never" {
+          tile.yield
+        }
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @nested_stream("works" = %works: i32) grid [1] threads 256 smem 0 {
+  %yes = arith.constant true
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+    scf.if %yes {
+      // expected-error @+1 {{belongs to the work of a row tile}}
+      tile.stream %turn to %works {
+      ^bb0(%t: i32, %n: i32, %is_first: i1):
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @unused("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{brings a tile or a part that no step uses, so that none releases it}}
+      %k = tile.fetch %k_map(%t) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+    }
+  }
+}
+
+// -----
+
+tile.kernel @unused_part("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{brings a tile or a part that no step uses}}
+      %k = tile.fetch %k_map(%t) {stages = 2 : i64, parts = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+      tile.step "second" {
+        %p = tile.part %k[1] : !tile.shared<64, 64, f16, panels 64>
+        %s = tile.registers : !tile.fragment<16, 64>
+        tile.mma_start %s, %p, %p transposed fresh : !tile.fragment<16, 64>, !tile.shared<64, 64, f16, panels 64>, !tile.shared<64, 64, f16, panels 64>
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @part_of_a_whole("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      %k = tile.fetch %k_map(%t) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+      tile.step "part" {
+        // expected-error @+1 {{is not one of the parts of a tile.fetch}}
+        %p = tile.part %k[0] : !tile.shared<64, 64, f16, panels 64>
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @parts_of_a_row_tile("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{is for a row tile; it has no stage and no parts}}
+    %q = tile.fetch %k_map(%turn) {stages = 1 : i64, stage = 1 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+  }
+}
+
+// -----
+
+tile.kernel @late_in_stream("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{is late, and not for a row tile}}
+      %k = tile.fetch %k_map(%t) {stages = 2 : i64, late} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+      tile.step "use" {
+        %s = tile.registers : !tile.fragment<16, 64>
+        tile.mma_start %s, %k, %k transposed fresh : !tile.fragment<16, 64>, !tile.shared<64, 64, f16, panels 64>, !tile.shared<64, 64, f16, panels 64>
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @fetch_in_step("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      tile.step "fetch" {
+        // expected-error @+1 {{belongs to the work of a row tile that has no role yet}}
+        %k = tile.fetch %k_map(%t) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @fetch_of_full("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+      %full = arith.extui %is_full : i1 to i32
+      // expected-error @+1 {{depends on whether a tile is full, which only steps of stage 0 know}}
+      %k = tile.fetch %k_map(%full) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+      tile.step "use" {
+        %s = tile.registers : !tile.fragment<16, 64>
+        tile.mma_start %s, %k, %k transposed fresh : !tile.fragment<16, 64>, !tile.shared<64, 64, f16, panels 64>, !tile.shared<64, 64, f16, panels 64>
+        tile.yield
+      }
+    } ask {
+    ^bb0(%chunk: i32):
+      tile.yield %chunk, %chunk : i32, i32
+    }
+  }
+}
+
+// -----
+
+tile.kernel @late_first("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{is of stage 1, where nobody knows whether the tile is the first}}
+      tile.step "late" stage 1 {
+        scf.if %is_first {
+          tile.warp_sync
+        }
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @late_listed("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+      %even = arith.cmpi eq, %t, %turn : i32
+      // expected-error @+1 {{is of stage 1, where the number of a listed tile is no longer known}}
+      tile.step "late" stage 1 {
+        scf.if %even {
+          tile.warp_sync
+        }
+        tile.yield
+      }
+    } ask {
+    ^bb0(%chunk: i32):
+      tile.yield %chunk, %chunk : i32, i32
+    }
+  }
+}
+
+// -----
+
+tile.kernel @late_full("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works entry_bits 1 {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+      // expected-error @+1 {{depends on whether a tile is full, which only steps of stage 0 know}}
+      tile.step "late" stage 1 {
+        scf.if %is_full {
+          tile.warp_sync
+        }
+        tile.yield
+      }
+    } ask {
+    ^bb0(%chunk: i32):
+      tile.yield %chunk, %chunk : i32, i32
+    }
+  }
+}
+
+// -----
+
+tile.kernel @used_before("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{yields what is used outside of the steps that run after it}}
+      %flag = tile.step "flag" order 1 -> i1 {
+        %yes = arith.constant true
+        tile.yield %yes : i1
+      }
+      tile.step "before" {
+        scf.if %flag {
+          tile.warp_sync
+        }
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @used_a_stage_before("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{yields what is used outside of the steps that run after it}}
+      %flag = tile.step "flag" stage 1 -> i1 {
+        %yes = arith.constant true
+        tile.yield %yes : i1
+      }
+      tile.step "before" order 1 {
+        scf.if %flag {
+          tile.warp_sync
+        }
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @used_by_scalars("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{yields what is used outside of the steps that run after it}}
+      %flag = tile.step "flag" -> i1 {
+        %yes = arith.constant true
+        tile.yield %yes : i1
+      }
+      %not = arith.xori %flag, %is_first : i1
+      tile.step "after" order 1 {
+        scf.if %not {
+          tile.warp_sync
+        }
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @shared_registers("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      %m = tile.registers all 0.0 : !tile.rows<16>
+      // expected-error @+1 {{shares registers of a tile with a step of another stage}}
+      tile.step "now" {
+        tile.reduce_quad max %m : !tile.rows<16>
+        tile.yield
+      }
+      tile.step "late" stage 1 {
+        tile.reduce_quad max %m : !tile.rows<16>
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @turn_of_none("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{is done in turn by groups that take none}}
+      tile.step "turn" turn {
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @pending("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      // expected-error @+1 {{waits until less than no group is unfinished}}
+      tile.step "wait" pending -1 {
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @step_in_step("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+      tile.step "outer" {
+        // expected-error @+1 {{is not directly in the tile.stream}}
+        tile.step "inner" {
+          tile.yield
+        }
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @step_behind_stream("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    }
+    // expected-error @+1 {{is not directly in the tile.stream}}
+    tile.step "behind" {
+      tile.yield
+    }
+  }
+}
+
+// -----
+
+tile.kernel @step_of_nobody("works" = %works: i32) grid [1] threads 256 smem 0 {
+  // expected-error @+1 {{belongs to a role or to the work of a row tile}}
+  tile.step "alone" {
+    tile.yield
+  }
+}
