@@ -337,6 +337,13 @@ protected:
     tile.store_fragment_rows %x from %c0 to %c16, %o[%at] stride %stride : !tile.fragment<16, 16> -> !tile.ptr<f32>)";
 };
 
+// The columns of a block may lie behind those of a narrow result.
+TEST_F(Alignment, ofNoColumnsBehindTheEnd) {
+  std::string none = store;
+  none.insert(none.rfind(" : "), " cols %c0");
+  EXPECT_THAT(runAt(none, kElements + 4), Each(IsEmpty()));
+}
+
 TEST_F(Alignment, ofACopy) {
   EXPECT_THAT(runAt(copy, 4), Each(IsEmpty()));
   EXPECT_THAT(runAt(copy, 2), misaligned("tile.copy", "reads 16 bytes at byte 8"));
