@@ -45,8 +45,13 @@ Status onKernel(Operation *op, const PipelineOptions &) {
 
 template <void (*transform)(tile::KernelOp)>
 Status onTiled(Operation *op, const PipelineOptions &) {
-  if (auto kernel = cast<tile::KernelOp>(op); schedule::isTiled(kernel))
-    transform(kernel);
+  auto kernel = cast<tile::KernelOp>(op);
+  if (!schedule::isTiled(kernel))
+    return {};
+  if (!schedule::canCleanUp(kernel))
+    return invalidArgument("tile.clean_up has no `sizes` that are integer arguments of the kernel, "
+                           "or tile.index is on what is no integer");
+  transform(kernel);
   return {};
 }
 

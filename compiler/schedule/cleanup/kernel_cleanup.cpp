@@ -37,6 +37,24 @@ void askForCleanUp(tile::KernelOp kernel, red::NestOp nest, const KernelSignatur
     index.getDefiningOp()->setAttr(kIndexAttr, b.getUnitAttr());
 }
 
+static bool isInteger(Value value) { return isa<IntegerType>(value.getType()); }
+
+bool canCleanUp(tile::KernelOp kernel) {
+  auto facts = kernel->getAttrOfType<DictionaryAttr>(kCleanUpAttr);
+  auto sizes = facts ? facts.getAs<ArrayAttr>("sizes") : ArrayAttr();
+  Block *body = kernel.getBodyBlock();
+  bool areSizes = sizes && llvm::all_of(sizes, [&](Attribute size) {
+                    auto number = dyn_cast<IntegerAttr>(size);
+                    return number && number.getValue().ult(body->getNumArguments()) &&
+                           isInteger(body->getArgument(number.getValue().getZExtValue()));
+                  });
+  auto isWrong = [](Operation *op) {
+    bool isIndex = op->getNumResults() == 1 && isInteger(op->getResult(0));
+    return op->hasAttr(kIndexAttr) && !isIndex ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return areSizes && !kernel.walk(isWrong).wasInterrupted();
+}
+
 bool isTiled(tile::KernelOp kernel) { return kernel->hasAttr(kCleanUpAttr); }
 
 // The two sides of a branch come from the same code.

@@ -25,6 +25,9 @@ inline constexpr llvm::StringLiteral kIndexAttr = "tile.index";
 void askForCleanUp(tile::KernelOp kernel, red::NestOp nest, const KernelSignature &signature,
                    mlir::ValueRange indices, bool spreadsFactors);
 
+/// Whether both attributes of the kernel, which has kCleanUpAttr, are as described above.
+bool canCleanUp(tile::KernelOp kernel);
+
 /// Whether the kernel has kCleanUpAttr.
 bool isTiled(tile::KernelOp kernel);
 
