@@ -116,7 +116,8 @@ SmallVector<Value> Expansion::copyChunk(Value chunk, ValueRange carried, Value t
 static void hoistFromBallots(scf::ForOp loop) {
   auto isOutside = [&](Value value, Operation *op) {
     Operation *at = value.getParentBlock()->getParentOp();
-    return op->isAncestor(at) || !loop->isAncestor(at);
+    // Nobody holds yet the loop over row tiles that is being built around all this.
+    return !at || op->isAncestor(at) || !loop->isAncestor(at);
   };
   for (auto vote : llvm::to_vector(loop.getBody()->getOps<BallotOp>()))
     for (Operation &op : llvm::make_early_inc_range(vote.getBodyBlock()->without_terminator())) {
