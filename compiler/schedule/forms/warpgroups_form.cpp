@@ -114,7 +114,7 @@ private:
   static std::string lack(PlannedNest &nest, const GpuModel &machine) {
     std::string why;
     if (!nest.stream())
-      return kernelName(nest.op()) + " has no portable form: " + nest.whyNoStream();
+      return kernelName(nest.op()) + " cannot use warpgroups: " + nest.whyNoStream();
     if (!machine.warpgroups)
       return checkSchedule(nest.op(), *nest.stream(), WarpgroupSchedule(), machine);
     return canUseWarpgroups(nest.op(), *nest.stream(), why)
