@@ -26,7 +26,7 @@ public:
       : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan)) {}
 
   void report(const WarpgroupSchedule &s, ScheduleReport &into) {
-    int64_t needed = consumerRegisters(nest, plan, s);
+    int64_t needed = consumerRegisters(plan, s);
     int64_t bytes = sharedBytes(plan, s);
     into.roles = {
         fmt::format("warps 0-3, producer: one thread copies tiles; {} registers a thread",

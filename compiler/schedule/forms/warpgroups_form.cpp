@@ -68,7 +68,7 @@ public:
   // The next of the ranking whose groups have more registers to spare, else a portable one.
   red::Schedule smaller(PlannedNest &nest, const GpuModel &machine) const override {
     auto spare = [&](const WarpgroupSchedule &schedule) {
-      return schedule.consumerRegisters - consumerRegisters(nest.op(), *nest.stream(), schedule);
+      return schedule.consumerRegisters - consumerRegisters(*nest.stream(), schedule);
     };
     WarpgroupSchedule now = scheduleOf(nest.op());
     int64_t spareNow = spare(now);
@@ -162,8 +162,7 @@ private:
     }
     WarpgroupSchedule schedule;
     (void)setKeys(schedule.keys(), name(), keys);
-    RegisterBudget budget =
-        registerBudget(schedule.groups, consumerRegisters(nest.op(), plan, schedule));
+    RegisterBudget budget = registerBudget(schedule.groups, consumerRegisters(plan, schedule));
     schedule.producerRegisters = budget.load;
     schedule.consumerRegisters = budget.group;
     schedule.pingPong = schedule.groups > 1;

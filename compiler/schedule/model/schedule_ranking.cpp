@@ -64,11 +64,10 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
     if (!copies && plan.inputs.empty())
       continue;
     schedule.copyInputs = copies;
-    int64_t needed = consumerRegisters(nest, plan, schedule);
+    int64_t needed = consumerRegisters(plan, schedule);
     RegisterBudget budget = registerBudget(schedule.groups, needed);
     if (liveCondition(nest))
-      budget =
-          askingBudget(schedule.groups, producerRegisters(countRegisterNeeds(nest, plan)), budget);
+      budget = askingBudget(schedule.groups, producerRegisters(plan.needs), budget);
     if (needed <= budget.group)
       copyInputs.push_back({copies, budget});
   }
@@ -110,7 +109,7 @@ static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const GpuModel 
   const StreamPlan &plan = *cut;
   WarpgroupSchedule least = schedule;
   least.pingPong = least.bulkStores = least.copyInputs = false;
-  RegisterBudget budget = registerBudget(least.groups, consumerRegisters(nest, plan, least));
+  RegisterBudget budget = registerBudget(least.groups, consumerRegisters(plan, least));
   least.producerRegisters = budget.load;
   least.consumerRegisters = budget.group;
   least.stages = 2;

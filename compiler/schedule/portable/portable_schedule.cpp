@@ -1,5 +1,4 @@
 #include "compiler/schedule/portable/portable_schedule.h"
-#include "compiler/schedule/model/register_needs.h"
 #include "compiler/schedule/portable/stream_inputs.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "mlir/IR/Builders.h"
@@ -100,7 +99,7 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole,
                        const PortableSchedule &schedule) {
   TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
   const StreamPlan &plan = *cut;
-  RegisterNeeds needs = countRegisterNeeds(nest, plan);
+  const RegisterNeeds &needs = plan.needs;
   int64_t lanesRows = schedule.rowTile / schedule.warps, rows = lanesRows / 8;
   int64_t scores = lanesRows * schedule.streamTile / 32, columns = schedule.streamTile / 4;
   int64_t inputs = needs.inputs + plan.inputs.size();

@@ -39,6 +39,7 @@ public:
       return failure();
     planResults();
     result.packing = findPacking(nest, result);
+    result.needs = countRegisterNeeds(nest, result);
     return std::move(result);
   }
 

@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_PLAN_H
 
 #include "compiler/schedule/nest/signature.h"
+#include "compiler/schedule/stream/register_needs.h"
 
 namespace attnc::schedule {
 
@@ -97,6 +98,7 @@ struct StreamPlan {
   llvm::SmallVector<StreamState> states;
   llvm::SmallVector<ResultTile> results;
   std::optional<Packing> packing;
+  RegisterNeeds needs;
 
   /// True if each tile arrives as it lies in memory and every fold of the step is a product: all
   /// that asynchronous copies and products take.

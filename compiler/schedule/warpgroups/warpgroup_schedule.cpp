@@ -158,8 +158,7 @@ int64_t producerRegisters(const RegisterNeeds &needs) {
   return kFewestRegisters + needs.asked + (needs.asked && needs.inParts ? 4 : 0);
 }
 
-int64_t consumerRegisters(red::NestOp nest, const StreamPlan &whole,
-                          const WarpgroupSchedule &schedule) {
+int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
   TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
   const StreamPlan &plan = *cut;
   // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
@@ -176,7 +175,7 @@ int64_t consumerRegisters(red::NestOp nest, const StreamPlan &whole,
   }
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
   int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
-  RegisterNeeds needs = countRegisterNeeds(nest, plan);
+  const RegisterNeeds &needs = plan.needs;
   return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
          scalarRegisters(needs, plan, schedule) + kOtherRegisters;
 }
@@ -254,10 +253,10 @@ static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) 
 }
 
 // What the machine lacks for a schedule of a possible shape, or "".
-static std::string lack(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
+static std::string lack(const StreamPlan &plan, const WarpgroupSchedule &schedule,
                         const GpuModel &machine) {
   int64_t bytes = sharedBytes(plan, schedule);
-  int64_t registers = consumerRegisters(nest, plan, schedule);
+  int64_t registers = consumerRegisters(plan, schedule);
   if (bytes > machine.sharedPerBlock)
     return llvm::formatv("needs {0} KB of shared memory, {1} has {2}", (bytes + 1023) / 1024,
                          machine.name, machine.sharedPerBlock / 1024);
@@ -285,7 +284,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
          schedule.depthStages >= partsInTurns(plan, schedule) &&
          sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
          productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
-         consumerRegisters(nest, plan, schedule) <= schedule.consumerRegisters;
+         consumerRegisters(plan, schedule) <= schedule.consumerRegisters;
 }
 
 std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
@@ -304,13 +303,13 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
         "ping_pong needs depth_stages {0}, all parts of depth {1}: the group whose "
         "turn it is uses parts before the others",
         parts, schedule.depth);
-  std::string what = lack(nest, plan, schedule, machine);
+  std::string what = lack(plan, schedule, machine);
   if (what.empty())
     return "";
   std::string text = describe(plan, schedule) + " " + what;
   WarpgroupSchedule smaller = schedule;
   for (smaller.streamTile -= 16; smaller.streamTile >= 16; smaller.streamTile -= 16)
-    if (lack(nest, plan, smaller, machine).empty())
+    if (lack(plan, smaller, machine).empty())
       return text + llvm::formatv(": stream_tile {0} fits", smaller.streamTile).str();
   return text;
 }

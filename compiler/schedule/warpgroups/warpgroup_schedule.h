@@ -4,7 +4,6 @@
 #define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_SCHEDULE_H
 
 #include "compiler/schedule/model/gpu_model.h"
-#include "compiler/schedule/model/register_needs.h"
 #include "compiler/schedule/stream/stream_plan.h"
 #include "dialects/Tile/Tile.h"
 
@@ -28,8 +27,7 @@ bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
-int64_t consumerRegisters(red::NestOp nest, const StreamPlan &plan,
-                          const WarpgroupSchedule &schedule);
+int64_t consumerRegisters(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// Of a thread of the warpgroup that copies, an estimate: more where data say which tiles matter.
 int64_t producerRegisters(const RegisterNeeds &needs);

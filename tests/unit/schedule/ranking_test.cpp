@@ -124,7 +124,7 @@ TEST(ChooseSmaller, eachNextOneHasMoreRegistersToSpareUntilThePortableOnes) {
   int steps = 0;
   PlannedNest planned(of.nest);
   while (auto schedule = tile::scheduleAs<WarpgroupSchedule>(of.nest.getScheduleAttr())) {
-    int64_t now = schedule->consumerRegisters - consumerRegisters(of.nest, of.plan, *schedule);
+    int64_t now = schedule->consumerRegisters - consumerRegisters(of.plan, *schedule);
     EXPECT_GT(now, spare);
     spare = now;
     red::Schedule next = smallerSchedule(planned, hopper());

@@ -1,5 +1,6 @@
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/stream/tiled_plan.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@ namespace {
 
 RegisterNeeds needsOf(const std::string &name) {
   LibraryNest of(name, 64);
-  return countRegisterNeeds(of.nest, of.plan);
+  return of.plan.needs;
 }
 
 // Full attention that adds an element of a vector along the keys to each score.
@@ -41,16 +42,32 @@ TEST(RegisterNeeds, whatIsReadOrComputedForEachScoreCounts) {
 
 TEST(RegisterNeeds, elementsOf64BitsTakeTwoWords) {
   LibraryNest narrow(withColumnVector("i32")), wide(withColumnVector("i64"));
-  RegisterNeeds two = countRegisterNeeds(wide.nest, wide.plan);
+  RegisterNeeds two = wide.plan.needs;
   EXPECT_EQ(two.columns, 1);
   EXPECT_EQ(two.columnWords, 2);
   WarpgroupSchedule schedule = makeSchedule(narrow, 2, 96, 2);
-  EXPECT_EQ(consumerRegisters(wide.nest, wide.plan, schedule) -
-                consumerRegisters(narrow.nest, narrow.plan, schedule),
+  EXPECT_EQ(consumerRegisters(wide.plan, schedule) - consumerRegisters(narrow.plan, schedule),
             96 / 4);
   EXPECT_EQ(otherRegisters(wide.nest, wide.plan, {.streamTile = 64}) -
                 otherRegisters(narrow.nest, narrow.plan, {.streamTile = 64}),
             64 / 4);
+}
+
+// So they are counted once for a nest, not for each of its schedules.
+TEST(RegisterNeeds, areThoseOfTheWholePlanWhereColumnsAreCut) {
+  for (const char *name : {"causal", "bias", "alibi", "entropy", "dropout"}) {
+    LibraryNest of(name, 512);
+    RegisterNeeds cut = countRegisterNeeds(of.nest, tiledPlan(of.plan, 128, 64));
+    const RegisterNeeds &whole = of.plan.needs;
+    EXPECT_EQ(std::tie(cut.uniform, cut.rows, cut.columns, cut.columnWords, cut.inputs, cut.terms),
+              std::tie(whole.uniform, whole.rows, whole.columns, whole.columnWords, whole.inputs,
+                       whole.terms))
+        << name;
+    EXPECT_EQ(std::tie(cut.random, cut.moments, cut.asked, cut.quotients, cut.inParts, cut.masked),
+              std::tie(whole.random, whole.moments, whole.asked, whole.quotients, whole.inParts,
+                       whole.masked))
+        << name;
+  }
 }
 
 // What they need beside the plainest nest is what keeps a tile from them that it has.

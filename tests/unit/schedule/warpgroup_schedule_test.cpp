@@ -109,7 +109,7 @@ TEST(WarpgroupSchedule, oneTileMoreDoesNotFit) {
   EXPECT_THAT(check(middle, 3, 96, 2), HasSubstr("registers a thread"));
   EXPECT_THAT(check(narrow, 4, 80, 3), HasSubstr("registers a thread"));
   EXPECT_THAT(check(wide, 2, 112, 2), HasSubstr("shared memory"));
-  EXPECT_GT(consumerRegisters(wide.nest, wide.plan, makeSchedule(wide, 2, 112, 2)), 240);
+  EXPECT_GT(consumerRegisters(wide.plan, makeSchedule(wide, 2, 112, 2)), 240);
 }
 
 TEST(WarpgroupSchedule, aRefusalHasFiguresAndWhatFits) {

@@ -1,11 +1,13 @@
 // What the step of a stream nest keeps in registers beside fragments and row vectors, whatever the
 // tiles.
-#ifndef ATTNC_COMPILER_SCHEDULE_MODEL_REGISTER_NEEDS_H
-#define ATTNC_COMPILER_SCHEDULE_MODEL_REGISTER_NEEDS_H
+#ifndef ATTNC_COMPILER_SCHEDULE_STREAM_REGISTER_NEEDS_H
+#define ATTNC_COMPILER_SCHEDULE_STREAM_REGISTER_NEEDS_H
 
-#include "compiler/schedule/stream/stream_plan.h"
+#include "dialects/Red/Red.h"
 
 namespace attnc::schedule {
+
+struct StreamPlan;
 
 /// Counts of what is known before the loop over tiles and used in it, and of what is computed or
 /// read early enough in a step to be live beside its products.
@@ -24,6 +26,7 @@ struct RegisterNeeds {
   bool masked = false;   ///< tiles at the border of a mask have code of their own
 };
 
+/// Of a plan that is whole but for its needs. A plan that is cut has the same.
 RegisterNeeds countRegisterNeeds(red::NestOp nest, const StreamPlan &plan);
 
 } // namespace attnc::schedule

@@ -1,5 +1,6 @@
-#include "compiler/schedule/model/register_needs.h"
+#include "compiler/schedule/stream/register_needs.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/stream/stream_plan.h"
 #include "compiler/transforms/split.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
