@@ -152,8 +152,9 @@ static LogicalResult verifyBox(Operation *op, TensorMapType map, SharedType tile
     rows *= extent;
   }
   if (box.size() < 2 || box.size() > 5 || !tile.hasPanels() ||
-      map.getElement() != tile.getElement() || box.front() != panelColumns(tile.getElement()) ||
-      rows != tile.getRows() || (fills && tile.getPanelRows() != rows))
+      map.getElement() != tile.getElement() ||
+      box.front() != elementType(tile.getElement()).panelColumns() || rows != tile.getRows() ||
+      (fills && tile.getPanelRows() != rows))
     return op->emitOpError("moves boxes of ") << map << ", not the panels of " << tile;
   if (coordinates + 1 != box.size() && coordinates != box.size())
     return op->emitOpError("has ")
@@ -229,7 +230,7 @@ LogicalResult ColumnsOp::verify() {
   auto from = cast<OperandType>(getTile().getType());
   auto to = dyn_cast<OperandType>(getType());
   if (!to || to.getRows() != from.getRows() || to.getElement() != from.getElement() ||
-      to.getDepth() > from.getDepth() || to.getDepth() % 16)
+      to.getDepth() > from.getDepth() || to.getDepth() % elementType(to.getElement()).depth())
     return emitOpError("takes ") << getType() << " from " << from << ": not some of its columns";
   if (!matchPattern(getFirst(), m_Constant()))
     return emitOpError("takes columns of registers from one on that is not constant");
@@ -241,7 +242,7 @@ LogicalResult ConvertOp::verify() {
   OperandType to = getOperand().getType();
   if (from.getRows() != to.getRows() || from.getCols() != to.getDepth())
     return emitOpError("writes ") << from << " to " << to << ", not its rows and columns";
-  if (!holdsFragments(to.getElement()))
+  if (!elementType(to.getElement()).warpProducts)
     return emitOpError("rounds f32 to ") << to.getElement();
   return success();
 }
@@ -366,7 +367,8 @@ LogicalResult MmaStartOp::verify() {
     std::tie(rows, depth, element) =
         std::tuple(operand.getRows(), operand.getDepth(), operand.getElement());
   }
-  if (!b.hasPanels() || b.getElement() != element || !(element.isF16() || element.isBF16()))
+  const ElementType &type = elementType(element);
+  if (!b.hasPanels() || b.getElement() != element || !type.warpgroupProducts)
     return emitOpError("multiplies ") << element << " by " << b << ": not f16 or bf16 in panels";
   int64_t bDepth = getTransposed() ? b.getCols() : b.getRows();
   int64_t bCols = getTransposed() ? b.getRows() : b.getCols();
@@ -377,7 +379,8 @@ LogicalResult MmaStartOp::verify() {
   if (bCols != c.getCols() || depth != bDepth)
     return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
                                       << " into " << c.getRows() << "x" << c.getCols();
-  if ((!getTransposed() || getATransposed()) && depth % 16)
-    return emitOpError("sums over ") << depth << " rows of a factor, not a multiple of 16";
+  if ((!getTransposed() || getATransposed()) && depth % type.depth())
+    return emitOpError("sums over ")
+           << depth << " rows of a factor, not a multiple of " << type.depth();
   return success();
 }

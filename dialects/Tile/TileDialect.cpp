@@ -145,27 +145,40 @@ LogicalResult StoreOp::verify() {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-int64_t attnc::tile::paddedWidth(int64_t cols, Type element) {
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  return llvm::alignTo(cols * bytes, 32) / bytes;
+static LogicalResult verifyStored(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                  Type element) {
+  return findElementType(element) ? success()
+                                  : emitError() << element << " is no type of elements in memory";
 }
 
-bool attnc::tile::holdsFragments(Type element) {
-  return element.isF16() || element.isBF16() || element.isF32();
+LogicalResult PtrType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Type element) {
+  return verifyStored(emitError, element);
+}
+
+LogicalResult SharedType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t,
+                                 int64_t, Type element, int64_t) {
+  return verifyStored(emitError, element);
+}
+
+LogicalResult TensorMapType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                    ArrayRef<int64_t>, Type element) {
+  return verifyStored(emitError, element);
+}
+
+LogicalResult OperandType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t,
+                                  int64_t, Type element) {
+  return verifyStored(emitError, element);
 }
 
 int64_t SharedType::getWidth() const {
+  const ElementType &element = elementType(getElement());
   if (!hasPanels())
-    return paddedWidth(getCols(), getElement());
-  return llvm::alignTo(getCols(), panelColumns(getElement()));
-}
-
-int64_t attnc::tile::panelColumns(Type element) {
-  return 128 / (element.getIntOrFloatBitWidth() / 8);
+    return element.paddedWidth(getCols());
+  return llvm::alignTo(getCols(), element.panelColumns());
 }
 
 int64_t SharedType::getBytes() const {
-  return getRows() * getWidth() * (getElement().getIntOrFloatBitWidth() / 8);
+  return getRows() * getWidth() * elementType(getElement()).bytes;
 }
 
 LogicalResult MmaOp::verify() {
@@ -183,8 +196,8 @@ LogicalResult MmaOp::verify() {
     return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
                                       << " into " << c.getRows() << "x" << c.getCols();
   auto a = dyn_cast<OperandType>(getA().getType());
-  bool isFloat = a && a.getElement().isF32() && b.getElement().isF32();
-  if (getHalves() && (!isFloat || getTransposed()))
+  bool isSplit = a && a.getElement() == b.getElement() && elementType(b.getElement()).isSplit;
+  if (getHalves() && (!isSplit || getTransposed()))
     return emitOpError("has halves of f32 only, a in registers and b not transposed");
   return success();
 }
@@ -198,7 +211,7 @@ LogicalResult StoreFragmentOp::verify() {
   if (from.getRows() != to.getRows() || (to.hasPanels() && to.getRows() != 16) ||
       from.getCols() < to.getCols() || from.getCols() > widest)
     return emitOpError("writes ") << from << " to " << to << ", not its rows and columns";
-  if (!holdsFragments(to.getElement()))
+  if (!elementType(to.getElement()).warpProducts)
     return emitOpError("rounds f32 to ") << to.getElement();
   return success();
 }

@@ -25,7 +25,12 @@ class Tile_Type<string cppName, string text> : TypeDef<Tile_Dialect, cppName> {
   let mnemonic = text;
 }
 
-def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
+// Its element has a row in ElementTypes.h.
+class Tile_StoredType<string cppName, string text> : Tile_Type<cppName, text> {
+  let genVerifyDecl = 1;
+}
+
+def Tile_PtrType : Tile_StoredType<"Ptr", "ptr"> {
   let summary = "The address of a tensor in global memory";
   let description = "The element is a storage type: f16, bf16, f32, f64, iN; i1 takes a byte.";
   let parameters = (ins "::mlir::Type":$element);
@@ -36,7 +41,7 @@ def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
 // Tiles: places in shared memory or in the registers of one warp
 //===----------------------------------------------------------------------===//
 
-def Tile_SharedType : Tile_Type<"Shared", "shared"> {
+def Tile_SharedType : Tile_StoredType<"Shared", "shared"> {
   let summary = "A swizzled tile in shared memory";
   let description = [{
     `!tile.shared<64, 128, bf16>`: 64 rows of 128 elements, one after the other. Rows are padded to a
@@ -79,7 +84,7 @@ def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
   let assemblyFormat = "`<` $stages `,` $tile `>`";
 }
 
-def Tile_TensorMapType : Tile_Type<"TensorMap", "tensor_map"> {
+def Tile_TensorMapType : Tile_StoredType<"TensorMap", "tensor_map"> {
   let summary = "A tensor in global memory as the tensor memory accelerator sees it";
   let description = [{
     `!tile.tensor_map<[64, 80, 1, 1], bf16>`: a copy moves a box of these extents, the last axis of
@@ -118,7 +123,7 @@ def Tile_ColumnsType : Tile_Type<"Columns", "columns"> {
   let assemblyFormat = "`<` $cols `>`";
 }
 
-def Tile_OperandType : Tile_Type<"Operand", "operand"> {
+def Tile_OperandType : Tile_StoredType<"Operand", "operand"> {
   let summary = "The A operand of a product in registers, rounded to the element type (f32: split)";
   let parameters = (ins "int64_t":$rows, "int64_t":$depth, "::mlir::Type":$element);
   let assemblyFormat = "`<` $rows `,` $depth `,` $element `>`";

@@ -40,9 +40,9 @@ static Uses usesOf(tile::KernelOp kernel) {
     if (auto store = dyn_cast<tile::StoreFragmentOp>(op))
       uses.exchange |= store.getTile().getType().hasPanels();
     if (auto mma = dyn_cast<tile::MmaOp>(op))
-      (mma.getHalves()                             ? uses.halves
-       : mma.getB().getType().getElement().isF32() ? uses.splitProducts
-                                                   : uses.products) = true;
+      (mma.getHalves()                                                ? uses.halves
+       : tile::elementType(mma.getB().getType().getElement()).isSplit ? uses.splitProducts
+                                                                      : uses.products) = true;
     // More than 256 columns are several products (wgmma.cuh).
     if (auto mma = dyn_cast<tile::MmaStartOp>(op))
       for (int64_t left = mma.getC().getType().getCols(); left > 0; left -= 256)

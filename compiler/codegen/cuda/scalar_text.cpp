@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/scalar_text.h"
 #include "dialects/Attn/Attn.h"
+#include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -11,23 +12,7 @@ using namespace mlir;
 
 namespace attnc::cuda {
 
-std::string typeText(Type type) {
-  if (type.isF64())
-    return "double";
-  if (type.isInteger(1))
-    return "bool";
-  if (type.isInteger(8))
-    return "signed char";
-  if (type.isUnsignedInteger(8))
-    return "unsigned char";
-  if (type.isInteger(16))
-    return "short";
-  if (auto integer = dyn_cast<IntegerType>(type))
-    return "i" + std::to_string(integer.getWidth());
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
+std::string typeText(Type type) { return tile::elementType(type).cuda.str(); }
 
 // The shortest decimal that reads back as the value.
 static std::string shortest(double value, bool single) {
@@ -88,9 +73,8 @@ static Text integerCall(StringRef function, Operation *op, ArrayRef<Text> x) {
   return call(function.str() + "<" + typeText(op->getResult(0).getType()) + ">", x);
 }
 
-// Numbers of 16 bits are structs of the device headers, which convert to f32 and from it.
 static Text convert(Type from, Type type, ArrayRef<Text> x) {
-  auto isNarrow = [](Type t) { return t.isF16() || t.isBF16(); };
+  auto isNarrow = [](Type t) { return tile::elementType(t).isNarrow; };
   if (isNarrow(from)) {
     Text single = call("toF32", x);
     return type.isF32() ? single : call(typeText(type), single);

@@ -86,9 +86,9 @@ std::string KernelPrinter::tileText(Value tile) {
         return list + ")";
       })
       .Case([&](tile::ToOperandOp op) {
-        std::string element = typeText(op.getType().getElement());
+        const tile::ElementType &element = tile::elementType(op.getType().getElement());
         std::string split = op.getHalves() ? "toHalvesOperand" : "toSplitOperand";
-        return (op.getType().getElement().isF32() ? split : "toOperand<" + element + ">") + "(" +
+        return (element.isSplit ? split : "toOperand<" + element.cuda.str() + ">") + "(" +
                tileText(op.getFragment()) + ")";
       });
 }
@@ -209,7 +209,7 @@ Text KernelPrinter::laneColumnText(Operation &op) {
 void KernelPrinter::printTabulate(tile::TabulateOp tabulate) {
   comment(tabulate.getLoc());
   tile::SharedType type = tabulate.getTile().getType();
-  std::string width = number(tile::paddedWidth(type.getCols(), type.getElement()));
+  std::string width = number(type.getWidth());
   std::string count = number(type.getRows()) + " * " + width;
   std::string tile = tileText(tabulate.getTile());
   line("#pragma unroll 4");

@@ -2,6 +2,7 @@
 #include "compiler/driver/checks/check.h"
 #include "compiler/driver/execution/evaluator_run.h"
 #include "compiler/driver/kernels/manifest_builder.h"
+#include "dialects/Tile/ElementTypes.h"
 
 using namespace mlir;
 
@@ -28,14 +29,16 @@ Manifest signatureOf(attn::ProgramOp program) {
   }
   for (Operation &op : *program.getBodyBlock()) {
     if (auto input = dyn_cast<attn::InputOp>(op)) {
-      manifest.inputs.push_back({input.getName().str(), dtypeOf(input.getType().getElementType()),
+      manifest.inputs.push_back({input.getName().str(),
+                                 tile::elementType(input.getType().getElementType()).dtype,
                                  namesOf(input.getType().getDims())});
     } else if (auto output = dyn_cast<attn::OutputOp>(op)) {
-      DType type = dtypeOf(output.getType());
+      DType type = tile::elementType(output.getType()).dtype;
       manifest.outputs.push_back({output.getName().str(), isFloat(type) ? DType::F64 : type,
                                   namesOf(attn::dimNames(output.getDims()))});
     } else if (auto param = dyn_cast<attn::ParamOp>(op)) {
-      manifest.params.push_back({param.getName().str(), dtypeOf(param.getType().getElementType()),
+      manifest.params.push_back({param.getName().str(),
+                                 tile::elementType(param.getType().getElementType()).dtype,
                                  std::nullopt, std::nullopt, std::nullopt});
     }
   }

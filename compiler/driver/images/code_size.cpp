@@ -18,11 +18,11 @@ static int64_t productCode(tile::MmaOp mma) {
   auto c = cast<tile::FragmentType>(mma.getC().getType());
   auto b = cast<tile::SharedType>(mma.getB().getType());
   int64_t depth = mma.getTransposed() ? b.getCols() : b.getRows();
-  bool isSplit = b.getElement().isF32();
+  const tile::ElementType &element = tile::elementType(b.getElement());
   if (mma.getHalves())
     return c.getCols() / 8 * (depth / 16) * (kForHalves + c.getRows() / 16 * 3);
-  int64_t products = c.getRows() / 16 * (c.getCols() / 8) * (depth / (isSplit ? 8 : 16));
-  return products * (isSplit ? kForSplitProduct : kForProduct);
+  int64_t products = c.getRows() / 16 * (c.getCols() / 8) * (depth / element.depth());
+  return products * (element.isSplit ? kForSplitProduct : kForProduct);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include "compiler/schedule/nest/symbol_name.h"
 #include "compiler/schedule/passes.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Tile/ElementTypes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
@@ -112,7 +113,7 @@ std::map<std::string, std::int64_t> alignedTensors(attn::ProgramOp program,
                                                    ArrayRef<KernelShape> kernels) {
   std::map<std::string, std::int64_t> aligned;
   for (const Tensor &tensor : boundTensors(program)) {
-    auto element = static_cast<std::int64_t>(dtypeSize(dtypeOf(tensor.element)));
+    std::int64_t element = tile::elementType(tensor.element).bytes;
     std::int64_t needed = element;
     for (const KernelShape &kernel : kernels)
       for (auto [arg, bytes] : llvm::zip(kernel.args, kernel.align))

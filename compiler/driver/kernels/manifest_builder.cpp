@@ -6,32 +6,17 @@
 #include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/nest/signature.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "dialects/Tile/ElementTypes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
 namespace attnc::driver {
 
-DType dtypeOf(Type storage) {
-  if (storage.isF16())
-    return DType::F16;
-  if (storage.isBF16())
-    return DType::BF16;
-  if (storage.isF32())
-    return DType::F32;
-  if (storage.isF64())
-    return DType::F64;
-  if (storage.isInteger(1) || storage.isUnsignedInteger(8))
-    return DType::U8;
-  if (storage.isInteger(8))
-    return DType::I8;
-  return storage.isInteger(32) ? DType::I32 : DType::I64;
-}
-
 static TensorDecl declare(const schedule::Tensor &tensor) {
   TensorDecl decl;
   decl.name = tensor.name;
-  decl.dtype = dtypeOf(tensor.element);
+  decl.dtype = tile::elementType(tensor.element).dtype;
   for (StringAttr dim : tensor.dims)
     decl.dims.push_back(dim.getValue().str());
   return decl;
@@ -50,7 +35,7 @@ static void limitInteger(ParamDecl &decl) {
 static Result<ParamDecl> declare(attn::ProgramOp program, attn::ParamOp param) {
   ParamDecl decl;
   decl.name = param.getName().str();
-  decl.dtype = dtypeOf(param.getType().getElementType());
+  decl.dtype = tile::elementType(param.getType().getElementType()).dtype;
   decl.place = placeIn(program, param.getLoc());
   if (param.getDefaultValue()) {
     Result<Expr> fallback = hostExpression(param.getDefaultValue());

@@ -17,9 +17,6 @@ namespace attnc::driver {
 Result<Manifest> buildManifest(attn::ProgramOp program, llvm::StringRef target,
                                llvm::ArrayRef<KernelShape> kernels, const AlignedCopies &copies);
 
-/// The storage type of a tensor of the manifest.
-DType dtypeOf(mlir::Type storage);
-
 } // namespace attnc::driver
 
 #endif

@@ -59,21 +59,21 @@ unsigned CodeBuilder::place(Value value) {
   auto [found, fresh] = places.try_emplace(value, result->places.size());
   if (!fresh)
     return found->second;
-  result->places.push_back(TypeSwitch<Type, PlaceType>(value.getType())
-                               .Case([](tile::FragmentType t) -> PlaceType {
-                                 return {PlaceType::Fragment, unsigned(t.getRows()),
-                                         unsigned(t.getCols())};
-                               })
-                               .Case([](tile::RowsType t) -> PlaceType {
-                                 return {PlaceType::Rows, unsigned(t.getRows()), 1};
-                               })
-                               .Case([](tile::ColumnsType t) -> PlaceType {
-                                 return {PlaceType::Columns, 1, unsigned(t.getCols())};
-                               })
-                               .Case([](tile::OperandType t) -> PlaceType {
-                                 return {PlaceType::Operand, unsigned(t.getRows()),
-                                         unsigned(t.getDepth()), storageType(t.getElement())};
-                               }));
+  result->places.push_back(
+      TypeSwitch<Type, PlaceType>(value.getType())
+          .Case([](tile::FragmentType t) -> PlaceType {
+            return {PlaceType::Fragment, unsigned(t.getRows()), unsigned(t.getCols())};
+          })
+          .Case([](tile::RowsType t) -> PlaceType {
+            return {PlaceType::Rows, unsigned(t.getRows()), 1};
+          })
+          .Case([](tile::ColumnsType t) -> PlaceType {
+            return {PlaceType::Columns, 1, unsigned(t.getCols())};
+          })
+          .Case([](tile::OperandType t) -> PlaceType {
+            return {PlaceType::Operand, unsigned(t.getRows()), unsigned(t.getDepth()),
+                    tile::elementType(t.getElement()).dtype};
+          }));
   return found->second;
 }
 
@@ -211,7 +211,7 @@ void CodeBuilder::memory(Operation &op) {
   auto store = dyn_cast<tile::StoreOp>(op);
   Value pointer = load ? load.getPointer() : store.getPointer();
   Instruction &in = emit(load ? Instruction::Kind::Load : Instruction::Kind::Store, &op);
-  in.storage = storageType(cast<tile::PtrType>(pointer.getType()).getElement());
+  in.storage = tile::elementType(cast<tile::PtrType>(pointer.getType()).getElement()).dtype;
   unsigned slots[] = {word(pointer), word(load ? load.getOffset() : store.getOffset()),
                       load ? 0 : word(store.getValue()), load ? word(load.getResult()) : 0};
   std::tie(in.a, in.b, in.c, in.result) = std::tuple(slots[0], slots[1], slots[2], slots[3]);

@@ -6,30 +6,9 @@ using namespace mlir;
 
 namespace attnc::interpreter {
 
-DType storageType(Type element) {
-  if (element.isF16())
-    return DType::F16;
-  if (element.isBF16())
-    return DType::BF16;
-  if (element.isF32())
-    return DType::F32;
-  if (element.isF64())
-    return DType::F64;
-  switch (element.getIntOrFloatBitWidth()) {
-  case 1:
-    return DType::U8;
-  case 8:
-    return element.isUnsignedInteger() ? DType::U8 : DType::I8;
-  case 32:
-    return DType::I32;
-  default:
-    return DType::I64;
-  }
-}
-
 TileLayout::TileLayout(tile::SharedType type)
     : rows(type.getRows()), cols(type.getCols()), width(type.getWidth()),
-      panelRows(type.getPanelRows()), dtype(storageType(type.getElement())) {}
+      panelRows(type.getPanelRows()), dtype(tile::elementType(type.getElement()).dtype) {}
 
 uint32_t TileLayout::chunk(uint32_t base, uint32_t row, uint32_t index) const {
   if (panelRows) {

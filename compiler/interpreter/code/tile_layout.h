@@ -10,9 +10,6 @@ namespace attnc::interpreter {
 /// Bytes of which one access is told from another: a swizzle's chunk.
 inline constexpr uint32_t kChunkBytes = 16;
 
-/// The storage type of an element of memory.
-DType storageType(mlir::Type element);
-
 /// The device headers' SharedTile and PanelTile: rows of 16-byte chunks, swizzled.
 struct TileLayout {
   explicit TileLayout(tile::SharedType type);

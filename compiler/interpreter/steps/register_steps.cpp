@@ -318,8 +318,8 @@ struct Target {
   Target(CodeBuilder &builder, Op op)
       : pointer(builder.word(op.getPointer())), offset(builder.word(op.getOffset())),
         stride(builder.word(op.getStride())), first(builder.word(op.getFirst())),
-        end(builder.word(op.getEnd())), dtype(storageType(op.getPointer().getType().getElement())) {
-  }
+        end(builder.word(op.getEnd())),
+        dtype(tile::elementType(op.getPointer().getType().getElement()).dtype) {}
 
   std::byte *row(const Warp &warp, unsigned row) const {
     int64_t element = warp.words[offset].i + (warp.words[first].i + row) * warp.words[stride].i;

@@ -1,6 +1,7 @@
 #include "compiler/schedule/choice/same_arithmetic.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/stream/stream_plan.h"
+#include "dialects/Tile/ElementTypes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -50,7 +51,7 @@ static bool multipliesFloats(red::NestOp nest) {
   std::string why;
   FailureOr<StreamPlan> plan = planStream(nest, why);
   return succeeded(plan) && llvm::any_of(plan->contractions, [](const Contraction &contraction) {
-           return contraction.resident.element.isF32();
+           return tile::elementType(contraction.resident.element).isSplit;
          });
 }
 

@@ -94,7 +94,7 @@ static constexpr PortableSchedule kHalvesCandidates[] = {
 static bool allowsHalves(const StreamPlan &plan) {
   bool some = false;
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
-    if (!operand.element.isF32())
+    if (!tile::elementType(operand.element).isSplit)
       continue;
     if (isScoreOperand(plan, i) || operand.isComputed() || !isRoundedSum(operand.read))
       return false;

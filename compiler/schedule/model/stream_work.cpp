@@ -1,6 +1,7 @@
 #include "compiler/schedule/model/stream_work.h"
 #include "compiler/schedule/nest/score_scale.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
@@ -69,7 +70,7 @@ private:
   }
 
   static int64_t bytesOf(const OperandTile &operand) {
-    return operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
+    return operand.wholeCols() * tile::elementType(operand.element).bytes;
   }
 
   void countBytes() {
@@ -87,7 +88,7 @@ private:
       for (StringAttr dim : typeOf(result).getDims())
         if (llvm::is_contained(nest.getInner(), dim))
           elements *= attn::programOf(nest).lookupDim(dim).getExtent();
-      work.resultBytes += elements * tensorOf(result).element.getIntOrFloatBitWidth() / 8;
+      work.resultBytes += elements * tile::elementType(tensorOf(result).element).bytes;
     }
   }
 
@@ -116,7 +117,7 @@ private:
     if (!seen.insert(array).second)
       return;
     if (auto read = array.getDefiningOp<attn::ReadOp>(); read && read->getBlock() == body()) {
-      work.scoreBytes += tensorOf(read.getSource()).element.getIntOrFloatBitWidth() / 8;
+      work.scoreBytes += tile::elementType(tensorOf(read.getSource()).element).bytes;
       work.plain += 3; // address, load, conversion
       return;
     }

@@ -146,7 +146,7 @@ void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value fir
     rows = arith::MaxSIOp::create(b, loc, rows, constant(0));
   // Contiguous rows follow each other, so what their length is a multiple of is what can be
   // assumed.
-  int64_t rowBytes = operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
+  int64_t rowBytes = operand.wholeCols() * tile::elementType(operand.element).bytes;
   tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
                        into, b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
 }
@@ -339,7 +339,7 @@ void WarpLowering::foldWeights() {
         continue;
       auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, schedule.streamTile,
                                          plan.streamed[s.streamed].element);
-      bool halves = schedule.halves && type.getElement().isF32();
+      bool halves = schedule.halves && tile::elementType(type.getElement()).isSplit;
       Value operand = tile::ToOperandOp::create(b, s.fold.getLoc(), type, fragment, halves);
       tile::MmaOp::create(b, s.fold.getLoc(), place, operand, stageTiles[s.streamed],
                           /*transposed=*/false, halves);
@@ -374,7 +374,7 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
   Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
   if (columnPart)
     offset = arith::AddIOp::create(b, loc, offset, widen(partBegin(), ""));
-  int64_t rowBytes = wholeCols * (tensor.element.getIntOrFloatBitWidth() / 8);
+  int64_t rowBytes = wholeCols * tile::elementType(tensor.element).bytes;
   tile::StoreTileOp::create(b, loc, shared, memory.pointer(result), offset, stride, rows,
                             columnsLeft(wholeCols, cols),
                             b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));

@@ -14,8 +14,7 @@ tile::SharedType sharedTile(const OperandTile &operand, int64_t rows) {
 }
 
 static int64_t tileBytes(const OperandTile &operand, int64_t rows) {
-  return rows * tile::paddedWidth(operand.cols, operand.element) *
-         (operand.element.getIntOrFloatBitWidth() / 8);
+  return sharedTile(operand, rows).getBytes();
 }
 
 // Where scores are sums of parts, copies are ahead of products by less than a tile (checkSchedule
@@ -76,12 +75,12 @@ int64_t fragmentRegisters(const StreamPlan &whole, const PortableSchedule &sched
   int64_t columns = 0;
   for (const StreamState &state : plan.states)
     if (state.streamed != -1)
-      columns += tile::paddedWidth(plan.streamed[state.streamed].cols,
-                                   plan.streamed[state.streamed].element);
+      columns += sharedTile(plan.streamed[state.streamed], 1).getWidth();
   columns += scoreFragments(plan) * schedule.streamTile;
   // A split operand is twice as large as the fragment that it is made of.
-  if (!schedule.halves &&
-      llvm::any_of(plan.streamed, [](const OperandTile &o) { return o.element.isF32(); }))
+  if (!schedule.halves && llvm::any_of(plan.streamed, [](const OperandTile &o) {
+        return tile::elementType(o.element).isSplit;
+      }))
     columns += schedule.streamTile;
   return lanesRows * columns / 32;
 }
@@ -128,14 +127,15 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole,
   // is compiled when it is first used, and cannot be.
   int64_t perhaps = 0;
   if (needs.inParts && llvm::any_of(plan.contractions, [&](const Contraction &c) {
-        return plan.streamed[c.streamed].element.isF32() && !plan.streamed[c.streamed].isComputed();
+        const OperandTile &operand = plan.streamed[c.streamed];
+        return tile::elementType(operand.element).isSplit && !operand.isComputed();
       }))
     perhaps += kSplitRegisters;
   if (needs.inParts)
     perhaps += needs.quotients * accumulators * 5 / 8;
   // The other operand of a state is split on its way, too.
   bool splits = !schedule.halves && llvm::any_of(plan.streamed, [](const OperandTile &operand) {
-    return operand.element.isF32();
+    return tile::elementType(operand.element).isSplit;
   });
   int64_t plain = kPlainRegisters - (plan.contractions.empty() && !splits ? kScoreRegisters : 0);
   return plain + std::max<int64_t>(0, words - kWordsIncluded + elements + perhaps);

@@ -56,7 +56,7 @@ void WarpLowering::copyInput(const StagedRing &from, Value first, Value slot) {
   Value rows = arith::SubIOp::create(b, loc, end, row), columns;
   if (input.extent % input.type.getCols())
     columns = arith::SubIOp::create(b, loc, constant(input.extent), column);
-  int64_t rowBytes = input.extent * (input.type.getElement().getIntOrFloatBitWidth() / 8);
+  int64_t rowBytes = input.extent * tile::elementType(input.type.getElement()).bytes;
   tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
                        into, b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
 }

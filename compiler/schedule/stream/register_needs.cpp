@@ -2,6 +2,7 @@
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/stream/stream_plan.h"
 #include "compiler/transforms/split.h"
+#include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -78,7 +79,7 @@ private:
   }
 
   static int64_t wordsOf(Type element) {
-    return std::max(1u, element.getIntOrFloatBitWidth() / 32);
+    return std::max<int64_t>(1, tile::elementType(element).bytes / 4);
   }
 
   // True if the array depends on a product of the step.

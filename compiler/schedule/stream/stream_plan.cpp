@@ -5,6 +5,7 @@
 #include "compiler/schedule/stream/computed_operands.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Red/Cancellation.h"
+#include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -90,7 +91,7 @@ private:
   void planInput(attn::ReadOp read, StringAttr along, SmallVectorImpl<InputTile> &list) {
     Tensor tensor = tensorOf(read.getSource());
     InputTile input{read, ~0u, tensor.element};
-    bool fits = tensor.element.isF16() || tensor.element.isBF16() || tensor.element.isF32();
+    bool fits = tile::elementType(tensor.element).warpProducts;
     for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis) {
       StringAttr dim = read.subscriptDim(axis);
       if (dim == along && input.rowAxis == ~0u)
@@ -109,7 +110,7 @@ private:
       const StringAttr *row = llvm::find(tensor.dims, result.row);
       StringAttr columns = tensor.dims.back();
       if (isInner(columns) && row != tensor.dims.end() &&
-          (tensor.element.isF16() || tensor.element.isBF16()))
+          tile::elementType(tensor.element).isNarrow)
         result.results.push_back({value, static_cast<unsigned>(row - tensor.dims.begin()),
                                   attn::programOf(nest).lookupDim(columns).getExtent(),
                                   tensor.element});
@@ -160,7 +161,7 @@ private:
         return {};
     }
     tile.source = read;
-    bool real = tile.element.isF16() || tile.element.isBF16() || tile.element.isF32();
+    bool real = tile::elementType(tile.element).warpProducts;
     return real && tile.rowAxis != ~0u ? std::optional(tile) : std::nullopt;
   }
 
@@ -395,7 +396,7 @@ private:
             return s.streamed != -1 && has(s.fold, tensor.dims.back());
           }))
         return refuse("the result " + nameOf(value) + " is not computed from a matrix product");
-      if (!tensor.element.isF32() && !tensor.element.isF16() && !tensor.element.isBF16())
+      if (!tile::elementType(tensor.element).warpProducts)
         return refuse("the result " + nameOf(value) + " is not stored as f32, f16 or bf16");
     }
     return success();

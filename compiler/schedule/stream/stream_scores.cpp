@@ -88,7 +88,8 @@ void StreamLowering::createStates(bool keepTops) {
     Type type = rowsType();
     if (s.streamed != -1) {
       const OperandTile &operand = plan.streamed[s.streamed];
-      int64_t cols = tiles.padded ? tile::paddedWidth(operand.cols, operand.element) : operand.cols;
+      int64_t cols = tiles.padded ? tile::elementType(operand.element).paddedWidth(operand.cols)
+                                  : operand.cols;
       type = tile::FragmentType::get(b.getContext(), tiles.warpRows, cols);
     }
     state.push_back(registers(s.fold.getLoc(), type, identityOf(s.fold.getKind())));

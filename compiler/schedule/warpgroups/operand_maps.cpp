@@ -13,7 +13,7 @@ static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAx
                         int64_t cols, Type element) {
   unsigned rank = tensorOf(read.getSource()).dims.size();
   OperandMap map{kind, read, rowAxis, rows, cols, element, SmallVector<int64_t>(rank, 1)};
-  map.box.front() = tile::panelColumns(element);
+  map.box.front() = tile::elementType(element).panelColumns();
   map.box[rank - 1 - rowAxis] = rows;
   return map;
 }
@@ -72,10 +72,7 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
   return maps;
 }
 
-int64_t ResultMap::bytes() const {
-  return rows * llvm::alignTo(cols, tile::panelColumns(element)) *
-         (element.getIntOrFloatBitWidth() / 8);
-}
+int64_t ResultMap::bytes() const { return tile::elementType(element).panelBytes(rows, cols); }
 
 SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
   TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
@@ -87,7 +84,7 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedu
       continue;
     ResultMap map{tile.result, tile.rowAxis, schedule.rowTile(),
                   tile.cols,   tile.element, SmallVector<int64_t>(rank, 1)};
-    map.box.front() = tile::panelColumns(tile.element);
+    map.box.front() = tile::elementType(tile.element).panelColumns();
     map.box[rank - 1 - tile.rowAxis] = kWarpRows;
     maps.push_back(map);
   }

@@ -54,7 +54,7 @@ Value WarpgroupFrame::cellsTogether(Value cells) {
   Location loc = nest.getLoc();
   int64_t rowBytes = 0;
   for (const OperandTile &operand : plan.streamed)
-    rowBytes += operand.wholeCols() * (operand.element.getIntOrFloatBitWidth() / 8);
+    rowBytes += operand.wholeCols() * tile::elementType(operand.element).bytes;
   Value rows = arith::MaxSIOp::create(b, loc, extent32(plan.stream), constant(1));
   Value fit = arith::DivSIOp::create(b, loc, constant(kCellsBytes / rowBytes), rows);
   fit = arith::MaxSIOp::create(b, loc, fit, constant(1));

@@ -12,8 +12,6 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-// A row of a panel is as long as the swizzle pattern.
-static constexpr int64_t kPanelBytes = 128;
 // PTX ISA, setmaxnreg: multiples of 8.
 static constexpr int64_t kFewestRegisters = 24, kMostRegisters = 256;
 // Registers of a thread that hold neither fragments nor row vectors: addresses, numbers of tiles,
@@ -58,7 +56,7 @@ static std::string sourceName(const OperandTile &operand) {
 static std::string checkOperand(const OperandTile &operand, StringAttr along) {
   Tensor tensor = tensorOf(OperandTile(operand).read.getSource());
   std::string name = sourceName(operand);
-  if (!operand.element.isF16() && !operand.element.isBF16()) {
+  if (!tile::elementType(operand.element).warpgroupProducts) {
     std::string element;
     llvm::raw_string_ostream(element) << operand.element;
     return name + " is " + element + "; products of warpgroups take f16 and bf16";
@@ -102,10 +100,8 @@ bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   int64_t bytes = 0, slots = 0;
   for (const OperandMap &map : operandMaps(plan, schedule)) {
-    int64_t rowBytes = map.cols * (map.element.getIntOrFloatBitWidth() / 8);
-    int64_t stages = map.stages;
-    bytes += stages * map.rows * llvm::alignTo(rowBytes, kPanelBytes);
-    slots += stages;
+    bytes += map.stages * tile::elementType(map.element).panelBytes(map.rows, map.cols);
+    slots += map.stages;
   }
   for (const ResultMap &map : resultMaps(plan, schedule))
     bytes += map.bytes();

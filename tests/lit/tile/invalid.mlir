@@ -148,3 +148,16 @@ tile.kernel @folded() grid [1] threads 32 smem 0 {
   // expected-error @+1 {{has a result of another type}}
   %x = tile.fold_lanes max %thread : i32 -> f32
 }
+
+// -----
+
+// expected-error @+1 {{'i16' is no type of elements in memory}}
+tile.kernel @stored("a" = %a: !tile.ptr<i16>) grid [1] threads 32 smem 0 {
+}
+
+// -----
+
+tile.kernel @shared() grid [1] threads 32 smem 1024 {
+  // expected-error @+1 {{'f8E4M3FN' is no type of elements in memory}}
+  %tile = tile.shared at 0 : !tile.shared<8, 32, f8E4M3FN>
+}
