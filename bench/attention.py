@@ -125,7 +125,7 @@ def attnc_candidate(torch, name, c, target, sets, schedule=None):
 
 
 def trial_candidate(torch, name, folder, meta, c, sets):
-    kernel = trial_kernels.Trial(torch, folder, meta)
+    kernel = trial_kernels.load(torch, folder, meta)
     launches = []
     for inputs, _ in sets:
         o = torch.full_like(inputs["q"], float("nan"))

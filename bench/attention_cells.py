@@ -53,6 +53,14 @@ def variants(d):
                share=0.8, **own)
 
 
+def wide(d, mask="full", aim=None):
+    """Heads that no peer but PyTorch's memory-efficient kernel takes, at FFPA's size."""
+    spec = {"full": "ffpa", "causal": "ffpa_causal"}[mask]
+    name = f"wide-d{d}" + ("" if mask == "full" else "-" + mask)
+    return cell(name, spec, d, n=8192, b=1, h=48, dtype="f16", mask=mask, peers=("efficient",),
+                aim=aim)
+
+
 CELLS = [
     cell("d64-n4096", "full", 64, aim=560),
     cell("d64-n4096-causal", "causal", 64, mask="causal"),
@@ -73,6 +81,18 @@ CELLS = [
     cell("d128-lse", "lse", 128, kind="lse"),
     *variants(128),
     *variants(64),
+    wide(320, aim=710),
+    wide(320, "causal", aim=660),
+    wide(384, aim=600),
+    wide(448),
+    wide(512, aim=615),
+    wide(512, "causal", aim=575),
+    wide(576),
+    wide(640, aim=600),
+    wide(640, "causal", aim=540),
+    wide(768, aim=420),
+    wide(1024, aim=455),
+    wide(1024, "causal", aim=425),
 ]
 
 

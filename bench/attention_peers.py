@@ -15,7 +15,8 @@ def make_peer(torch, name, c, sets):
 
 def sdpa(torch, name, c, sets):
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    backend = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}[name]
+    backend = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION,
+               "efficient": SDPBackend.EFFICIENT_ATTENTION}[name]
     if c.mask not in ("full", "causal") or c.kind not in ("plain", "lse", "bias"):
         raise ValueError(f"{name} does not compute this")
 

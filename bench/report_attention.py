@@ -1,10 +1,10 @@
 """The section on attention beside its peers, from what attention.py writes."""
 from report_parts import bars, figure, table
 
-PEER_NAMES = {"cudnn": "cuDNN", "flash": "Flash", "flex": "Flex"}
+PEER_NAMES = {"cudnn": "cuDNN", "flash": "Flash", "flex": "Flex", "efficient": "efficient"}
 NAMES = {"attnc": "attnc", "trial": "by hand", **PEER_NAMES}
 COLOURS = {"attnc": "#1f6f8b", "trial": "#8bb8c6", "cudnn": "#b9c4c9", "flash": "#d8c9a8",
-           "flex": "#cfc0d6"}
+           "flex": "#cfc0d6", "efficient": "#cfc0d6"}
 TRIAL_SHARE = 0.97
 COLD_AIM_S = 1.0
 
@@ -12,9 +12,10 @@ METHOD = """All candidates of a cell ran in one process, in turns: {rounds} roun
 order, of batches of launches that were queued behind a kernel that waits, timed by device events on
 random inputs that exceed the L2 cache. TFLOP/s count 4 D operations for each pair of query and key
 that the mask leaves, over all B and H, and are those of the median launch; in brackets the
-quartiles. *Peers* are PyTorch's `scaled_dot_product_attention` on cuDNN and on Flash, and
-`flex_attention` through `torch.compile` with its block masks; a dash is a peer that does not
-compute the cell. *By hand* is the best of the kernels that were written for comparison, where there
+quartiles. *Peers* are PyTorch's `scaled_dot_product_attention` on cuDNN and on Flash, above 256
+columns on its memory-efficient kernel, and `flex_attention` through `torch.compile` with its block
+masks; a dash is a peer that does not compute the cell. *By hand* is the best of the kernels that
+were written for comparison, where there
 is one.
 """
 ERRORS = """Errors in the same run, at every element of the output, against attention in float64 on
@@ -22,6 +23,12 @@ the same inputs: root mean square relative to that of the output. *Bits* says wh
 same bits in every run. A cell is wrong if they differ, if an element was not written, or if attnc
 errs by over 5 % more than cuDNN (than the best peer, where cuDNN does not compute the cell).
 """
+
+
+def peers_of(report):
+    """The peers that a report's cells have, by what they are called."""
+    found = {name for cell in report["cells"] for name in cell["candidates"]}
+    return {peer: name for peer, name in PEER_NAMES.items() if peer in found}
 
 
 def measured(cell, name):
@@ -56,7 +63,7 @@ def speed_rows(report):
         trial = best_trial(cell)
         ours = measured(cell, "attnc")
         yield [title(cell), cell["spec"], figure(ours["ms"]) if ours else "failed", speed(ours),
-               *(speed(measured(cell, peer)) for peer in PEER_NAMES),
+               *(speed(measured(cell, peer)) for peer in peers_of(report)),
                speed(trial and trial[1])]
 
 
@@ -85,7 +92,7 @@ def yes(reached):
 def summary(report):
     """In how many cells attnc is faster than each peer, and near the kernel written by hand."""
     lines = []
-    for who, name in (*PEER_NAMES.items(), ("trial", "the kernel written by hand")):
+    for who, name in (*peers_of(report).items(), ("trial", "the kernel written by hand")):
         shares = []
         for cell in report["cells"]:
             trial = best_trial(cell)
@@ -114,7 +121,7 @@ def error_rows(report):
         kernels = ours["kernels"]
         spilled = sum(k["spill_bytes"] for k in kernels)
         yield [title(cell), scientific(ours, "relative_rms") + ("" if cell["ok"] else " **wrong**"),
-               *(scientific(measured(cell, peer), "relative_rms") for peer in PEER_NAMES),
+               *(scientific(measured(cell, peer), "relative_rms") for peer in peers_of(report)),
                scientific(ours, "max_abs"), "same" if ours["same_bits"] else "**differ**",
                ", ".join(str(k["registers"]) for k in kernels),
                f"{spilled} B" if spilled else "none", figure(ours["compile_s"])]
@@ -141,18 +148,19 @@ def section(name, report):
     machine = report["machine"]
     target = report["cells"][0]["target"]
     aims = list(aim_rows(report))
-    return f"Attention beside its peers: {machine['gpu']}, target {target}", "\n".join([
+    what = "Heads above 256 columns" if min(c["d"] for c in report["cells"]) > 256 else "Attention"
+    return f"{what} beside its peers: {machine['gpu']}, target {target}", "\n".join([
         f"{report['date']}, commit {report['commit']}, attnc {machine['attnc']}; driver "
         f"{machine['driver']} (CUDA {machine['cuda']}), NVRTC {machine['nvrtc']};\n"
         f"{machine['cpu']}; PyTorch {machine['torch']}, cuDNN {machine['cudnn']}, Triton "
         f"{machine['triton']}. All figures: `bench/results/{name}`.\n",
         summary(report),
-        table(["cell", "spec", "ms", "attnc", *PEER_NAMES.values(), "by hand"],
+        table(["cell", "spec", "ms", "attnc", *peers_of(report).values(), "by hand"],
               speed_rows(report)),
         METHOD.format(rounds=report["rounds"]),
         *([table(["cell", "aim", "measured", "reached"], aims)] if aims else []),
         ERRORS,
-        table(["cell", "error", *PEER_NAMES.values(), "largest", "bits", "registers", "spills",
+        table(["cell", "error", *peers_of(report).values(), "largest", "bits", "registers", "spills",
                "compiled in s"], error_rows(report)),
         times(report)])
 
@@ -162,6 +170,6 @@ def picture(report):
     for cell in report["cells"]:
         trial = best_trial(cell)
         found = {"attnc": measured(cell, "attnc"), "trial": trial and trial[1],
-                 **{peer: measured(cell, peer) for peer in PEER_NAMES}}
+                 **{peer: measured(cell, peer) for peer in peers_of(report)}}
         groups.append((title(cell), [(who, x["tflops"]) for who, x in found.items() if x]))
     return bars(f"Attention forward, TFLOP/s, {report['machine']['gpu']}", groups, NAMES, COLOURS)

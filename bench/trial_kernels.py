@@ -1,4 +1,5 @@
-"""Hand-written kernels to compare with, from a folder: meta.json, and a cubin for each entry.
+"""Hand-written kernels to compare with, from a folder: meta.json, and a cubin for each entry; of
+heads above 256 columns, metas.json (WideTrial).
 
 An entry has `name`, `D`, `causal`, `BM` and `BN` (the tile), `threads`, `smem` (bytes), `sched` (0:
 one block for each tile of rows, else persistent), perhaps `cap` and `Gs` (head groups to try). The
@@ -22,9 +23,13 @@ class TrialError(Exception):
 
 def entries(folder, c):
     """The kernels in `folder` that compute cell `c`."""
-    if c.dtype != "bf16" or c.h != c.hk or c.kind not in ("plain", "lse", "softcap"):
+    if c.h != c.hk or c.kind not in ("plain", "lse", "softcap") or c.mask not in ("full", "causal"):
         return []
-    if c.mask not in ("full", "causal"):
+    if c.d > 256:
+        metas = pathlib.Path(folder) / "metas.json"
+        return [m for m in (json.loads(metas.read_text()) if metas.exists() else [])
+                if m["D"] == c.d and m["T"] == c.dtype and bool(m["causal"]) == (c.mask == "causal")]
+    if c.dtype != "bf16":
         return []
     meta = json.loads((pathlib.Path(folder) / "meta.json").read_text())
     return [m for m in meta if m["D"] == c.d and bool(m["causal"]) == (c.mask == "causal")
@@ -92,3 +97,55 @@ class Trial:
                 None))
             return kept and {"o": o}
         return launch
+
+
+class WideTrial(Trial):
+    """A kernel for wide heads, named as its file. Its arguments: tensor maps of q, k, v, each with
+    the axes 64 columns, rows, D / 64, heads and a box of meta's rows and blocks of columns; o; N;
+    the scale of the logarithm to base 2."""
+
+    def __init__(self, torch, folder, meta):
+        self.torch, self.meta = torch, meta
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        image = (pathlib.Path(folder) / (meta["name"] + ".cubin")).read_bytes()
+        self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        self._check(self.cuda.cuModuleLoadData(ctypes.byref(self.module), image))
+        self._check(self.cuda.cuModuleGetFunction(ctypes.byref(self.function), self.module,
+                                                  meta["name"].encode()))
+        self._check(self.cuda.cuFuncSetAttribute(self.function, MAX_DYNAMIC_SHARED, meta["smem"]))
+
+    def _wide_map(self, tensor, box):
+        b, h, n, d = tensor.shape
+        memory = ctypes.create_string_buffer(192)
+        address = (ctypes.addressof(memory) + 63) & ~63
+        f16 = 6
+        self._check(self.cuda.cuTensorMapEncodeTiled(
+            ctypes.c_void_p(address), f16 if tensor.dtype == self.torch.float16 else BF16, 4,
+            ctypes.c_void_p(tensor.data_ptr()), (ctypes.c_uint64 * 4)(64, n, d // 64, b * h),
+            (ctypes.c_uint64 * 3)(2 * d, 128, 2 * d * n),
+            (ctypes.c_uint32 * 4)(64, box[0], box[1], 1), (ctypes.c_uint32 * 4)(1, 1, 1, 1), 0,
+            SWIZZLE_128, 3, 0))
+        return memory, address
+
+    def bind(self, inputs, o, lse, cap=0.0):
+        meta, (b, h, n, d) = self.meta, o.shape
+        maps = [self._wide_map(inputs[name], meta[name + "box"]) for name in "qkv"]
+        values = [ctypes.c_uint64(o.data_ptr()), ctypes.c_int(n),
+                  ctypes.c_float(math.log2(math.e) / math.sqrt(d))]
+        addresses = [address for _, address in maps] + [ctypes.addressof(v) for v in values]
+        arguments = (ctypes.c_void_p * len(addresses))(*addresses)
+        blocks = n // meta["grid_rows"] * (meta.get("gmul") or (2 if meta["dsplit"] else 1))
+        kept = (maps, values)
+
+        def launch():
+            stream = ctypes.c_void_p(self.torch.cuda.current_stream().cuda_stream)
+            self._check(self.cuda.cuLaunchKernel(
+                self.function, blocks, b * h, 1, meta.get("threads", 384), 1, 1, meta["smem"],
+                stream, arguments, None))
+            return kept and {"o": o}
+        return launch
+
+
+def load(torch, folder, meta):
+    """The kernel of an entry."""
+    return (WideTrial if "qbox" in meta else Trial)(torch, folder, meta)

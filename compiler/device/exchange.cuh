@@ -38,20 +38,29 @@ template <class T, int kCols, int kPanelRows, class Operand>
 ATTNC_DEVICE void storeOperand(PanelTile<T, 16, kCols, kPanelRows> tile, const Operand &p) {
   static_assert(Operand::kCols == kCols);
 #pragma unroll
-  for (int k = 0; k < kCols / 16; ++k)
-    storeMatrices(tile, 16 * k, p.x[k][0], p.x[k][1], p.x[k][2], p.x[k][3]);
+  for (int k = 0; k < kCols / 16; ++k) {
+    // In a panel the chunks of 16 columns differ by two bits of the address, flipped where the
+    // compiler does not see it: it would keep all addresses in registers for the whole loop.
+    const u32 first = tile.chunk(lane() % 16, k / 4 * 64 + lane() / 16 * 8);
+    asm volatile("{\n.reg .u32 at;\nxor.b32 at, %0, %1;\n"
+                 "stmatrix.sync.aligned.m8n8.x4.shared.b16 [at], {%2, %3, %4, %5};\n}" ::"r"(first),
+                 "r"(k % 4 * 32), "r"(p.x[k][0]), "r"(p.x[k][1]), "r"(p.x[k][2]), "r"(p.x[k][3])
+                 : "memory");
+  }
 }
 
 /// Multiplies each row of the warp's 16 rows of a tile, rounded again.
 template <class T, int kCols, int kPanelRows>
 ATTNC_DEVICE void scalePacked(PanelTile<T, 16, kCols, kPanelRows> tile,
                               const RowVector<16> &factor) {
+  // Rare, and where registers are scarce: one pair of rows after the other.
+#pragma unroll 1
+  for (int col = lane() % 4 * 2; col < kCols; col += 8)
 #pragma unroll
-  for (int e = 0; e < 4 * kCols / 8; e += 2) {
-    using Places = Accumulator<16, kCols>;
-    const u32 at = tile.at(Places::row(e), Places::column(e));
-    storeShared(at, scalePair<T>(loadShared(at), factor[Places::rowSlot(e)]));
-  }
+    for (int s = 0; s < factor.kSize; ++s) {
+      const u32 at = tile.at(factor.row(s), col);
+      storeShared(at, scalePair<T>(loadShared(at), factor[s]));
+    }
 }
 
 /// Shared memory as the compiler knows it: it may move a load to where its value is used, which an

@@ -23,6 +23,8 @@ template <class T> ATTNC_DEVICE T floorModulus(T x, T y) {
 
 /// The number of this warp in its block, read anew at each call as threadIndex is.
 ATTNC_DEVICE i32 warpIndex() { return threadIndex() / kWarp; }
+/// The same where all threads of the warp call it; the compiler sees that it is.
+ATTNC_DEVICE i32 uniformWarpIndex() { return __shfl_sync(~0u, threadIndex() / kWarp, 0); }
 
 /// The number of this thread in a launch of one dimension.
 ATTNC_DEVICE i64 launchPoint() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }

@@ -53,15 +53,28 @@ ATTNC_DEVICE void copyBytes(u32 to, const void *from, int bytes, u32 barrier) {
                : "memory");
 }
 
-template <class TileType, int kStages> struct Pipe {
+/// The number of a tile whose slot the compiler knows: kStages * round + kSlot.
+template <int kSlot> struct InSlot {
+  u32 round;
+};
+template <int kSlot> ATTNC_DEVICE InSlot<kSlot> inSlot(i32 round) {
+  return {static_cast<u32>(round)};
+}
+
+template <class TileType, int kStages, int kSlotBytes = TileType::kBytes> struct Pipe {
   using Tile = TileType;
   u32 base;     ///< of the slots; a multiple of 1024
   u32 barriers; ///< kStages "full" ones, then kStages "free" ones
 
+  // Numbers are integers or InSlot.
   static ATTNC_DEVICE u32 slot(u32 n) { return n % kStages; }
   static ATTNC_DEVICE u32 parity(u32 n) { return n / kStages % 2; }
-  ATTNC_DEVICE u32 full(u32 n) const { return barriers + 8 * slot(n); }
-  ATTNC_DEVICE u32 free(u32 n) const { return barriers + 8 * (kStages + slot(n)); }
+  template <int kSlot> static ATTNC_DEVICE u32 slot(InSlot<kSlot>) { return kSlot; }
+  template <int kSlot> static ATTNC_DEVICE u32 parity(InSlot<kSlot> n) { return n.round % 2; }
+  template <class Number> ATTNC_DEVICE u32 full(Number n) const { return barriers + 8 * slot(n); }
+  template <class Number> ATTNC_DEVICE u32 free(Number n) const {
+    return barriers + 8 * (kStages + slot(n));
+  }
 
   /// One thread, before any use: `users` warps release each tile, and `writers` warps complete it,
   /// or none if copies do.
@@ -76,16 +89,18 @@ template <class TileType, int kStages> struct Pipe {
   // The thread that copies, or the warps that write.
 
   /// Waits until the slot of tile n is free.
-  ATTNC_DEVICE void acquire(u32 n) const { awaitBarrier(free(n), parity(n) ^ 1); }
+  template <class Number> ATTNC_DEVICE void acquire(Number n) const {
+    awaitBarrier(free(n), parity(n) ^ 1);
+  }
   /// Starts the copies of tile n, a panel at a time, from the map's box at column 0 and the given
   /// further coordinates.
-  template <class... Coordinates>
-  ATTNC_DEVICE void fill(u32 n, const TensorMap &map, Coordinates... at) const {
+  template <class Number, class... Coordinates>
+  ATTNC_DEVICE void fill(Number n, const TensorMap &map, Coordinates... at) const {
     fillFrom(n, map, 0, at...);
   }
   /// The same from a column on, a multiple of 8.
-  template <class... Coordinates>
-  ATTNC_DEVICE void fillFrom(u32 n, const TensorMap &map, i32 column, Coordinates... at) const {
+  template <class Number, class... Coordinates>
+  ATTNC_DEVICE void fillFrom(Number n, const TensorMap &map, i32 column, Coordinates... at) const {
     arriveExpecting(full(n), Tile::kBytes);
 #pragma unroll
     for (int p = 0; p < Tile::kPanels; ++p)
@@ -99,7 +114,7 @@ template <class TileType, int kStages> struct Pipe {
     copyBytes((*this)[n].base, from, Tile::kBytes, full(n));
   }
   /// This warp has written its part of tile n.
-  ATTNC_DEVICE void complete(u32 n) const {
+  template <class Number> ATTNC_DEVICE void complete(Number n) const {
     __syncwarp();
     if (lane() == 0)
       arrive(full(n));
@@ -112,16 +127,20 @@ template <class TileType, int kStages> struct Pipe {
 
   // The warps that use the tiles.
 
-  ATTNC_DEVICE Tile operator[](u32 n) const { return {base + slot(n) * Tile::kBytes}; }
+  template <class Number> ATTNC_DEVICE Tile operator[](Number n) const {
+    return {base + slot(n) * kSlotBytes};
+  }
   /// Waits until tile n has arrived.
-  ATTNC_DEVICE void await(u32 n) const { awaitBarrier(full(n), parity(n)); }
+  template <class Number> ATTNC_DEVICE void await(Number n) const {
+    awaitBarrier(full(n), parity(n));
+  }
   /// What was put into tile n. The compiler sees that it is the same in the whole warp, whose
   /// threads have all read it when this returns.
   ATTNC_DEVICE i32 take(u32 n) const {
     return __shfl_sync(~0u, static_cast<i32>(loadShared((*this)[n].at(0, 0))), 0);
   }
   /// This warp does not read tile n any more.
-  ATTNC_DEVICE void release(u32 n) const {
+  template <class Number> ATTNC_DEVICE void release(Number n) const {
     if (lane() == 0)
       arrive(free(n));
   }

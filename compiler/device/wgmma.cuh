@@ -134,10 +134,12 @@ ATTNC_DEVICE void startProducts(Fragment &c, const RegisterOperand<T, kDepth> &a
     wgmma<T, 0, !kTransposed>(c, a.x[k], with + sumStep<B, !kTransposed>(k), !kReplace || k > 0);
 }
 
-/// The columns of c from kFirst on: 256 at a time, the most that one instruction has, and the rest.
+/// The columns of c from kFirst on, in as few products as 256 columns allow, the most that one
+/// instruction has: whole panels of about as many columns each.
 template <bool kReplace, int kFirst, int kCols, class A, class B>
 ATTNC_DEVICE void startColumns(Accumulator<16, kCols> &c, const A &a, B b) {
-  constexpr int kCount = kCols - kFirst < 256 ? kCols - kFirst : 256;
+  constexpr int kLeft = kCols - kFirst, kEven = divideUp(divideUp(kLeft, divideUp(kLeft, 256)), 64);
+  constexpr int kCount = kEven * 64 < kLeft ? kEven * 64 : kLeft;
   auto &part = reinterpret_cast<Accumulator<16, kCount> &>(c.block[0][kFirst / 8]);
   startProducts<kReplace, false>(part, a, b.template columns<kCount>(kFirst));
   if constexpr (kFirst + kCount < kCols)

@@ -5,6 +5,7 @@
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/choice/cpu_tiles.h"
 #include "compiler/schedule/cleanup/element_loops.h"
+#include "compiler/schedule/cleanup/fixed_slots.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
 #include "compiler/schedule/cleanup/narrow_indices.h"
 #include "compiler/schedule/cleanup/share_arithmetic.h"
@@ -121,7 +122,7 @@ Status lowerNests(Operation *op, const PipelineOptions &) {
 
 using enum Step::On;
 using schedule::approximateExponentials, schedule::assignRoles, schedule::expandPipeline,
-    schedule::foldKernel, schedule::narrowIndices, schedule::placeShared,
+    schedule::fixSlots, schedule::foldKernel, schedule::narrowIndices, schedule::placeShared,
     schedule::shareElementArithmetic, schedule::shareElementLoops, schedule::synchronise;
 
 // The table of contents of the compiler. Code generation follows in compile.cpp.
@@ -163,6 +164,8 @@ constexpr Step table[] = {
      onTiled<narrowIndices>},
     {"fold-kernel", "constants are folded, and what does nothing goes", Kernel,
      onTiled<foldKernel>},
+    {"fix-slots", "slots of pipes that are the same in each turn of a loop are constants", Kernel,
+     onTiled<fixSlots>},
     {"share-element-loops", "loops that all elements of a thread take go around them", Kernel,
      onTiled<shareElementLoops>},
     {"approximate-exponentials", "exponentials of elements by the GPU's instruction", Kernel,

@@ -39,9 +39,10 @@ ScheduleKeys WarpgroupSchedule::keys() {
           {"bulk_stores", &bulkStores},
           {"pack", &pack, {.least = INT64_MIN}},
           {"rescale_threshold", &rescaleThreshold, kRescaleThreshold},
-          {"head_dim_tile", &headDimTile, partOf(64), true},
+          {"head_dim_tile", &headDimTile, partOf(32), true},
           {"depth", &depth, partOf(64), true},
-          {"depth_stages", &depthStages, {}, true}};
+          {"depth_stages", &depthStages, {}, true},
+          {"seesaw", &seesaw, {}, true}};
 }
 
 ScheduleKeys PortableSchedule::keys() {
@@ -112,6 +113,8 @@ std::string WarpgroupSchedule::check() const {
 }
 
 std::string WarpgroupSchedule::conflict() const {
+  if (seesaw)
+    return seesawConflict();
   if (depth ? depthStages < 2 || depthStages > 16 : depthStages != 0)
     return llvm::formatv("depth_stages is {0}; it is 2 to 16 with a depth, and 0 without",
                          depthStages);
@@ -130,6 +133,18 @@ std::string WarpgroupSchedule::conflict() const {
                          : groups == 1 ? "2 or 4"
                          : groups == 2 ? "2, 4 or 8"
                                        : "2, 4, 8 or 16");
+  return "";
+}
+
+std::string WarpgroupSchedule::seesawConflict() const {
+  if (groups != 2)
+    return llvm::formatv("groups is {0}; seesaw needs 2", groups);
+  if (pingPong || persistent || dynamicScheduler || bulkStores)
+    return "seesaw excludes ping_pong, persistent, dynamic_scheduler and bulk_stores";
+  if (pack != 1 || rowStages != 1 || depthStages != 0)
+    return "seesaw excludes pack, row_stages and depth_stages";
+  if (headDimTile == 0)
+    return "seesaw needs head_dim_tile, the columns of each group";
   return "";
 }
 

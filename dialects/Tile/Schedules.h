@@ -55,17 +55,26 @@ struct WarpgroupSchedule {
   bool bulkStores = false;       ///< 16-bit results leave through shared memory, as boxes
   int64_t pack = 1;              ///< indices of a grid dim whose rows share a tile (packing.h)
   double rescaleThreshold = 3;   ///< a running maximum may lag by this much, in powers of 2
-  /// Columns of the states that a block computes; blocks share the rest and
+  /// Columns of the states that a block computes (seesaw: a group); blocks share the rest and
   /// each computes the scores. 0: all.
   int64_t headDimTile = 0;
   /// Columns of the streamed operands of scores that arrive and are released at
   /// a time, and tiles of so many in shared memory at a time. 0: all.
   int64_t depth = 0, depthStages = 0;
+  /// Two groups share 64 rows: each has half of a block's columns of the states, and every other
+  /// tile of the stream; they exchange weights. Then `stages` are slots of each group's ring of
+  /// operands.
+  bool seesaw = false;
 
-  int64_t rowTile() const { return 64 * groups; }
+  int64_t rowTile() const { return seesaw ? 64 : 64 * groups; }
+  /// Stream indices that the groups go on by together.
+  int64_t streamStep() const { return seesaw ? groups * streamTile : streamTile; }
   /// Indices of the row dim in a tile.
   int64_t rowIndices() const { return rowTile() / pack; }
   int64_t threads() const { return 128 * (groups + 1); }
+  /// Parts in a ring whose products may be unfinished while the next ones are started: some slots
+  /// are left for what is on its way.
+  int64_t pendingParts() const { return std::clamp<int64_t>(stages - 2, 1, 2); }
 
   bool operator==(const WarpgroupSchedule &) const = default;
   ScheduleKeys keys();
@@ -73,6 +82,9 @@ struct WarpgroupSchedule {
   std::string check() const;
   /// Which of the values, each in its range, exclude each other, or "".
   std::string conflict() const;
+
+private:
+  std::string seesawConflict() const;
 };
 
 /// How a stream nest is cut into tiles.

@@ -66,7 +66,7 @@ static bool isNumber(SharedType tile) {
          tile.getElement().isInteger(32);
 }
 
-static int64_t slotBytes(PipeOp pipe) { return pipe.getType().getTile().getBytes(); }
+static int64_t slotBytes(PipeOp pipe) { return pipe.getType().getStride(); }
 static int64_t ringBytes(PipeOp pipe) { return pipe.getType().getStages() * slotBytes(pipe); }
 static int64_t barrierBytes(PipeOp pipe) { return 16 * pipe.getType().getStages(); }
 
@@ -102,6 +102,13 @@ static LogicalResult verifyMemory(PipeOp pipe, KernelOp kernel) {
     if (shares && !isSamePipe(pipe, other))
       return pipe.emitOpError("overlaps the pipe at ") << otherOffset;
   }
+  return success();
+}
+
+LogicalResult PipeType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t stages,
+                               SharedType tile, int64_t slotBytes) {
+  if (slotBytes && (slotBytes < tile.getBytes() || slotBytes % (tile.hasPanels() ? 1024 : 16)))
+    return emitError() << "has slots of " << slotBytes << " bytes for tiles of " << tile.getBytes();
   return success();
 }
 
@@ -210,6 +217,19 @@ LogicalResult TakeOp::verify() {
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
+
+LogicalResult SlotNumberOp::verify() {
+  for (Operation *user : (*this)->getUsers()) {
+    auto pipe = dyn_cast<PipeType>(user->getOperand(0).getType());
+    if (!isa<AcquireOp, FillOp, AwaitOp, ReleaseOp, CompleteOp, StageOp>(user) || !pipe ||
+        pipe.getStages() != static_cast<int64_t>(getStages()))
+      return emitOpError("is the number of a tile of another pipe than one of ")
+             << getStages() << " slots";
+  }
+  if (getSlot() >= getStages())
+    return emitOpError("has slot ") << getSlot() << " of " << getStages();
+  return success();
+}
 
 LogicalResult ChooseOp::verify() {
   if (getPlaces().empty() || !llvm::all_equal(getPlaces().getTypes()) ||
@@ -372,7 +392,7 @@ LogicalResult MmaStartOp::verify() {
     return emitOpError("multiplies ") << element << " by " << b << ": not f16 or bf16 in panels";
   int64_t bDepth = getTransposed() ? b.getCols() : b.getRows();
   int64_t bCols = getTransposed() ? b.getRows() : b.getCols();
-  int64_t mostCols = getTransposed() || isa<SharedType>(getA().getType()) ? 256 : 512;
+  int64_t mostCols = getTransposed() ? 256 : 512;
   if (c.getRows() != 16 || rows != 16 || c.getCols() % 8 || c.getCols() > mostCols)
     return emitOpError("writes 4 x ")
            << c << "; wgmma writes 4 x 16 rows, 8 to " << mostCols << " columns by 8";

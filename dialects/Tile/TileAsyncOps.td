@@ -58,14 +58,14 @@ def Tile_PipeOp : Tile_Op<"pipe", [Pure]> {
     The barriers, 16 bytes for each slot, lie at `barriers`. Each tile is released by `users` warps.
     With `writers`, that many warps write a tile and complete it; without, asynchronous copies do. Two
     pipes at the same place with the same barriers are one: tiles of two kinds take turns in its slots,
-    and it is started once.
+    and it is started once. Before they have their places, the second is `in` the first.
   }];
   let arguments = (ins I64Attr:$offset, I64Attr:$barriers, I64Attr:$users,
-                       DefaultValuedAttr<I64Attr, "0">:$writers);
+                       DefaultValuedAttr<I64Attr, "0">:$writers, Optional<Tile_PipeType>:$ring);
   let results = (outs Tile_PipeType:$result);
   let assemblyFormat = [{
-    `at` $offset `barriers` $barriers `users` $users (`writers` $writers^)? attr-dict `:`
-    type($result)
+    `at` $offset `barriers` $barriers `users` $users (`writers` $writers^)?
+    (`in` $ring^ `:` type($ring))? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -151,6 +151,14 @@ def Tile_TakeOp : Tile_Op<"take"> {
   let arguments = (ins Tile_PipeType:$pipe, I32:$number);
   let results = (outs I32:$result);
   let assemblyFormat = "$pipe `[` $number `]` attr-dict `:` type($pipe)";
+  let hasVerifier = 1;
+}
+
+def Tile_SlotNumberOp : Tile_Op<"slot_number", [Pure]> {
+  let summary = "The number `round` * `stages` + `slot`, of a tile whose slot is known";
+  let arguments = (ins I32:$round, I64Attr:$slot, I64Attr:$stages);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$round `[` $slot `]` `of` $stages attr-dict";
   let hasVerifier = 1;
 }
 

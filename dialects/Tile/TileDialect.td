@@ -78,10 +78,22 @@ def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
   let description = [{
     Tiles are numbered from 0 in the order in which they are filled; tile n takes slot n mod
     `stages`. Each slot has two barriers: "full", which the copy or the writers complete, and "free", which the warps
-    that use the tile complete when they have released it.
+    that use the tile complete when they have released it. Slots lie `slot_bytes` apart, if that is not
+    the size of a tile.
   }];
-  let parameters = (ins "int64_t":$stages, "::attnc::tile::SharedType":$tile);
-  let assemblyFormat = "`<` $stages `,` $tile `>`";
+  let parameters = (ins "int64_t":$stages, "::attnc::tile::SharedType":$tile,
+                        OptionalParameter<"int64_t">:$slot_bytes);
+  let assemblyFormat = "`<` $stages `,` $tile (`,` `slots` $slot_bytes^)? `>`";
+  let builders = [TypeBuilder<(ins "int64_t":$stages, "::attnc::tile::SharedType":$tile,
+                                   CArg<"int64_t", "0">:$slot_bytes), [{
+    return $_get($_ctxt, stages, tile, slot_bytes == tile.getBytes() ? 0 : slot_bytes);
+  }]>];
+  let skipDefaultBuilders = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// From one slot to the next.
+    int64_t getStride() const { return getSlotBytes() ? getSlotBytes() : getTile().getBytes(); }
+  }];
 }
 
 def Tile_TensorMapType : Tile_StoredType<"TensorMap", "tensor_map"> {

@@ -93,8 +93,14 @@ def Tile_BlockOp : Tile_Op<"block", [Pure]> {
 
 def Tile_WarpOp : Tile_Op<"warp", [Pure]> {
   let summary = "The number of this warp in its block";
+  let description = [{
+    Read anew at each op. With `uniform`, where all threads of the warp come along, the compiler sees that
+    it is the same in all of them: what is computed from it needs no registers of threads.
+  }];
+  let arguments = (ins UnitAttr:$uniform);
   let results = (outs I32:$result);
-  let assemblyFormat = "attr-dict";
+  let assemblyFormat = "(`uniform` $uniform^)? attr-dict";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, $_builder.getI32Type(), false); }]>];
 }
 
 def Tile_GridSizeOp : Tile_Op<"grid_size", [Pure]> {

@@ -13,7 +13,7 @@ def Tile_RowTilesOp : Tile_Op<"row_tiles", [SingleBlock, NoTerminator, AttrSized
 
     Two roles share the work. One thread of the first role, with `producer_registers`, starts the copies
     (tile.fetch). The others, `groups` warpgroups with `consumer_registers`, do everything else, each with
-    rows of its own. With `ping_pong` the steps that say `turn` are done by one group after the other.
+    rows of its own, or all with the same ones where fetches are `by_group`. With `ping_pong` the steps that say `turn` are done by one group after the other.
     Once roles are assigned, the numbers that one role draws reach the others through `queue`.
   }];
   let arguments = (ins I32:$count, Optional<Tile_PtrType>:$counter,
@@ -37,7 +37,7 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
   let summary = "The tiles `first` to `end` of the stream, at least one, in order";
   let description = [{
     The block's arguments: the tile's number, its number in the pipes (both i32), whether it is the
-    first one (i1). A group whose rows do not need all tiles says which it needs, `own_first` to
+    first one, and whether it is the last one, which steps of stage 1 know (both i1). A group whose rows do not need all tiles says which it needs, `own_first` to
     `own_end`, at least one, and lets the others pass. In the body are tile.fetch, tile.step, and
     scalars of a tile.
 
@@ -64,7 +64,8 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
     ::mlir::BlockArgument getIsFirst() { return getBody().getArgument(2); }
     /// True if only the tiles of a list are visited.
     bool isListed() { return getEntryBits() != 0; }
-    ::mlir::BlockArgument getIsFull() { return getBody().getArgument(3); }
+    ::mlir::BlockArgument getIsLast() { return getBody().getArgument(3); }
+    ::mlir::BlockArgument getIsFull() { return getBody().getArgument(4); }
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$first, "::mlir::Value":$end), [{
     build($_builder, $_state, first, end, /*own_first=*/{}, /*own_end=*/{}, /*list=*/{});
@@ -76,20 +77,38 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
   let description = [{
     Coordinates as in tile.fill. `stages` tiles are in shared memory at a time. In a tile.stream it is
     fetched for each tile, as a step of this `stage` and `order` would be; outside, for each row tile. It may
-    come in `parts`, one after the other, of the columns that the result has; tile.part names them.
-    With `late`, what rows need comes behind what the first tile of the stream needs.
+    come in `parts` of the result's shape, one after the other, which tile.part names: the first at the
+    coordinates, the others further `along` that coordinate. With `late`, what rows need comes behind
+    what the first tile of the stream needs.
+
+    With `by_group` each group has its own, and a warp for each group copies. Those that are also `in_ring`
+    take turns in the same slots, `stages` of the largest of them.
   }];
   let arguments = (ins Tile_TensorMapType:$map, Variadic<I32>:$coordinates, I64Attr:$stages,
                        DefaultValuedAttr<I64Attr, "0">:$stage, DefaultValuedAttr<I64Attr, "0">:$order,
-                       DefaultValuedAttr<I64Attr, "1">:$parts, UnitAttr:$late);
+                       DefaultValuedAttr<I64Attr, "1">:$parts,
+                       DefaultValuedAttr<I64Attr, "0">:$along, UnitAttr:$late, UnitAttr:$by_group,
+                       UnitAttr:$in_ring);
   let results = (outs Tile_SharedType:$result);
   let assemblyFormat = "$map `(` $coordinates `)` attr-dict `:` type($map) `->` type($result)";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$map,
                                  "::mlir::ValueRange":$coordinates, "int64_t":$stages), [{
     build($_builder, $_state, result, map, coordinates, stages, /*stage=*/0, /*order=*/0,
-          /*parts=*/1, /*late=*/false);
+          /*parts=*/1, /*along=*/0, /*late=*/false, /*by_group=*/false, /*in_ring=*/false);
   }]>];
+}
+
+def Tile_ExchangeOp : Tile_Op<"exchange", [SameVariadicResultSize]> {
+  let summary = "Tiles that each of two groups writes for each tile of the stream, and the other reads";
+  let description = [{
+    One step writes `mine`: whole tiles with panels first, then vectors. Steps of a later stage or order
+    read what the other group has written, `theirs`. A group writes again when the other one's last
+    step is done.
+  }];
+  let results = (outs Variadic<Tile_SharedType>:$mine, Variadic<Tile_SharedType>:$theirs);
+  let assemblyFormat = "attr-dict `:` type($mine) `theirs` type($theirs)";
+  let hasVerifier = 1;
 }
 
 def Tile_PartOp : Tile_Op<"part", [Pure, SameOperandsAndResultType]> {

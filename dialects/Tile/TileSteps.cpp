@@ -87,12 +87,12 @@ static LogicalResult verifyList(StreamOp stream) {
 LogicalResult StreamOp::verify() {
   if (!isa<RowTilesOp>((*this)->getParentOp()))
     return emitOpError("belongs to the work of a row tile");
-  SmallVector<unsigned> widths = {32, 32, 1};
+  SmallVector<unsigned> widths = {32, 32, 1, 1};
   if (isListed())
     widths.push_back(1);
   if (!hasArguments(getBodyBlock(), widths))
     return emitOpError("has a block with the tile's number, that in the pipes, whether it is the "
-                       "first, and of a list whether it is full");
+                       "first and the last, and of a list whether it is full");
   if (!getOwnFirst() != !getOwnEnd())
     return emitOpError("has one end of its own range without the other");
   return success(succeeded(verifyList(*this)) && succeeded(verifyBody(*this)));
@@ -125,6 +125,8 @@ static LogicalResult verifyKnown(Operation *op, StreamOp stream, uint64_t stage)
   bool copies = isa<FetchOp>(op) || isCopying(stream);
   if (stage > 0 && dependsOn(op, stream.getIsFirst(), body))
     return op->emitOpError("is of stage 1, where nobody knows whether the tile is the first");
+  if (stage == 0 && dependsOn(op, stream.getIsLast(), body))
+    return op->emitOpError("is of stage 0, where nobody knows whether the tile is the last");
   if (!stream.isListed())
     return success();
   if ((copies || stage > 0) && dependsOn(op, stream.getIsFull(), body))
@@ -153,6 +155,10 @@ LogicalResult FetchOp::verify() {
     return emitOpError("is of stage ") << getStage() << "; it can be 0 or 1";
   if (getStages() < 1 || getParts() < 1 || getParts() > 64)
     return emitOpError("has ") << getStages() << " stages and " << getParts() << " parts";
+  if (getParts() > 1 && getAlong() >= getCoordinates().size())
+    return emitOpError("has no coordinate ") << getAlong() << " that its parts lie along";
+  if (getInRing() && !(getByGroup() && (*this)->getParentOfType<StreamOp>()))
+    return emitOpError("is in a ring, and not by_group for each tile of a stream");
   if (getParts() > 1)
     for (Operation *user : getResult().getUsers())
       if (!isa<PartOp>(user))
@@ -167,6 +173,25 @@ LogicalResult FetchOp::verify() {
   if (getLate())
     return emitOpError("is late, and not for a row tile");
   return success(succeeded(verifyUsed(*this)) && succeeded(verifyKnown(*this, stream, getStage())));
+}
+
+LogicalResult ExchangeOp::verify() {
+  auto rows = (*this)->getParentOfType<RowTilesOp>();
+  if (!rows || !(*this)->getParentOfType<StreamOp>() || rows.getGroups() != 2)
+    return emitOpError("belongs to a tile of a stream of two groups");
+  if (getMine().empty() || getMine().getTypes() != getTheirs().getTypes())
+    return emitOpError("hands over some tiles, of the same types both ways");
+  llvm::SmallPtrSet<Operation *, 2> writers;
+  for (Value tile : getMine())
+    for (Operation *user : tile.getUsers())
+      writers.insert(user->getParentOfType<StepOp>());
+  if (writers.size() != 1 || writers.contains(nullptr))
+    return emitOpError("is written by one tile.step");
+  for (Value tile : getTheirs())
+    for (Operation *user : tile.getUsers())
+      if (!user->getParentOfType<StepOp>())
+        return emitOpError("is used outside of steps");
+  return success();
 }
 
 LogicalResult PartOp::verify() {

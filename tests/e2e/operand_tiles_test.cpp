@@ -35,6 +35,8 @@ TEST_P(InterpretedCut, isCorrectInAnyOrder) {
     for (const auto &[dim, extent] : GetParam().extents)
       extents[dim] = extent;
     expectCorrect(*spec, **executor, extents);
+    if (GetParam().schedule.find("seesaw") != std::string::npos) // references that groups agree on
+      expectCorrectOnAdversarialInputs(*spec, **executor, extents);
   }
 }
 
@@ -114,6 +116,45 @@ std::vector<Cut> warpgroups() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Warpgroups, InterpretedCut, testing::ValuesIn(warpgroups()),
+                         [](const auto &info) { return info.param.name; });
+
+// Two groups that exchange weights: columns that divide evenly or not, rings of few slots, tiles
+// that arrive whole, operands of both kinds, more groups of columns than a block has.
+std::vector<Cut> seesaws() {
+  auto cut = [](int64_t columns, int64_t depth, int64_t slots, const std::string &more = "") {
+    return R"({"form": "warpgroups", "seesaw": true, "stream_tile": 32, "head_dim_tile": )" +
+           std::to_string(columns) + R"(, "depth": )" + std::to_string(depth) + R"(, "stages": )" +
+           std::to_string(slots) + more + "}";
+  };
+  const std::map<std::string, std::string> wide = {{"d", "192"}, {"e", "192"}};
+  return {
+      {"full", {"full", wide}, "sm_90a", cut(96, 64, 4)},
+      {"two_slots", {"full", wide}, "sm_90a", cut(96, 64, 2)},
+      {"three_slots_of_nine_parts",
+       {"full", {{"d", "320"}, {"e", "192"}}},
+       "sm_90a",
+       cut(96, 64, 3)},
+      {"values_in_one_part", {"causal", wide}, "sm_90a", cut(96, 192, 2)},
+      {"whole_keys", {"causal", {{"d", "64"}, {"e", "192"}}}, "sm_90a", cut(96, 0, 3)},
+      {"last_parts_are_smaller",
+       {"causal", {{"d", "136"}, {"e", "200"}}},
+       "sm_90a",
+       cut(128, 64, 3)},
+      {"four_columns_parts", {"lse", {{"d", "128"}, {"e", "256"}}}, "sm_90a", cut(64, 64, 4)},
+      {"no_lag", {"lse", wide}, "sm_90a", cut(96, 64, 4, R"(, "rescale_threshold": 0)")},
+      {"bottom_right", {"causal_bottom_right", wide}, "sm_90a", cut(96, 128, 4)},
+      {"window", {"sliding_window", wide}, "sm_90a", cut(96, 128, 4)},
+      {"bias_as_tiles", {"bias", wide}, "sm_90a", cut(96, 64, 4, R"(, "copy_inputs": true)")},
+      {"bias_elements", {"bias", wide}, "sm_90a", cut(96, 64, 4, R"(, "copy_inputs": false)")},
+      {"softcap", {"softcap", wide}, "sm_90a", cut(96, 64, 4)},
+      {"dropout", {"dropout", wide}, "sm_90a", cut(96, 64, 4)},
+      {"one_operand_of_both", {"shared_kv", {{"d", "192"}}}, "sm_90a", cut(96, 64, 4)},
+      {"heads_of_one_key_head", {"gqa", wide}, "sm_90a", cut(96, 64, 4), {{"h", 4}, {"hk", 2}}},
+      {"many_keys", {"full", {{"d", "64"}, {"e", "64"}}}, "sm_90a", cut(32, 64, 3), {{"j", 500}}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Seesaw, InterpretedCut, testing::ValuesIn(seesaws()),
                          [](const auto &info) { return info.param.name; });
 
 // A planted fault: each block stores its columns where those of the first one belong.

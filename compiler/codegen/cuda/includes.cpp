@@ -1,4 +1,5 @@
 #include "compiler/codegen/cuda/includes.h"
+#include "llvm/Support/MathExtras.h"
 #include <set>
 
 using namespace mlir;
@@ -45,8 +46,11 @@ static Uses usesOf(tile::KernelOp kernel) {
                                                                       : uses.products) = true;
     // More than 256 columns are several products (wgmma.cuh).
     if (auto mma = dyn_cast<tile::MmaStartOp>(op))
-      for (int64_t left = mma.getC().getType().getCols(); left > 0; left -= 256)
-        uses.asyncColumns.insert(std::min<int64_t>(left, 256));
+      for (int64_t left = mma.getC().getType().getCols(), count = 0; left > 0; left -= count) {
+        int64_t even = llvm::divideCeil(left, llvm::divideCeil(left, 256));
+        count = std::min<int64_t>(left, llvm::alignTo(even, 64));
+        uses.asyncColumns.insert(count);
+      }
   });
   return uses;
 }

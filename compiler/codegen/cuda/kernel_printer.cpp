@@ -123,7 +123,7 @@ static bool isScalarOp(Operation *op) {
          (isa<arith::ArithDialect, math::MathDialect, attn::AttnDialect>(op->getDialect()) ||
           isa<tile::LoadOp, tile::PeekOp, tile::GetOp, tile::PointOp, tile::ThreadOp, tile::BlockOp,
               tile::WarpOp, tile::GridSizeOp, tile::GroupOp, tile::ClusterRankOp,
-              tile::FirstColumnOp, tile::ColumnDistanceOp, tile::FirstBitOp,
+              tile::SlotNumberOp, tile::FirstColumnOp, tile::ColumnDistanceOp, tile::FirstBitOp,
               tile::WithoutFirstBitOp, tile::HasBitOp>(op));
 }
 
@@ -187,12 +187,14 @@ Text KernelPrinter::expression(Value value) {
     return {"threadIndex()"};
   if (isa<tile::BlockOp>(op))
     return {"blockIndex()"};
-  if (isa<tile::WarpOp>(op))
-    return {"warpIndex()"};
+  if (auto warp = dyn_cast<tile::WarpOp>(op))
+    return {warp.getUniform() ? "uniformWarpIndex()" : "warpIndex()"};
   if (isa<tile::GridSizeOp>(op))
     return {"gridSize()"};
   if (isa<tile::ClusterRankOp>(op))
     return {"clusterRank()"};
+  if (auto number = dyn_cast<tile::SlotNumberOp>(op))
+    return {"inSlot<" + std::to_string(number.getSlot()) + ">(" + text(number.getRound()) + ")"};
   if (auto group = dyn_cast<tile::GroupOp>(op))
     return groupText(group);
   if (isa<tile::FirstColumnOp, tile::ColumnDistanceOp>(op) || isWholeDistance(op))

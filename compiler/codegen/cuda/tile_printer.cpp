@@ -22,7 +22,8 @@ std::string tileTypeText(Type type) {
         return "SharedRing<" + tileTypeText(t.getTile()) + ", " + number(t.getStages()) + ">";
       })
       .Case([](tile::PipeType t) {
-        return "Pipe<" + tileTypeText(t.getTile()) + ", " + number(t.getStages()) + ">";
+        std::string slots = t.getSlotBytes() ? ", " + number(t.getSlotBytes()) : "";
+        return "Pipe<" + tileTypeText(t.getTile()) + ", " + number(t.getStages()) + slots + ">";
       })
       .Case([](tile::BarriersType t) { return "Barriers<" + number(t.getCount()) + ">"; })
       .Case([](tile::OperandType t) {

@@ -17,11 +17,12 @@ namespace {
 /// A tile of a pipe: its slot and the slot's two barriers.
 struct PipeRef {
   unsigned pipe, number; // words
-  uint32_t stages, tileBytes;
+  uint32_t stages, tileBytes, stride;
 
   PipeRef(CodeBuilder &builder, TypedValue<tile::PipeType> value, Value number)
       : pipe(builder.word(value)), number(builder.word(number)),
-        stages(value.getType().getStages()), tileBytes(value.getType().getTile().getBytes()) {}
+        stages(value.getType().getStages()), tileBytes(value.getType().getTile().getBytes()),
+        stride(value.getType().getStride()) {}
 
   const PipeInfo &info(const Machine &machine, const Warp &warp) const {
     return machine.code.pipes[warp.words[pipe].i];
@@ -30,7 +31,7 @@ struct PipeRef {
   uint32_t round(const Warp &warp) const { return tile(warp) / stages; }
   uint32_t slot(const Warp &warp) const { return tile(warp) % stages; }
   uint32_t address(const Machine &machine, const Warp &warp) const {
-    return info(machine, warp).offset + slot(warp) * tileBytes;
+    return info(machine, warp).offset + slot(warp) * stride;
   }
   CountingBarrier *full(Machine &machine, Warp &warp, Operation *op) const {
     return machine.barrier(warp, *warp.block, info(machine, warp).barriers + 8 * slot(warp), op);
@@ -405,6 +406,15 @@ void addLastBlock(CodeBuilder &builder, tile::LastBlockOp op) {
 
 } // namespace
 
+static void addSlotNumber(CodeBuilder &builder, tile::SlotNumberOp op) {
+  unsigned round = builder.word(op.getRound()), result = builder.word(op.getResult());
+  int64_t stages = op.getStages(), slot = op.getSlot();
+  builder.step(op, false, [=](Machine &, Warp &warp) {
+    warp.words[result].i = warp.words[round].i * stages + slot;
+    return Outcome::Done;
+  });
+}
+
 bool addAsyncStep(CodeBuilder &builder, Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](tile::PipeOp op) {
@@ -416,6 +426,7 @@ bool addAsyncStep(CodeBuilder &builder, Operation &op) {
         return true;
       })
       .Case([&](tile::StartPipesOp op) { return addStartPipes(builder, op), true; })
+      .Case([&](tile::SlotNumberOp op) { return addSlotNumber(builder, op), true; })
       .Case([&](tile::AcquireOp op) { return addAcquire(builder, op), true; })
       .Case([&](tile::AwaitOp op) { return addAwait(builder, op), true; })
       .Case([&](tile::ReleaseOp op) { return addArrival(builder, op), true; })

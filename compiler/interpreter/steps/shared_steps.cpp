@@ -23,7 +23,7 @@ void addStage(CodeBuilder &builder, tile::StageOp op) {
   auto pipe = dyn_cast<tile::PipeType>(op.getRing().getType());
   int64_t stages =
       pipe ? pipe.getStages() : cast<tile::RingType>(op.getRing().getType()).getStages();
-  int64_t bytes = op.getType().getBytes();
+  int64_t bytes = pipe ? pipe.getStride() : op.getType().getBytes();
   builder.step(op, false, [=, isPipe = bool(pipe)](Machine &machine, Warp &warp) {
     int64_t base = warp.words[ring].i;
     if (isPipe)

@@ -29,19 +29,24 @@ public:
     int64_t needed = consumerRegisters(plan, s);
     int64_t bytes = sharedBytes(plan, s);
     into.roles = {
-        fmt::format("warps 0-3, producer: one thread copies tiles; {} registers a thread",
-                    s.producerRegisters),
+        fmt::format("warps 0-3, producer: one thread {}copies tiles; {} registers a thread",
+                    s.seesaw ? "for each group " : "", s.producerRegisters),
         fmt::format("warps 4-{}, consumers: {} of {} rows; {} registers a thread, about {} needed",
                     4 * s.groups + 3,
                     s.groups == 1 ? "a group" : fmt::format("{} groups", s.groups), 64,
                     s.consumerRegisters, needed)};
-    if (s.groups > 1)
+    if (s.seesaw)
+      into.roles.push_back(
+          fmt::format("both groups have the same rows, {} columns of the states each; they take "
+                      "every other tile of the stream and exchange weights",
+                      s.headDimTile));
+    else if (s.groups > 1)
       into.roles.push_back(s.pingPong ? "groups start their products one after the other"
                                       : "groups start their products as they come");
     if (s.pack > 1)
       into.roles.push_back(fmt::format("a row tile has {} rows of each of {} indices of {}",
                                        s.rowIndices(), s.pack, plan.packing->dim.str()));
-    reportParts(s.headDimTile, s.depth, into);
+    reportParts(s.headDimTile, s.depth, into, s.seesaw ? s.groups : 1);
     reportTiles(s, into);
     reportMemory(s.rowTile(), s.streamTile, s.stages, bytes, into);
     into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
@@ -51,7 +56,7 @@ public:
     CostModel model(nest, plan, machine);
     StepPrediction step = model.step(s);
     double share = model.kernelShare(s);
-    reportStep(s.rowTile(), s.streamTile, into);
+    reportStep(s.rowTile(), s.streamStep(), into);
     reportPrediction(step, share, into);
     into.numbers["groups"] = s.groups;
     into.numbers["producer_registers"] = s.producerRegisters;
@@ -62,20 +67,20 @@ public:
 
   // What blocks and tiles have a part of: "e in 2 parts of 256, a block each: scores are computed 2
   // times".
-  void reportParts(int64_t columns, int64_t depth, ScheduleReport &into) {
+  void reportParts(int64_t columns, int64_t depth, ScheduleReport &into, int64_t sharing = 1) {
     StreamPlan cut = tiledPlan(plan, columns, depth);
-    if (int64_t parts = headDimTiles(cut); parts > 1)
+    if (int64_t blocks = llvm::divideCeil(headDimTiles(cut), sharing); blocks > 1)
       into.roles.push_back(fmt::format("{} columns of the states in {} parts of {}, a block each: "
                                        "the scores are computed {} times",
-                                       widestColumns(plan), parts, columns, parts));
+                                       widestColumns(plan), blocks, columns * sharing, blocks));
     if (int64_t parts = depthTiles(cut); parts > 1)
       into.roles.push_back(
           fmt::format("a score is the sum of {} parts of {} products", parts, depth));
     into.numbers["column_parts"] = headDimTiles(cut);
-    reportCuts(cut, into);
+    reportCuts(cut, sharing > 1 ? "a group each" : "a block each", into);
   }
 
-  void reportCuts(const StreamPlan &cut, ScheduleReport &into) {
+  void reportCuts(const StreamPlan &cut, const char *owner, ScheduleReport &into) {
     auto say = [&](llvm::StringRef dim, const OperandTile &operand, const char *what) {
       if (int64_t parts = partsOf(operand); parts > 1)
         into.cuts[dim.str()] = fmt::format("{} parts of {}, {}", parts, operand.cols, what);
@@ -86,7 +91,7 @@ public:
     for (const StreamState &state : cut.states)
       for (mlir::StringAttr dim : red::FoldOp(state.fold).getType().getDims())
         if (state.streamed != -1 && llvm::is_contained(nest.getInner(), dim))
-          say(dim, cut.streamed[state.streamed], "a block each");
+          say(dim, cut.streamed[state.streamed], owner);
   }
 
   void report(const PortableSchedule &s, ScheduleReport &into) {

@@ -103,7 +103,9 @@ protected:
 
   std::string shortOf(const WarpgroupSchedule &s) const override {
     return fmt::format("{} groups, stream_tile {}, {} stages{}{}", s.groups, s.streamTile, s.stages,
-                       s.pingPong ? ", ping-pong" : "",
+                       s.seesaw     ? ", seesaw"
+                       : s.pingPong ? ", ping-pong"
+                                    : "",
                        s.dynamicScheduler ? ", dynamic scheduler"
                        : s.persistent     ? ", persistent"
                                           : "");
@@ -165,7 +167,8 @@ private:
     RegisterBudget budget = registerBudget(schedule.groups, consumerRegisters(plan, schedule));
     schedule.producerRegisters = budget.load;
     schedule.consumerRegisters = budget.group;
-    schedule.pingPong = schedule.groups > 1;
+    schedule.pingPong = schedule.groups > 1 && !schedule.seesaw;
+    schedule.persistent = !schedule.seesaw;
     (void)setKeys(schedule.keys(), name(), keys);
     return schedule;
   }

@@ -31,6 +31,12 @@ static constexpr double kMaskedTurns = 1.06;
 // A tile of rows costs this beside its steps: the first loads, and for a new block the start of its
 // barriers and registers.
 static constexpr double kTileStart = 500, kBlockStart = 1500;
+// Two groups that exchange weights wait for each other once a step: barriers, the vote on
+// references.
+static constexpr double kExchange = 700;
+// From the release of a ring's slot until the next part is there, but for its bytes; and what a
+// group waits for with each part. Fitted to the schedules of docs/notes/warpgroup-kernels.md.
+static constexpr double kRingLatency = 800, kPartStart = 40;
 // What a block stores goes through L2 at half of the rate at which it loads.
 static constexpr double kStoreRate = 0.5;
 // Threads that store what they hold, 4 bytes at a time, write parts of sectors.
@@ -53,6 +59,11 @@ struct GroupPhases {
 
 } // namespace
 
+// Columns that a tile's weights are multiplied with, by all groups that do so.
+static double weightColumns(const StreamWork &work, const WarpgroupSchedule &schedule) {
+  return static_cast<double>(work.weightColumns * (schedule.seesaw ? schedule.groups : 1));
+}
+
 // wgmma m64nNk16 reads N columns of 16 elements from shared memory, and its rows too unless they
 // are in registers (PTX ISA, wgmma).
 static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &schedule,
@@ -60,20 +71,43 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   double columns = static_cast<double>(schedule.streamTile);
   double scores = 64 * columns;
   GroupPhases phases{};
-  phases.products =
-      scores * static_cast<double>(work.scoreColumns + work.weightColumns) / rates.products;
+  double weights = weightColumns(work, schedule);
+  phases.products = scores * (static_cast<double>(work.scoreColumns) + weights) / rates.products;
   for (const Contraction &contraction : plan.contractions)
     phases.shared += 2.0 * static_cast<double>(contraction.resident.wholeCols()) * (64 + columns) /
                      rates.sharedBytes;
-  phases.shared += 2.0 * static_cast<double>(work.weightColumns) * columns / rates.sharedBytes;
+  phases.shared += 2.0 * weights * columns / rates.sharedBytes;
   phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
   return phases;
+}
+
+/// The parts that a group of a seesaw multiplies in a step, and what their copies take.
+struct RingParts {
+  double count = 0, clocks = 0;
+};
+
+static RingParts ringParts(const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                           const Rates &rates) {
+  RingParts all;
+  for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
+    bool isScores = isScoreOperand(plan, i);
+    int64_t rows = isScores ? schedule.streamTile : valueRows(plan, operand, schedule);
+    int64_t parts =
+        isScores ? partsOf(operand) : schedule.groups * llvm::divideCeil(schedule.streamTile, rows);
+    double bytes = 2.0 * static_cast<double>(operand.cols * rows);
+    all.count += static_cast<double>(parts);
+    all.clocks += static_cast<double>(parts) * (kRingLatency + bytes / rates.cacheBytes);
+  }
+  return all;
 }
 
 // A slot is free for the next tile from when the last group has released it: the groups follow
 // each other, the last one almost a step behind the first.
 static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &schedule,
                            const Rates &rates) {
+  if (schedule.seesaw) // the slots that products do not hold
+    return ringParts(plan, schedule, rates).clocks /
+           static_cast<double>(schedule.stages - schedule.pendingParts());
   double longest = 0, groups = static_cast<double>(schedule.groups);
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
     double bytes = 2.0 * static_cast<double>(operand.cols * schedule.streamTile);
@@ -112,15 +146,20 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
                    (masks.special / rates.special + masks.plain / rates.lanes);
   double arithmetic = groups * group.arithmetic + static_cast<double>(which.masking) * masking;
   StepPrediction step;
-  step.flops = 2 * scores * static_cast<double>(work.scoreColumns + work.weightColumns);
+  step.flops =
+      2 * scores * (static_cast<double>(work.scoreColumns) + weightColumns(work, schedule));
   step.special = scores * work.special;
   step.plain = work.plain;
-  step.copiedBytes = static_cast<double>(work.streamBytes * schedule.streamTile);
+  step.copiedBytes = static_cast<double>(work.streamBytes * schedule.streamStep());
+  if (schedule.seesaw) // each group copies its columns
+    step.copiedBytes += static_cast<double>(2 * work.weightColumns * schedule.streamStep());
   step.readBytes = scores * static_cast<double>(work.scoreBytes);
 
   // A product blocks its group until it is issued, so a group does its own arithmetic after its
   // products, while others have theirs.
   double turn = std::max(group.products, group.shared) + kProductStart;
+  if (schedule.seesaw)
+    turn += kPartStart * ringParts(plan, schedule, rates).count;
   bool copiesReads = schedule.copyInputs && !plan.inputs.empty();
   step.chain = turn + (group.arithmetic + (which.masking ? masking : 0)) / kLoneRate +
                kStepLatency + (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
@@ -138,7 +177,8 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
   step.clocks =
       std::max(jammed({groups * turn, arithmetic, step.chain, refillClocks(plan, schedule, rates)},
                       schedule.pingPong ? kNormInTurns : kNormInAnyOrder),
-               step.limit().clocks);
+               step.limit().clocks) +
+      (schedule.seesaw ? kExchange : 0);
   step.tensorShare = groups * group.products / step.clocks;
   return step;
 }
@@ -234,7 +274,7 @@ double CostModel::kernelClocks(const WarpgroupSchedule &schedule, const StepPred
   double total = 0, longest = 0;
   for (auto [lo, hi] : visits.ranges) {
     int64_t steps =
-        hi <= lo ? 0 : llvm::divideCeil(hi, schedule.streamTile) - lo / schedule.streamTile;
+        hi <= lo ? 0 : llvm::divideCeil(hi, schedule.streamStep()) - lo / schedule.streamStep();
     double clocks = static_cast<double>(steps) * step.clocks * turns + ends;
     total += clocks * static_cast<double>(cells);
     longest = std::max(longest, clocks);
@@ -308,10 +348,9 @@ const CostModel::Cut &CostModel::cut(const WarpgroupSchedule &schedule) {
   auto found = cuts.find({schedule.headDimTile, schedule.depth});
   if (found != cuts.end())
     return found->second;
-  Cut made{tiledPlan(plan, schedule.headDimTile, schedule.depth), work, 1};
+  Cut made{tiledPlan(plan, schedule.headDimTile, schedule.depth), work};
   if (schedule.headDimTile || schedule.depth)
     made.work = countWork(nest, made.plan);
-  made.headDimTiles = headDimTiles(made.plan);
   return cuts.emplace(std::pair(schedule.headDimTile, schedule.depth), std::move(made))
       .first->second;
 }
@@ -325,7 +364,7 @@ double CostModel::kernelShare(const WarpgroupSchedule &schedule) {
   bool isCut = schedule.headDimTile || schedule.depth;
   if (const Classes &known = classes(schedule.streamTile); known && !isCut)
     return classedShare(schedule, known);
-  int64_t parts = cut(schedule).headDimTiles;
+  int64_t parts = columnBlocks(cut(schedule).plan, schedule);
   StepPrediction prediction = step(schedule);
   double inverse = 0; // harmonic mean: of the times at equal work
   for (auto [i, reference] : llvm::enumerate(kReferenceExtents)) {

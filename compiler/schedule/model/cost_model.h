@@ -71,7 +71,6 @@ private:
   struct Cut {
     StreamPlan plan;
     StreamWork work;
-    int64_t headDimTiles;
   };
   const Cut &cut(const WarpgroupSchedule &schedule);
   /// What the tiles of rows of one size see of the stream.

@@ -38,6 +38,10 @@ RegisterBudget registerBudget(int64_t groups, int64_t needed) {
 static constexpr int64_t kWideOperand = 256;
 static constexpr int64_t kDepths[] = {64, 128};
 static constexpr int64_t kFewStages[] = {2, 3};
+// Columns of two groups that fit in registers beside scores; parts of the operands of scores, the
+// last where they divide them evenly.
+static constexpr int64_t kSeesawColumns = 640;
+static constexpr int64_t kSeesawDepths[] = {64, 128, 192};
 static constexpr int64_t kMostParts = 16, kLargestWideTile = 128;
 
 // The warp that copies asks of tiles, too: of two groups, with 40 registers it spills where ids
@@ -146,12 +150,44 @@ static void addTiledSchedules(std::vector<RankedSchedule> &all, red::NestOp nest
     }
 }
 
+// Two groups that share rows and exchange weights, with as many slots in their rings as fit.
+// Products with weights hide what a lagging reference costs more than elsewhere.
+static void addSeesaws(std::vector<RankedSchedule> &all, red::NestOp nest, const StreamPlan &plan,
+                       const GpuModel &machine, CostModel &model) {
+  WarpgroupSchedule schedule;
+  schedule.seesaw = true;
+  schedule.pingPong = schedule.persistent = false;
+  schedule.rescaleThreshold = tile::kMostRescaleThreshold;
+  schedule.producerRegisters = 24; // whoever copies computes with what all its threads share
+  schedule.consumerRegisters = 240;
+  int64_t widest = widestColumns(plan), depth = widestDepth(plan);
+  for (int64_t blocks = llvm::divideCeil(widest, kSeesawColumns), more = 0; more < 2;
+       ++more, ++blocks)
+    for (int64_t each : kSeesawDepths)
+      for (int64_t tile : {64, 32})
+        for (bool copies : {true, false}) {
+          bool isUneven = each == kSeesawDepths[2] && depth % each != 0;
+          if (isUneven || (!copies && plan.inputs.empty()))
+            continue;
+          schedule.headDimTile =
+              llvm::alignTo(llvm::divideCeil(widest, schedule.groups * blocks), 32);
+          schedule.depth = depth > each ? each : 0;
+          schedule.streamTile = tile;
+          schedule.copyInputs = copies;
+          for (schedule.stages = 8; schedule.stages >= 2; --schedule.stages)
+            if (fits(nest, plan, schedule, machine)) {
+              all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
+              break;
+            }
+        }
+}
+
 // Predictions within 0.5 % are equal.
 static auto rankOf(const RankedSchedule &ranked) {
   const WarpgroupSchedule &s = ranked.schedule;
   int64_t predicted = std::llround(-200 * std::log(ranked.share));
   return std::tuple(predicted, -s.streamTile, s.stages, s.groups, !s.pingPong, !s.persistent,
-                    !s.dynamicScheduler, !s.copyInputs);
+                    !s.dynamicScheduler, !s.copyInputs, -s.depth);
 }
 
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
@@ -162,13 +198,15 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
     return all;
   CostModel model(nest, plan, machine);
   WarpgroupSchedule schedule;
+  bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > kWideOperand;
+  if (isWide)
+    addSeesaws(all, nest, plan, machine, model);
   for (int64_t groups : kGroups)
     for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
       schedule.groups = groups;
       schedule.streamTile = tile;
       addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
-      if (std::max(widestDepth(plan), widestColumns(plan)) > kWideOperand &&
-          tile <= kLargestWideTile)
+      if (isWide && tile <= kLargestWideTile)
         addTiledSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
     }
   std::sort(all.begin(), all.end(),
@@ -182,10 +220,10 @@ std::vector<RankedSchedule> pickCandidates(const std::vector<RankedSchedule> &ra
   struct Taken {
     int all = 0, drawing = 0;
   };
-  std::map<std::pair<int64_t, int64_t>, Taken> shapes;
+  std::map<std::tuple<int64_t, int64_t, bool>, Taken> shapes;
   for (const RankedSchedule &ranked : ranking) {
     const WarpgroupSchedule &schedule = ranked.schedule;
-    Taken &taken = shapes[{schedule.groups, schedule.streamTile}];
+    Taken &taken = shapes[{schedule.groups, schedule.streamTile, schedule.seesaw}];
     if (picked.size() >= count || taken.all == 2 ||
         (schedule.dynamicScheduler && taken.drawing == 1))
       continue;

@@ -13,6 +13,9 @@ namespace {
 
 constexpr int64_t kWarps = 4; // of a warpgroup
 
+/// A place of each group, or one for all of them.
+using Places = SmallVector<Value, 2>;
+
 class Roles {
 public:
   explicit Roles(KernelOp kernel)
@@ -29,55 +32,129 @@ public:
 
 private:
   void createPipes();
+  Places pipesOf(FetchOp fetch);
+  Places exchangedPlaces(Location loc, SharedType type, bool isFirst);
   void enterCopies();
   void createProducer();
   void createConsumers();
   RowTilesOp cloneRows();
-  StepOp fill(FetchOp fetch, Value pipe);
+  Value ofGroup(const Places &places, Value group);
+  StepOp fill(FetchOp fetch, const Places &places);
+  void copy(FetchOp fetch, Value pipe, Value part);
   void use(FetchOp fetch, Value pipe);
-  void stageIn(StepOp step, ArrayRef<Value> tiles, FetchOp fetch, Value pipe, Value number);
+  void use(ExchangeOp exchange, ArrayRef<Places> places, Value group);
+  void write(ExchangeOp exchange, ArrayRef<Value> places, Value number);
+  void awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
+                       llvm::function_ref<Value()> numberHere,
+                       llvm::function_ref<void(StepOp, Value)> stage);
+  void stageIn(StepOp step, ArrayRef<Value> tiles, Value pipe, Value number);
   Value number(FetchOp fetch, Value part);
+  Value numberInRing(FetchOp fetch, StreamOp stream);
   Value constant(int64_t value) {
     return arith::ConstantOp::create(b, kernel.getLoc(), b.getI32IntegerAttr(value));
   }
+  Location named(const llvm::Twine &name) { return NameLoc::get(b.getStringAttr(name)); }
 
   KernelOp kernel;
   RowTilesOp rows;
   OpBuilder b;
-  SmallVector<Value> pipes; ///< of the fetches, in their order
-  Value queue;              ///< of numbers of row tiles; null where they are not drawn
-  Value list;               ///< of the stream's tiles that matter; null where all do
+  SmallVector<Places> pipes;                  ///< of the fetches, in their order
+  SmallVector<SmallVector<Places>> exchanged; ///< of the tiles of each exchange
+  Places rings;                               ///< the first pipe of each group's ring
+  Value queue; ///< of numbers of row tiles; null where they are not drawn
+  Value list;  ///< of the stream's tiles that matter; null where all do
+  bool isByGroup = false;
+  Value copier; ///< i32, where groups have fetches of their own: the group that a warp copies for
 };
 
 StreamOp streamOf(RowTilesOp rows) { return *rows.getBodyBlock()->getOps<StreamOp>().begin(); }
 
-SmallVector<FetchOp> fetchesOf(RowTilesOp rows) {
-  SmallVector<FetchOp> list;
-  rows.walk([&](FetchOp fetch) { list.push_back(fetch); });
+template <class Op> SmallVector<Op> opsOf(RowTilesOp rows) {
+  SmallVector<Op> list;
+  rows.walk([&](Op op) { list.push_back(op); });
   return list;
 }
 
+SmallVector<FetchOp> fetchesOf(RowTilesOp rows) { return opsOf<FetchOp>(rows); }
+
 } // namespace
+
+// The fetches in a ring share its slots, which have the size of the largest tile.
+Places Roles::pipesOf(FetchOp fetch) {
+  for (auto [other, places] : llvm::zip(fetchesOf(rows), pipes))
+    if (other.getInRing() && fetch.getInRing() && other.getType() == fetch.getType())
+      return places;
+  std::string name = attn::specName(fetch.getLoc()).str() + "_pipe";
+  int64_t slot = fetch.getType().getBytes();
+  if (fetch.getInRing())
+    for (FetchOp other : fetchesOf(rows))
+      if (other.getInRing())
+        slot = std::max(slot, other.getType().getBytes());
+  auto type = PipeType::get(b.getContext(), fetch.getStages(), fetch.getType(), slot);
+  int64_t groups = rows.getGroups(), count = fetch.getByGroup() ? groups : 1;
+  Places places;
+  for (int64_t group = 0; group < count; ++group) {
+    bool isIn = fetch.getInRing() && static_cast<int64_t>(rings.size()) == groups;
+    std::string suffix = count > 1 ? std::to_string(group) : "";
+    places.push_back(PipeOp::create(b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0,
+                                    kWarps * groups / count, /*writers=*/0,
+                                    isIn ? rings[group] : Value()));
+  }
+  if (fetch.getInRing() && rings.empty())
+    rings = places;
+  return places;
+}
+
+// What each group hands to the other: the first tile is a pipe, whose barriers guard the others
+// too.
+Places Roles::exchangedPlaces(Location loc, SharedType type, bool isFirst) {
+  Places places;
+  for (uint64_t group = 0; group < rows.getGroups(); ++group) {
+    Location at = attn::renamed(loc, attn::specName(loc).str() + std::to_string(group));
+    if (isFirst)
+      places.push_back(PipeOp::create(b, at, PipeType::get(b.getContext(), 1, type), 0, 0,
+                                      /*users=*/kWarps, /*writers=*/kWarps, Value()));
+    else
+      places.push_back(SharedOp::create(b, at, type, b.getI64IntegerAttr(0)));
+  }
+  return places;
+}
 
 void Roles::createPipes() {
   int64_t users = kWarps * rows.getGroups();
+  SmallVector<Value> all;
   for (FetchOp fetch : fetchesOf(rows)) {
-    auto type = PipeType::get(b.getContext(), fetch.getStages(), fetch.getType());
-    std::string name = attn::specName(fetch.getLoc()).str() + "_pipe";
-    pipes.push_back(PipeOp::create(b, attn::renamed(fetch.getLoc(), name), type, 0, 0, users));
+    pipes.push_back(pipesOf(fetch));
+    isByGroup |= fetch.getByGroup();
+    bool isNew =
+        !fetch.getInRing() || (pipes.back() == rings && !llvm::is_contained(all, rings[0]));
+    if (isNew) // a ring is started once
+      llvm::append_range(all, pipes.back());
   }
-  SmallVector<Value> all = pipes;
-  if (rows.getCounter()) {
-    queue = PipeOp::create(b, NameLoc::get(b.getStringAttr("queue")), queueType(b.getContext()), 0,
-                           0, users, /*writers=*/1);
-    all.push_back(queue);
+  for (ExchangeOp exchange : opsOf<ExchangeOp>(rows)) {
+    exchanged.emplace_back();
+    for (Value tile : exchange.getMine())
+      exchanged.back().push_back(exchangedPlaces(tile.getLoc(), cast<SharedType>(tile.getType()),
+                                                 tile == exchange.getMine().front()));
+    llvm::append_range(all, exchanged.back().front());
   }
-  if (streamOf(rows).isListed()) {
-    list = PipeOp::create(b, NameLoc::get(b.getStringAttr("list")), blockListType(b.getContext()),
-                          0, 0, users, /*writers=*/1);
-    all.push_back(list);
-  }
+  auto numbers = [&](StringRef name, PipeType type) {
+    all.push_back(
+        PipeOp::create(b, named(name), type, 0, 0, users, /*writers=*/1, /*ring=*/Value()));
+    return all.back();
+  };
+  if (rows.getCounter())
+    queue = numbers("queue", queueType(b.getContext()));
+  if (streamOf(rows).isListed())
+    list = numbers("list", blockListType(b.getContext()));
   StartPipesOp::create(b, kernel.getLoc(), all);
+}
+
+Value Roles::ofGroup(const Places &places, Value group) {
+  return places.size() == 1
+             ? places.front()
+             : ChooseOp::create(b, places.front().getLoc(), places.front().getType(), group, places)
+                   .getResult();
 }
 
 RowTilesOp Roles::cloneRows() {
@@ -103,9 +180,20 @@ static void eraseUnused(Block &block, llvm::function_ref<bool(Operation *)> isKe
 // The role that copies
 //===----------------------------------------------------------------------===//
 
-// One thread copies; where tiles are asked for, its warp comes along, to ask of many at once.
+// One thread copies; where tiles are asked for, its warp comes along, to ask of many at once. Where
+// groups have fetches of their own, one thread of a warp for each of them.
 void Roles::enterCopies() {
   Location loc = kernel.getLoc();
+  if (isByGroup) {
+    copier = WarpOp::create(b, named("warp"), b.getI32Type(), /*uniform=*/true);
+    Value copies = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, copier,
+                                         constant(static_cast<int64_t>(rows.getGroups())));
+    auto branch = scf::IfOp::create(b, loc, copies, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+    auto single = SingleOp::create(b, loc, b.getUnitAttr());
+    b.setInsertionPointToStart(&single.getBody().emplaceBlock());
+    return;
+  }
   if (!list) {
     auto single = SingleOp::create(b, loc);
     b.setInsertionPointToStart(&single.getBody().emplaceBlock());
@@ -127,28 +215,64 @@ void Roles::createProducer() {
   clone.setPingPong(false);
   streamOf(clone).getOwnFirstMutable().clear(); // it copies for all groups
   streamOf(clone).getOwnEndMutable().clear();
+  for (GroupOp group : opsOf<GroupOp>(clone))
+    if (isByGroup)
+      group.replaceAllUsesWith(copier);
   llvm::SmallPtrSet<Operation *, 8> fills;
-  for (auto [fetch, pipe] : llvm::zip_equal(fetchesOf(clone), pipes))
-    fills.insert(fill(fetch, pipe));
+  for (auto [fetch, places] : llvm::zip_equal(fetchesOf(clone), pipes))
+    fills.insert(fill(fetch, places));
   // What is left of the others' work is scalars that coordinates are computed from.
   eraseUnused(*clone.getBodyBlock(),
               [&](Operation *op) { return fills.contains(op) || isa<StreamOp>(op); });
+}
+
+// The number in its ring of the first part of a tile. In each iteration fetches follow each other
+// by order, those of stage 1 for the tile before; there are none of these in the first iteration,
+// and none but these in the last.
+Value Roles::numberInRing(FetchOp fetch, StreamOp stream) {
+  auto countParts = [&](auto &&counts) {
+    int64_t parts = 0;
+    for (FetchOp other : stream.getBodyBlock()->getOps<FetchOp>())
+      if (other.getInRing() && counts(other))
+        parts += static_cast<int64_t>(other.getParts());
+    return parts;
+  };
+  auto isBefore = [&](FetchOp other) { return other.getOrder() < fetch.getOrder(); };
+  auto inStage = [&](uint64_t stage) {
+    return [=](FetchOp other) { return other.getStage() == stage; };
+  };
+  auto besides = [&](FetchOp other) { return other.getStage() != fetch.getStage(); };
+  int64_t all = countParts([](FetchOp) { return true; }), others = countParts(besides);
+  int64_t same = countParts(
+      [&](FetchOp other) { return isBefore(other) && other.getStage() == fetch.getStage(); });
+  int64_t beside = countParts([&](FetchOp other) { return isBefore(other) && besides(other); });
+  Location loc = fetch.getLoc();
+  bool isLater = fetch.getStage() == 1;
+  // Where the other stage has its usual place, and in the iteration where it has none.
+  int64_t usual = isLater ? countParts(inStage(0)) + same + beside : same + beside - others;
+  int64_t alone = isLater ? countParts(inStage(0)) + same : same;
+  Value offset = arith::SelectOp::create(b, loc, isLater ? stream.getIsLast() : stream.getIsFirst(),
+                                         constant(alone), constant(usual));
+  Value before = arith::MulIOp::create(b, named("ring_before"), stream.getNumber(), constant(all));
+  return arith::AddIOp::create(b, named("in_ring"), before, offset);
 }
 
 // The number of a tile in its pipe: `part` of `parts`, null where it is whole.
 Value Roles::number(FetchOp fetch, Value part) {
   auto stream = fetch->getParentOfType<StreamOp>();
   Value tile = stream ? stream.getNumber() : fetch->getParentOfType<RowTilesOp>().getTurn();
-  if (!part)
+  if (!part && !fetch.getInRing())
     return tile;
-  auto named = [&](StringRef name) { return NameLoc::get(b.getStringAttr(name)); };
-  Value before = arith::MulIOp::create(b, named("parts_before"), tile,
-                                       constant(static_cast<int64_t>(fetch.getParts())));
-  return arith::AddIOp::create(b, named("part"), before, part);
+  Value before = fetch.getInRing()
+                     ? numberInRing(fetch, stream)
+                     : arith::MulIOp::create(b, named("parts_before"), tile,
+                                             constant(static_cast<int64_t>(fetch.getParts())))
+                           .getResult();
+  return part ? arith::AddIOp::create(b, named("part"), before, part).getResult() : before;
 }
 
 // Behind the fetch, what one thread does in its place.
-StepOp Roles::fill(FetchOp fetch, Value pipe) {
+StepOp Roles::fill(FetchOp fetch, const Places &places) {
   Location loc = fetch.getLoc();
   auto stream = fetch->getParentOfType<StreamOp>();
   OpBuilder::InsertionGuard guard(b);
@@ -159,17 +283,14 @@ StepOp Roles::fill(FetchOp fetch, Value pipe) {
   b.setInsertionPointToStart(&step.getBody().emplaceBlock());
   auto yield = YieldOp::create(b, loc, ValueRange());
   b.setInsertionPoint(yield);
-  SmallVector<Value> at = llvm::to_vector(fetch.getCoordinates());
+  Value pipe = ofGroup(places, copier);
   Value part;
   if (fetch.getParts() > 1) {
     auto loop = scf::ForOp::create(b, loc, constant(0),
                                    constant(static_cast<int64_t>(fetch.getParts())), constant(1));
-    loop.getInductionVar().setLoc(NameLoc::get(b.getStringAttr("part")));
     part = loop.getInductionVar();
+    part.setLoc(named("part"));
     b.setInsertionPointToStart(loop.getBody());
-    Value column = arith::MulIOp::create(b, NameLoc::get(b.getStringAttr("depth_begin")), part,
-                                         constant(fetch.getType().getCols()));
-    at.insert(at.begin(), column);
   } else if (fetch.getLate() && !stream) {
     // In the stream, for the first tile alone.
     stream = streamOf(fetch->getParentOfType<RowTilesOp>());
@@ -181,10 +302,29 @@ StepOp Roles::fill(FetchOp fetch, Value pipe) {
     auto single = SingleOp::create(b, loc);
     b.setInsertionPointToStart(&single.getBody().emplaceBlock());
   }
-  Value tile = number(fetch, part);
-  AcquireOp::create(b, loc, pipe, tile);
-  FillOp::create(b, loc, pipe, tile, fetch.getMap(), at);
+  // What all groups use, one warp copies.
+  if (isByGroup && !fetch.getByGroup()) {
+    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, copier, constant(0));
+    auto branch = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  copy(fetch, pipe, part);
   return step;
+}
+
+// A tile, or `part` of it if that is not null.
+void Roles::copy(FetchOp fetch, Value pipe, Value part) {
+  SmallVector<Value> at = llvm::to_vector(fetch.getCoordinates());
+  if (part) {
+    SharedType type = fetch.getType();
+    int64_t extent = fetch.getAlong() == 0 ? type.getCols() : type.getRows();
+    Value begin = b.createOrFold<arith::MulIOp>(named("part_begin"), part, constant(extent));
+    Value &along = at[fetch.getAlong()];
+    along = b.createOrFold<arith::AddIOp>(named("part_begin"), begin, along);
+  }
+  Value tile = number(fetch, part);
+  AcquireOp::create(b, fetch.getLoc(), pipe, tile);
+  FillOp::create(b, fetch.getLoc(), pipe, tile, fetch.getMap(), at);
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,15 +349,24 @@ void Roles::createConsumers() {
     stream.getFirstMutable().assign(none);
     stream.getEndMutable().assign(none);
   }
+  SmallVector<GroupOp> groups = opsOf<GroupOp>(clone);
+  // The group is the same for all row tiles.
+  for (GroupOp group : groups)
+    group->moveBefore(clone);
   SmallVector<FetchOp> fetches = fetchesOf(clone);
   // Each puts itself before what others have put there.
-  for (auto [fetch, pipe] : llvm::reverse(llvm::zip_equal(fetches, pipes)))
-    use(fetch, pipe);
+  SmallVector<ExchangeOp> exchanges = opsOf<ExchangeOp>(clone);
+  for (auto [exchange, places] : llvm::reverse(llvm::zip_equal(exchanges, exchanged))) {
+    b.setInsertionPoint(clone);
+    use(exchange, places, groups.front());
+    exchange.erase();
+  }
+  for (auto [fetch, places] : llvm::reverse(llvm::zip_equal(fetches, pipes))) {
+    b.setInsertionPoint(clone);
+    use(fetch, ofGroup(places, isByGroup ? groups.front() : Value()));
+  }
   eraseUnused(*clone.getBodyBlock(),
               [](Operation *op) { return !isa<FetchOp>(op) && !isOpTriviallyDead(op); });
-  // The group is the same for all row tiles.
-  for (auto group : llvm::make_early_inc_range(clone.getBodyBlock()->getOps<GroupOp>()))
-    group->moveBefore(clone);
   while (Operation *behind = rows->getNextNode())
     behind->moveBefore(role.getBodyBlock(), role.getBodyBlock()->end());
 }
@@ -249,7 +398,7 @@ static SmallVector<Value> tilesOf(FetchOp fetch, int64_t part) {
 
 // The tile that lies in slot `number` of the pipe takes the place of those that stand for it in the
 // step, before the first op that uses one of them.
-void Roles::stageIn(StepOp step, ArrayRef<Value> tiles, FetchOp fetch, Value pipe, Value number) {
+void Roles::stageIn(StepOp step, ArrayRef<Value> tiles, Value pipe, Value number) {
   auto isHere = [&](OpOperand &use) { return step->isProperAncestor(use.getOwner()); };
   Operation *first = step.getYield();
   for (Value tile : tiles)
@@ -260,9 +409,60 @@ void Roles::stageIn(StepOp step, ArrayRef<Value> tiles, FetchOp fetch, Value pip
           first = user;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(first);
-  Value stage = StageOp::create(b, fetch.getLoc(), fetch.getType(), pipe, number);
+  Value stage = StageOp::create(b, tiles.front().getLoc(), tiles.front().getType(), pipe, number);
   for (Value tile : tiles)
     tile.replaceUsesWithIf(stage, isHere);
+}
+
+// The first of the steps awaits the tile of the pipe, the last one releases it; each has `stage`
+// put it where it is used.
+void Roles::awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
+                            llvm::function_ref<Value()> numberHere,
+                            llvm::function_ref<void(StepOp, Value)> stage) {
+  for (StepOp step : steps) {
+    b.setInsertionPointToStart(step.getBodyBlock());
+    Value at = numberHere();
+    if (step == steps.front())
+      AwaitOp::create(b, loc, pipe, at);
+    stage(step, at);
+    if (step == steps.back()) {
+      auto others = step.getBodyBlock()->getOps<ReleaseOp>();
+      b.setInsertionPoint(others.empty() ? step.getYield() : (*others.begin()).getOperation());
+      ReleaseOp::create(b, loc, pipe, at);
+    }
+  }
+}
+
+// Before what the step writes the slot has to be free; behind it other groups may see it.
+void Roles::write(ExchangeOp exchange, ArrayRef<Value> places, Value number) {
+  Location loc = exchange.getLoc();
+  StepOp step = stepsThatUse(SmallVector<Value>(exchange.getMine())).front();
+  b.setInsertionPointToStart(step.getBodyBlock());
+  AcquireOp::create(b, loc, places.front(), number);
+  b.setInsertionPoint(step.getYield());
+  PublishOp::create(b, loc);
+  CompleteOp::create(b, loc, places.front(), number);
+  stageIn(step, exchange.getMine().front(), places.front(), number);
+}
+
+void Roles::use(ExchangeOp exchange, ArrayRef<Places> places, Value group) {
+  Location loc = exchange.getLoc();
+  Value number = exchange->getParentOfType<StreamOp>().getNumber();
+  Value peer = arith::SubIOp::create(b, named("peer"), constant(1), group);
+  auto own = llvm::map_to_vector(places, [&](const Places &of) { return ofGroup(of, group); });
+  auto other = llvm::map_to_vector(places, [&](const Places &of) { return ofGroup(of, peer); });
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<StepOp> readers = stepsThatUse(SmallVector<Value>(exchange.getTheirs()));
+  write(exchange, own, number);
+  awaitAndRelease(
+      loc, readers, other.front(), [&] { return number; },
+      [&](StepOp step, Value at) {
+        stageIn(step, exchange.getTheirs().front(), other.front(), at);
+      });
+  for (size_t i = 1; i < places.size(); ++i) {
+    exchange.getMine()[i].replaceAllUsesWith(own[i]);
+    exchange.getTheirs()[i].replaceAllUsesWith(other[i]);
+  }
 }
 
 void Roles::use(FetchOp fetch, Value pipe) {
@@ -275,18 +475,14 @@ void Roles::use(FetchOp fetch, Value pipe) {
     };
     SmallVector<Value> tiles = tilesOf(fetch, part);
     SmallVector<StepOp> steps = stepsThatUse(tiles);
-    for (StepOp step : steps) {
-      b.setInsertionPointToStart(step.getBodyBlock());
-      Value at = numberHere();
-      if (stream && step == steps.front())
-        AwaitOp::create(b, loc, pipe, at);
-      stageIn(step, tiles, fetch, pipe, at);
-      if (stream && step == steps.back()) {
-        auto others = step.getBodyBlock()->getOps<ReleaseOp>();
-        b.setInsertionPoint(others.empty() ? step.getYield() : (*others.begin()).getOperation());
-        ReleaseOp::create(b, loc, pipe, at);
+    auto stage = [&](StepOp step, Value at) { stageIn(step, tiles, pipe, at); };
+    if (stream)
+      awaitAndRelease(loc, steps, pipe, numberHere, stage);
+    else
+      for (StepOp step : steps) {
+        b.setInsertionPointToStart(step.getBodyBlock());
+        stage(step, numberHere());
       }
-    }
     for (Value tile : tiles)
       if (auto op = tile.getDefiningOp<PartOp>())
         op.erase();

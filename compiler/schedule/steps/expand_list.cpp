@@ -166,7 +166,7 @@ Value Expansion::endCopies(Value number, Value tileBefore, Value tilesBefore) {
       runStage(0, first);
     }
     put(after, constant(endEntry()));
-    Tile last = begin(tileBefore, add(after, -1, "last"), /*isFirst=*/false);
+    Tile last = begin(tileBefore, add(after, -1, "last"), /*isFirst=*/false, /*isLast=*/true);
     runStage(1, last);
   });
   return after;
@@ -278,7 +278,8 @@ SmallVector<Value> Expansion::foldRun(Value number, Value entry) {
   };
   auto loop = scf::WhileOp::create(b, loc, ValueRange(start).getTypes(), start, goesOn, body);
   ValueRange after = loop.getResults();
-  Tile last = begin(Value(), add(after[after.size() - 2], -1, "last"), /*isFirst=*/false);
+  Tile last = begin(Value(), add(after[after.size() - 2], -1, "last"), /*isFirst=*/false,
+                    /*isLast=*/true);
   receive(after.drop_back(2), last);
   runLast(last);
   return llvm::to_vector(after.take_back(2));

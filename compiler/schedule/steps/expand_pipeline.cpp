@@ -98,9 +98,23 @@ Value Expansion::nextNumber() {
   return next;
 }
 
+// Behind the stream a block that takes one row tile reads its number anew: the registers that hold
+// what is computed from it are free while the stream needs all of them.
+void Expansion::readNumberAgain() {
+  Operation *stream = *rows.getBodyBlock()->getOps<StreamOp>().begin();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfter(stream);
+  Value again = BlockOp::create(b, named("block"));
+  rows.getNumber().replaceUsesWithIf(again, [&](OpOperand &use) {
+    return stream->isBeforeInBlock(rows.getBodyBlock()->findAncestorOpInBlock(*use.getOwner()));
+  });
+}
+
 // Returns the number of the tile after the row tile's last one. What a group lets pass at the end
 // it does after everything else.
 Value Expansion::expandRowTile(Value work, Value tilesBefore, Value taken) {
+  if (!rows.getPersistent())
+    readNumberAgain();
   rows.getNumber().replaceAllUsesWith(work);
   rows.getTurn().replaceAllUsesWith(taken);
   turn = taken;
@@ -173,23 +187,24 @@ Value Expansion::expandStream(StreamOp op, Value tilesBefore) {
   // As late as the time until the last slot is free still hides how long it takes.
   if (rows.getCounter())
     draw();
-  Tile last = begin(add(ownEnd, -1), add(after, -1, "last"), /*isFirst=*/false);
+  Tile last = begin(add(ownEnd, -1), add(after, -1, "last"), /*isFirst=*/false, /*isLast=*/true);
   receive(handOn(at), last);
   runLast(last);
   return after;
 }
 
-Expansion::Tile Expansion::begin(Value tile, Value number, Value isFirst) {
+Expansion::Tile Expansion::begin(Value tile, Value number, Value isFirst, bool isLast) {
   Tile at;
   at.map(stream.getTile(), tile);
   at.map(stream.getNumber(), number);
   at.map(stream.getIsFirst(), isFirst);
+  if (!stream.getIsLast().use_empty())
+    at.map(stream.getIsLast(), flag(isLast));
   return at;
 }
 
-Expansion::Tile Expansion::begin(Value tile, Value number, bool isFirst) {
-  Value flag = arith::ConstantOp::create(b, rows.getLoc(), b.getBoolAttr(isFirst));
-  return begin(tile, number, flag);
+Expansion::Tile Expansion::begin(Value tile, Value number, bool isFirst, bool isLast) {
+  return begin(tile, number, flag(isFirst), isLast);
 }
 
 SmallVector<StepOp> Expansion::runStage(unsigned stage, Tile &at) {

@@ -19,6 +19,7 @@ private:
   void takeInTurn(mlir::Value first);
   void takeDrawn(mlir::Value first);
   mlir::Value expandRowTile(mlir::Value work, mlir::Value tilesBefore, mlir::Value turn);
+  void readNumberAgain();
   void draw();
   mlir::Value nextNumber();
 
@@ -29,8 +30,8 @@ private:
   llvm::SmallVector<mlir::Value> carriedValues();
   /// What stands for the values of the stream's body, for one tile.
   using Tile = mlir::IRMapping;
-  Tile begin(mlir::Value tile, mlir::Value number, mlir::Value isFirst);
-  Tile begin(mlir::Value tile, mlir::Value number, bool isFirst);
+  Tile begin(mlir::Value tile, mlir::Value number, mlir::Value isFirst, bool isLast = false);
+  Tile begin(mlir::Value tile, mlir::Value number, bool isFirst, bool isLast = false);
   llvm::SmallVector<mlir::Value> handOn(Tile &from);
   void receive(mlir::ValueRange values, Tile &into);
   void prepare(tile::StepOp step, Tile &at);
@@ -72,6 +73,9 @@ private:
   void passTurn();
   void takeTurns(llvm::ArrayRef<tile::StepOp> steps);
 
+  mlir::Value flag(bool value) {
+    return mlir::arith::ConstantOp::create(b, rows.getLoc(), b.getBoolAttr(value));
+  }
   mlir::Value constant(int64_t value) {
     return mlir::arith::ConstantOp::create(b, rows.getLoc(), b.getI32IntegerAttr(value));
   }

@@ -1,9 +1,8 @@
 #include "compiler/schedule/steps/lower_to_steps.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/steps/seesaw_steps.h"
 #include "compiler/schedule/stream/tiled_plan.h"
-#include "compiler/schedule/warpgroups/operand_maps.h"
-#include "compiler/schedule/warpgroups/warpgroup_compute.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,52 +10,12 @@
 using namespace mlir;
 
 namespace attnc::schedule {
-namespace {
-
-class StepsLowering : public WarpgroupCompute {
-public:
-  using WarpgroupCompute::WarpgroupCompute;
-  void build();
-
-private:
-  void placeResults();
-  void describeRowTile(tile::RowTilesOp rows);
-  void fetchRows();
-  void fetchStreamed();
-  void fetchInputs();
-  Value fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
-              const OperandMap &map);
-  void askForTiles();
-  void ownRange();
-  void foldStream();
-  void sharePlaces();
-
-  tile::StepOp step(StringRef name, int64_t stage, llvm::function_ref<ValueRange()> build,
-                    TypeRange results = {});
-  void scoreSteps();
-  void partSteps(const Contraction &contraction, Value place);
-  tile::StepOp foldStep();
-  SmallVector<Value> followReferences();
-  void convertStep();
-  tile::StepOp rescaleStep(ValueRange moved);
-  tile::StepOp valueStep();
-  Value rowsOf(const Contraction &contraction);
-
-  tile::StreamOp stream;
-  SmallVector<OperandMap> maps;
-  DenseMap<Operation *, SmallVector<Value>> indicesOf; ///< of the block's cell, by read
-  DenseMap<Operation *, Value> rowTilesOf;             ///< fetched for the row tile, by read
-  SmallVector<Value> tilesOf;                          ///< fetched, as in the plan's streamed
-  DenseMap<Operation *, Value> inputsOf;               ///< fetched, by read
-  SmallVector<tile::StepOp> scoreGroup;                ///< whose products make the scores
-};
-
-} // namespace
 
 void StepsLowering::build() {
   countWork();
   maps = operandMaps(plan, schedule);
   placeResults();
+  placeShared();
   Location loc = nest.getLoc();
   auto flag = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
   auto rows = tile::RowTilesOp::create(
@@ -101,15 +60,23 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   stream = tile::StreamOp::create(b, nest.getLoc(), firstTile, endTile);
   if (skipsTiles())
     askForTiles();
-  locateRows();
-  ownRange();
+  locateGroup();
   hoistUniform();
-  createPlaces();
+  placeRegisters();
   stream->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   foldStream();
-  completeStates();
+  completeRowTile();
   storeResults(
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
+}
+
+void StepsLowering::locateGroup() {
+  locateRows();
+  ownRange();
+}
+
+Value StepsLowering::groupRow() {
+  return arith::MulIOp::create(b, nest.getLoc(), group, constant(64));
 }
 
 // Which tiles matter, to the rows of the block or of each group.
@@ -142,10 +109,15 @@ void StepsLowering::ownRange() {
 // What arrives
 //===----------------------------------------------------------------------===//
 
-// The coordinates of a box, the axis before the last one first; with `column`, its first column
-// before them.
-Value StepsLowering::fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
-                           const OperandMap &map) {
+SmallVector<OperandMap> StepsLowering::mapsOf(OperandMap::Kind kind) const {
+  SmallVector<OperandMap> list;
+  llvm::copy_if(maps, std::back_inserter(list),
+                [&](const OperandMap &map) { return map.kind == kind; });
+  return list;
+}
+
+tile::FetchOp StepsLowering::fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
+                                   const OperandMap &map) {
   SmallVector<Value> at;
   for (auto [axis, index] : llvm::enumerate(indicesOf.lookup(read)))
     if (axis == rowAxis)
@@ -166,11 +138,9 @@ void StepsLowering::fetchRows() {
   bool anyParts = false;
   for (unsigned i = 0; i < plan.streamed.size(); ++i)
     anyParts |= scoreParts(i) > 1;
-  for (const OperandMap &map : maps) {
-    if (map.kind != OperandMap::Kind::Resident)
-      continue;
-    Value tile = fetch(map.read, map.rowAxis, row0, {}, map);
-    tile.getDefiningOp<tile::FetchOp>().setLate(!anyParts);
+  for (const OperandMap &map : mapsOf(OperandMap::Kind::Resident)) {
+    tile::FetchOp tile = fetch(map.read, map.rowAxis, row0, {}, map);
+    tile.setLate(!anyParts);
     rowTilesOf[map.read] = tile;
   }
 }
@@ -178,13 +148,11 @@ void StepsLowering::fetchRows() {
 // What scores need comes a tile ahead of what is summed with them, whole tiles before those in
 // parts: they are awaited before any part is released.
 void StepsLowering::fetchStreamed() {
-  auto streamedMaps = llvm::make_filter_range(
-      maps, [](const OperandMap &map) { return map.kind == OperandMap::Kind::Streamed; });
-  for (auto [i, map] : llvm::enumerate(streamedMaps)) {
+  for (auto [i, map] : llvm::enumerate(mapsOf(OperandMap::Kind::Streamed))) {
     bool isLate = !isEarly(i);
-    Value column = columnPart && isLate ? partBegin() : Value();
-    tilesOf.push_back(fetch(map.read, map.rowAxis, column0, column, map));
-    auto op = tilesOf.back().getDefiningOp<tile::FetchOp>();
+    Value column = columnPart && isLate ? partBegin() : scoreParts(i) > 1 ? constant(0) : Value();
+    tile::FetchOp op = fetch(map.read, map.rowAxis, column0, column, map);
+    tilesOf.push_back(op);
     op.setParts(scoreParts(i));
     op.setStage(isLate);
     op.setOrder(isLate ? 3 : scoreParts(i) > 1 ? 1 : 0);
@@ -192,11 +160,10 @@ void StepsLowering::fetchStreamed() {
 }
 
 void StepsLowering::fetchInputs() {
-  for (const OperandMap &map : maps) {
-    if (map.kind != OperandMap::Kind::Input)
-      continue;
-    Value tile = fetch(map.read, map.rowAxis, row0, column0, map);
-    tile.getDefiningOp<tile::FetchOp>().setOrder(2);
+  for (const OperandMap &map : mapsOf(OperandMap::Kind::Input)) {
+    tile::FetchOp tile = fetch(map.read, map.rowAxis, row0, column0, map);
+    tile.setOrder(2);
+    tile.setByGroup(schedule.seesaw);
     inputsOf[map.read] = tile;
   }
 }
@@ -211,15 +178,24 @@ void StepsLowering::foldStream() {
   body.addArgument(b.getI32Type(), named("t"));
   body.addArgument(b.getI32Type(), named("number"));
   body.addArgument(b.getI1Type(), named("is_first"));
+  body.addArgument(b.getI1Type(), named("is_last"));
   if (stream.isListed())
     body.addArgument(b.getI1Type(), named("is_full"));
   b.setInsertionPointToStart(&body);
-  beginTile(stream.getTile(), stream.isListed() ? Value(stream.getIsFull()) : Value());
+  beginStreamTile();
   fetchStreamed();
   fetchInputs();
+  describeSteps();
+  sharePlaces();
+}
 
-  // In order of meaning. The products of a tile's scores are started before those of the tile
-  // before with its weights, and run while the weights are computed.
+void StepsLowering::beginStreamTile() {
+  beginTile(stream.getTile(), stream.isListed() ? Value(stream.getIsFull()) : Value());
+}
+
+// The products of a tile's scores are started before those of the tile before with its weights, and
+// run while the weights are computed.
+void StepsLowering::describeSteps() {
   scoreSteps();
   tile::StepOp fold = foldStep();
   convertStep();
@@ -231,12 +207,16 @@ void StepsLowering::foldStream() {
   }
   if (tile::StepOp values = valueStep())
     order.push_back(values);
-  for (tile::StepOp rest : body.getOps<tile::StepOp>())
-    if (!llvm::is_contained(order, rest))
-      order.push_back(rest);
-  for (auto [place, op] : llvm::enumerate(order))
+  setOrder(order);
+}
+
+void StepsLowering::setOrder(ArrayRef<tile::StepOp> order) {
+  auto all = llvm::to_vector(order);
+  for (tile::StepOp rest : stream.getBodyBlock()->getOps<tile::StepOp>())
+    if (!llvm::is_contained(all, rest))
+      all.push_back(rest);
+  for (auto [place, op] : llvm::enumerate(all))
     op.setOrder(place);
-  sharePlaces();
 }
 
 // Registers that a step hands to a later one are the tile's.
@@ -264,8 +244,7 @@ Value StepsLowering::rowsOf(const Contraction &contraction) {
   auto whole = cast<tile::SharedType>(resident.getType());
   auto part = tile::SharedType::get(b.getContext(), 64, whole.getCols(), whole.getElement(),
                                     whole.getRows());
-  Value row = arith::MulIOp::create(b, loc, group, constant(64));
-  return tile::StripOp::create(b, loc, part, resident, row);
+  return tile::StripOp::create(b, loc, part, resident, groupRow());
 }
 
 void StepsLowering::scoreSteps() {
@@ -322,7 +301,6 @@ void StepsLowering::partSteps(const Contraction &contraction, Value place) {
   }
 }
 
-// References, weights, and sums without products. Yields which references have moved.
 tile::StepOp StepsLowering::foldStep() {
   SmallVector<Value> moved;
   SmallVector<Type> flags(plan.references.size(), b.getI1Type());
@@ -404,7 +382,10 @@ tile::StepOp StepsLowering::valueStep() {
 
 void lowerToSteps(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
                   const KernelSignature &signature, tile::KernelOp kernel, OpBuilder &builder) {
-  StepsLowering(nest, plan, schedule, signature, kernel, builder).build();
+  if (schedule.seesaw)
+    SeesawSteps(nest, plan, schedule, signature, kernel, builder).build();
+  else
+    StepsLowering(nest, plan, schedule, signature, kernel, builder).build();
 }
 
 } // namespace attnc::schedule

@@ -7,7 +7,7 @@ using namespace attnc::tile;
 namespace attnc::schedule {
 
 static int64_t slotsBytes(PipeOp pipe) {
-  return pipe.getType().getStages() * pipe.getType().getTile().getBytes();
+  return pipe.getType().getStages() * pipe.getType().getStride();
 }
 
 // Of a barrier for "full" and one for "free", of each slot.
@@ -18,7 +18,7 @@ void placeShared(KernelOp kernel) {
     return;
   int64_t end = 0;
   for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>())
-    if (pipe.getType().getTile().hasPanels()) {
+    if (pipe.getType().getTile().hasPanels() && !pipe.getRing()) {
       pipe.setOffset(end);
       end += slotsBytes(pipe);
     }
@@ -27,6 +27,13 @@ void placeShared(KernelOp kernel) {
     end += cast<SharedType>(shared.getType()).getBytes();
   }
   for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>()) {
+    if (pipe.getRing()) {
+      auto ring = pipe.getRing().getDefiningOp<PipeOp>();
+      pipe.setOffset(ring.getOffset());
+      pipe.setBarriers(ring.getBarriers());
+      pipe.getRingMutable().clear();
+      continue;
+    }
     if (!pipe.getType().getTile().hasPanels()) {
       pipe.setOffset(end);
       end += slotsBytes(pipe);

@@ -49,12 +49,19 @@ Value pipeOf(Value tile) {
   return {};
 }
 
+/// The place in registers that an operand is, or some of its columns.
+Value placeOf(Value operand) {
+  while (auto columns = operand.getDefiningOp<ColumnsOp>())
+    operand = columns.getTile();
+  return isPlace(operand) ? operand : Value();
+}
+
 Group groupOf(StepOp step) {
   Group group;
   step.walk([&](MmaStartOp mma) {
     group.written.insert(mma.getC());
-    if (isPlace(mma.getA()))
-      group.read.insert(mma.getA());
+    if (Value place = placeOf(mma.getA()))
+      group.read.insert(place);
     for (Value tile : {Value(mma.getA()), Value(mma.getB())})
       if (Value pipe = pipeOf(tile))
         group.pipes.insert(pipe);

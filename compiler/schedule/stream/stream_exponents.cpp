@@ -67,6 +67,14 @@ bool StreamLowering::takesShift(unsigned number) {
   return ownsScores(number) && !dependsOnRounding(nest, plan.references[number].fold);
 }
 
+// i1: exponents would be rounded too much.
+Value StreamLowering::isLargeShift(Value from, unsigned number) {
+  Location loc = plan.references[number].fold.getLoc();
+  Value shift = arith::MulFOp::create(b, loc, from, perScore[number]);
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT,
+                               math::AbsFOp::create(b, loc, shift), real(kLargestShift));
+}
+
 // i1: some row of the warp has a reference that is large.
 Value StreamLowering::hasLargeReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();
@@ -76,10 +84,7 @@ Value StreamLowering::hasLargeReference(unsigned number) {
   Block &block = any.getBody().emplaceBlock();
   b.setInsertionPointToStart(&block);
   Value m = block.addArgument(b.getF32Type(), anchor[number].getLoc());
-  Value shift = arith::MulFOp::create(b, loc, m, perScore[number]);
-  Value isLarge = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT,
-                                        math::AbsFOp::create(b, loc, shift), real(kLargestShift));
-  tile::YieldOp::create(b, loc, isLarge);
+  tile::YieldOp::create(b, loc, isLargeShift(m, number));
   return any.getResult();
 }
 
@@ -90,6 +95,11 @@ void StreamLowering::moveReference(unsigned number, Value factor) {
         return {distance(number, attn::renamed(loc, "down"), loc, x[0], x[1], /*shifted=*/false),
                 red::inlineUpdate(b, loc, *frameOfReference(number).follow, x)};
       });
+  rescaleRows(number, factor);
+}
+
+void StreamLowering::rescaleRows(unsigned number, Value factor) {
+  Location loc = plan.references[number].fold.getLoc();
   for (auto [s, sum] : llvm::zip(plan.states, state)) {
     bool against = s.weight != -1 && plan.weights[s.weight].reference == static_cast<int>(number);
     if (against && isa<tile::RowsType>(sum.getType()))
@@ -134,6 +144,20 @@ void StreamLowering::anchorExponents(unsigned number) {
   map(loc, {}, {}, {}, {anchor[number], followed[number]},
       [&](PointEvaluator &, ValueRange) -> SmallVector<Value> {
         return {real(0), real(-std::numeric_limits<double>::infinity())};
+      });
+}
+
+// The same where no tile is at hand: one whose reference is large comes to its differences next.
+void StreamLowering::anchorRows(unsigned number) {
+  if (!takesShift(number))
+    return;
+  Location loc = plan.references[number].fold.getLoc();
+  map(loc, {}, {}, {{reference[number], {}}}, {anchor[number], followed[number]},
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        Value from = orZero(b, loc, x[0]);
+        Value isLarge = isLargeShift(from, number);
+        Value none = real(-std::numeric_limits<double>::infinity());
+        return {from, arith::SelectOp::create(b, loc, isLarge, none, x[0])};
       });
 }
 

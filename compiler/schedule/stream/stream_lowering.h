@@ -110,10 +110,13 @@ protected:
   /// After the reference has moved: the anchor of exponents, and the tile's scores where it is
   /// large.
   void anchorExponents(unsigned number);
+  void anchorRows(unsigned number);
+  Value isLargeShift(Value from, unsigned number);
   Value shiftFor(unsigned number, mlir::Location loc);
   /// factor = exp(reference - top), reference = top, and row sums against the reference * factor.
   void moveReference(unsigned number, Value factor);
-  /// The fragments that are summed against the reference, times factor.
+  /// The row vectors, the fragments that are summed against the reference, times factor.
+  void rescaleRows(unsigned number, Value factor);
   void rescaleFragments(unsigned number, Value factor);
   Value hasLargeReference(unsigned number);
   bool ownsScores(unsigned number);

@@ -18,7 +18,7 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
       extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(schedule.pack));
     blocks = gridApply("mul", blocks, extent);
   }
-  blocks = gridApply("mul", builder.getI64IntegerAttr(headDimTiles(plan)), blocks);
+  blocks = gridApply("mul", builder.getI64IntegerAttr(columnBlocks(plan, schedule)), blocks);
   if (!schedule.persistent)
     return blocks;
   Attribute all = builder.getArrayAttr({builder.getStringAttr("multiprocessors")});

@@ -59,8 +59,10 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
       addResident(contraction.resident);
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
     bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
-    add(OperandMap::Kind::Streamed, operand, schedule.streamTile, operand.cols,
-        inParts ? schedule.depthStages : schedule.stages);
+    int64_t rows = schedule.seesaw && !isScoreOperand(plan, i) ? valueRows(plan, operand, schedule)
+                                                               : schedule.streamTile;
+    add(OperandMap::Kind::Streamed, operand, rows, operand.cols,
+        inParts && !schedule.seesaw ? schedule.depthStages : schedule.stages);
   }
   for (const InputTile &input : plan.inputs)
     if (schedule.copyInputs &&

@@ -28,7 +28,6 @@ protected:
   void awaitStores();
   void byOneThread(llvm::function_ref<void()> build);
 
-  Value group;                        ///< i32: number of the warpgroup in its role
   Value warpRow;                      ///< i32: the warp's first row in the block's tile
   llvm::SmallVector<Value> places;    ///< fragments of the products of scores, by contraction
   llvm::SmallVector<Value> operands;  ///< of each weight that states multiply; null for others

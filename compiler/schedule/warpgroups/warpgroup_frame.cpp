@@ -67,7 +67,8 @@ void WarpgroupFrame::countWork() {
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
     cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, cellExtent(dim));
   }
-  cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, constant(headDimTiles(plan)));
+  cells =
+      b.createOrFold<arith::MulIOp>(named("cells"), cells, constant(columnBlocks(plan, schedule)));
   works = arith::MulIOp::create(b, named("row_tiles"), rowTileCount, cells);
   // With a mask, row tiles differ in work: those of several cells are ordered together.
   if (nest.getDomainBlock())
@@ -86,8 +87,20 @@ void WarpgroupFrame::locate(Value work) {
                : std::pair(rem(work, rowTileCount, ""), div(work, rowTileCount, "cell"));
   row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"), number,
                                constant(tiles.rows));
-  bindCells(takeColumnPart(cell));
+  bindCells(schedule.seesaw ? takeGroupColumns(cell) : takeColumnPart(cell));
   indexValues.push_back(row0);
+}
+
+// Groups have parts of the columns that follow each other.
+Value WarpgroupFrame::takeGroupColumns(Value cell) {
+  columnPart = group;
+  int64_t blocks = columnBlocks(plan, schedule);
+  if (blocks == 1)
+    return cell;
+  Value block = arith::RemSIOp::create(b, named("column_block"), cell, constant(blocks));
+  Value before = arith::MulIOp::create(b, nest.getLoc(), block, constant(schedule.groups));
+  columnPart = arith::AddIOp::create(b, named("column_part"), before, group);
+  return arith::DivSIOp::create(b, named("cell"), cell, constant(blocks));
 }
 
 Value WarpgroupFrame::div(Value x, Value y, StringRef name) {
@@ -100,7 +113,7 @@ Value WarpgroupFrame::rem(Value x, Value y, StringRef name) {
 // The numbers of a row tile and of its cell.
 std::pair<Value, Value> WarpgroupFrame::orderedRowTile(Value work) {
   Location loc = nest.getLoc();
-  RowOrder order = rowOrder(nest, plan, tiles.rows, tiles.columns);
+  RowOrder order = rowOrder(nest, plan, tiles.rows, schedule.streamStep());
   if (order.lead == 0)
     return batchedRowTile(work, rowTileCount, order.lastFirst);
   Value lead = arith::MinSIOp::create(b, named("lead"), constant(order.lead), rowTileCount);
@@ -133,8 +146,8 @@ std::pair<Value, Value> WarpgroupFrame::batchedRowTile(Value work, Value count, 
 
 std::pair<Value, Value> WarpgroupFrame::tileRange(Value first, int64_t count) {
   auto [lo, hi] = streamRange(first, count);
-  Value begin = tileNumber(lo, tiles.columns, false, "first_tile");
-  Value end = tileNumber(hi, tiles.columns, true, "end_tile");
+  Value begin = tileNumber(lo, schedule.streamStep(), false, "first_tile");
+  Value end = tileNumber(hi, schedule.streamStep(), true, "end_tile");
   return {begin, b.createOrFold<arith::MaxSIOp>(named("end_tile"), end, add(begin, 1))};
 }
 

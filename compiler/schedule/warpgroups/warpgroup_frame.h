@@ -42,11 +42,13 @@ protected:
   Value add(Value x, Value y, llvm::StringRef name = "number");
 
   WarpgroupSchedule schedule;
+  Value group;                      ///< i32: number of the warpgroup in its role
   Value rowTileCount, cells, works; ///< i32; works = rowTileCount * cells
   Value together;                   ///< i32: cells that run side by side; null: one after the other
 
 private:
   Value cellsTogether(Value cells);
+  Value takeGroupColumns(Value cell);
   Value div(Value x, Value y, llvm::StringRef name);
   Value rem(Value x, Value y, llvm::StringRef name);
   std::pair<Value, Value> orderedRowTile(Value work);

@@ -1,5 +1,6 @@
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/nest/reference_degree.h"
 #include "compiler/schedule/portable/portable_schedule.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
@@ -18,6 +19,9 @@ static constexpr int64_t kFewestRegisters = 24, kMostRegisters = 256;
 // descriptors. Measured: two groups whose fragments take 208 registers compile clean with 240,
 // with 212 they spill; three with 124 compile clean with 160, four with 80 with 112.
 static constexpr int64_t kOtherRegisters = 24;
+// In a seesaw the next weights take the place of scores one by one, and nothing but them is under
+// way while references are followed.
+static constexpr int64_t kSeesawOtherRegisters = 20;
 
 bool drawsRowTiles(red::NestOp nest) {
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
@@ -97,11 +101,59 @@ bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why
 // What a schedule needs
 //===----------------------------------------------------------------------===//
 
+int64_t columnBlocks(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  return llvm::divideCeil(headDimTiles(plan), schedule.seesaw ? schedule.groups : 1);
+}
+
+// A quarter more than the other parts leaves fewer slots, and fewer, larger products.
+int64_t valueRows(const StreamPlan &plan, const OperandTile &operand,
+                  const WarpgroupSchedule &schedule) {
+  // A tensor that is also an operand of scores arrives in boxes of one size.
+  for (auto [i, other] : llvm::enumerate(plan.streamed))
+    if (isScoreOperand(plan, i) && attn::ReadOp(other.read) == attn::ReadOp(operand.read))
+      return schedule.streamTile;
+  const tile::ElementType &type = tile::elementType(operand.element);
+  int64_t rows = schedule.streamTile, most = 0;
+  for (const Contraction &contraction : plan.contractions)
+    most = std::max(most, type.panelBytes(rows, contraction.resident.cols) * 5 / 4);
+  while (rows % 32 == 0 && type.panelBytes(rows, operand.cols) > most)
+    rows /= 2;
+  return rows;
+}
+
+int64_t seesawRowShares(red::NestOp nest, const StreamPlan &plan) {
+  return llvm::count_if(plan.states, [](const StreamState &s) { return s.streamed == -1; }) +
+         llvm::count_if(plan.references,
+                        [&](const Reference &r) { return dependsOnReference(nest, r.fold); });
+}
+
+// Of what the groups of a seesaw hand each other: weights with two barriers, a row vector for each
+// reference, and for each share of a row.
+static int64_t exchangeBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  const tile::ElementType &type = tile::elementType(plan.contractions.front().resident.element);
+  int64_t weights = type.panelBytes(schedule.rowTile(), schedule.streamTile) + 16;
+  red::FoldOp fold = plan.contractions.front().fold;
+  int64_t vectors =
+      plan.references.size() + seesawRowShares(fold->getParentOfType<red::NestOp>(), plan);
+  return schedule.groups * (weights + 4 * schedule.rowTile() * vectors);
+}
+
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
-  int64_t bytes = 0, slots = 0;
+  int64_t bytes = 0, slots = 0, ringSlot = 0;
   for (const OperandMap &map : operandMaps(plan, schedule)) {
-    bytes += map.stages * tile::elementType(map.element).panelBytes(map.rows, map.cols);
-    slots += map.stages;
+    int64_t tileBytes = tile::elementType(map.element).panelBytes(map.rows, map.cols);
+    if (schedule.seesaw && map.kind == OperandMap::Kind::Streamed) {
+      ringSlot = std::max(ringSlot, tileBytes);
+      continue;
+    }
+    bool isOfGroup = schedule.seesaw && map.kind == OperandMap::Kind::Input;
+    int64_t stages = map.stages * (isOfGroup ? schedule.groups : 1);
+    bytes += stages * tileBytes;
+    slots += stages;
+  }
+  if (schedule.seesaw) {
+    slots += schedule.groups * schedule.stages;
+    bytes += schedule.groups * schedule.stages * ringSlot + exchangeBytes(plan, schedule);
   }
   for (const ResultMap &map : resultMaps(plan, schedule))
     bytes += map.bytes();
@@ -173,7 +225,8 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
   const RegisterNeeds &needs = plan.needs;
   return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
-         scalarRegisters(needs, plan, schedule) + kOtherRegisters;
+         scalarRegisters(needs, plan, schedule) +
+         (schedule.seesaw ? kSeesawOtherRegisters : kOtherRegisters);
 }
 
 // A block starts with equal shares, in multiples of 8, which its warps then redistribute.
@@ -235,6 +288,38 @@ static std::string checkPacking(red::NestOp nest, const StreamPlan &plan,
   return "";
 }
 
+// What a nest has that two groups cannot share, or how its columns do not divide.
+static std::string checkSeesaw(red::NestOp nest, const StreamPlan &whole,
+                               const WarpgroupSchedule &s) {
+  if (!s.seesaw)
+    return "";
+  TiledPlan cut(whole, s.headDimTile, s.depth);
+  const StreamPlan &plan = *cut;
+  llvm::SmallSetVector<int, 2> weights;
+  for (const StreamState &state : plan.states) {
+    if (red::FoldOp(state.fold).getBase())
+      return "seesaw has no moments about a centre";
+    if (state.streamed == -1)
+      continue;
+    weights.insert(state.weight);
+    int64_t parts = partsOf(plan.streamed[state.streamed]);
+    if (parts % s.groups)
+      return llvm::formatv("seesaw with head_dim_tile {0} divides {1} columns in {2}: two groups "
+                           "share an even number of parts",
+                           s.headDimTile, plan.streamed[state.streamed].wholeCols(), parts);
+    if (parts != headDimTiles(plan))
+      return "seesaw needs states of one width";
+  }
+  if (weights.size() != 1)
+    return llvm::formatv("seesaw exchanges one kind of weights; the states multiply {0}",
+                         weights.size());
+  if (!plan.epilogue.empty())
+    return "seesaw divides the columns that a fold of the epilogue needs together";
+  if (liveCondition(nest))
+    return "seesaw has no list of the tiles that matter";
+  return "";
+}
+
 static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) {
   int64_t widest = 0;
   Type element;
@@ -277,6 +362,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
           const GpuModel &machine) {
   return machine.warpgroups && schedule.conflict().empty() &&
          checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
+         checkSeesaw(nest, plan, schedule).empty() &&
          schedule.depthStages >= partsInTurns(plan, schedule) &&
          sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
          productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
@@ -292,6 +378,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (std::string why = checkPool(schedule, machine); !why.empty())
     return why;
   if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
+    return why;
+  if (std::string why = checkSeesaw(nest, plan, schedule); !why.empty())
     return why;
   int64_t parts = partsInTurns(plan, schedule);
   if (schedule.depthStages < parts)

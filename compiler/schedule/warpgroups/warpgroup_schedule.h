@@ -23,6 +23,15 @@ tile::PipeType blockListType(mlir::MLIRContext *context);
 /// operands that are not 16-bit, more axes than a tensor map has.
 bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why);
 
+/// Blocks that share the columns of the states.
+int64_t columnBlocks(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
+/// In a seesaw: stream indices of a part of an operand of states, about as large as one of an
+/// operand of scores; and the rows of results that both groups have a share of.
+int64_t valueRows(const StreamPlan &plan, const OperandTile &operand,
+                  const WarpgroupSchedule &schedule);
+int64_t seesawRowShares(red::NestOp nest, const StreamPlan &plan);
+
 /// Bytes of shared memory of a block: resident tiles, the slots of the pipes, their barriers.
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 

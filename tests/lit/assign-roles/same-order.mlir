@@ -19,7 +19,7 @@ tile.kernel @same_order("k_map" = %k_map: !map, "tiles" = %tiles: i32, "works" =
     %s = tile.registers : !tile.fragment<16, 64>
     %r = tile.registers : !tile.fragment<16, 64>
     tile.stream %c0 to %tiles {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       %k = tile.fetch %k_map(%t) {stages = 2 : i64} : !map -> !tile loc("k")
       tile.step "first" {
         tile.mma_start %s, %k, %k transposed fresh : !tile.fragment<16, 64>, !tile, !tile

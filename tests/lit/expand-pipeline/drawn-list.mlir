@@ -19,7 +19,7 @@ tile.kernel @drawn("tiles" = %tiles: i32, "works" = %works: i32, "counter" = %co
   ^bb0(%work: i32, %turn: i32):
     %m = tile.registers all 0.0 : !tile.rows<16>
     tile.stream %c0 to %tiles entry_bits 1 from_end {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
       tile.step "fold" {
         tile.reduce_quad max %m : !tile.rows<16>
         tile.yield

@@ -18,7 +18,7 @@ tile.kernel @flags("tiles" = %tiles: i32, "works" = %works: i32) grid [1] thread
   ^bb0(%work: i32, %turn: i32):
     %m = tile.registers all 0.0 : !tile.rows<16>
     tile.stream %c0 to %tiles {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       %flag = tile.step "flag" -> i1 {
         tile.yield %is_first : i1
       }

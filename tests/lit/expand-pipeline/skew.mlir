@@ -46,7 +46,7 @@ tile.kernel @sums("q_map" = %q_map: !map, "k_map" = %k_map: !map, "v_map" = %v_m
     %m = tile.registers all 0.0 : !tile.rows<16> loc("m")
     %w = tile.registers : !tile.operand<16, 64, f16> loc("w")
     tile.stream %c0 to %tiles {
-    ^bb0(%t: i32 loc("t"), %n: i32 loc("n"), %is_first: i1 loc("is_first")):
+    ^bb0(%t: i32 loc("t"), %n: i32 loc("n"), %is_first: i1 loc("is_first"), %is_last: i1 loc("is_last")):
       %j0 = arith.muli %t, %c64 : i32 loc("j0")
       %k = tile.fetch %k_map(%j0) {stages = 2 : i64} : !map -> !k_tile loc("k")
       %v = tile.fetch %v_map(%j0) {stages = 2 : i64, stage = 1 : i64, order = 3 : i64} : !map -> !k_tile loc("v")

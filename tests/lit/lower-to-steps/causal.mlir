@@ -10,7 +10,7 @@
 // CHECK:        %q = tile.fetch %q_map({{.*}}) {late, stages = 1 : i64}
 // CHECK-NOT:    tile.await
 // CHECK:        tile.stream %{{.*}} to %{{.*}} own %own_first to %own_end {
-// CHECK-NEXT:   ^bb0(%t: i32, %{{.*}}: i32, %is_first: i1):
+// CHECK-NEXT:   ^bb0(%t: i32, %{{.*}}: i32, %is_first: i1, %is_last: i1):
 // CHECK:          %k = tile.fetch %k_map(%j0, {{.*}}) {stages = 2 : i64}
 // CHECK:          %v = tile.fetch %v_map(%j0, {{.*}}) {order = 3 : i64, stage = 1 : i64, stages = 2 : i64}
 // CHECK:          tile.step "scores" order 1 turn {

@@ -30,8 +30,8 @@ module attributes {tile.a = #tile.warpgroups<consumer_registers = 250>} {}
 
 // -----
 
-// expected-error @+1 {{head_dim_tile is 96; it is a multiple of 64, or 0 for all}}
-module attributes {tile.a = #tile.warpgroups<head_dim_tile = 96>} {}
+// expected-error @+1 {{head_dim_tile is 80; it is a multiple of 32, or 0 for all}}
+module attributes {tile.a = #tile.warpgroups<head_dim_tile = 80>} {}
 
 // -----
 

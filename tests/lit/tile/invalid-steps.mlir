@@ -22,7 +22,7 @@ tile.kernel @stage("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{is of stage 2; it can be 0 or 1}}
       tile.step "late" stage 2 {
         tile.yield
@@ -49,7 +49,7 @@ tile.kernel @parts("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{has 2 stages and 0 parts}}
       %k = tile.fetch %k_map(%t) {stages = 2 : i64, parts = 0 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
     }
@@ -62,7 +62,7 @@ tile.kernel @unused("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[6
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{brings a tile or a part that no step uses, so that none releases it}}
       %k = tile.fetch %k_map(%t) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
     }
@@ -75,7 +75,7 @@ tile.kernel @unused_part("works" = %works: i32, "k_map" = %k_map: !tile.tensor_m
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{brings a tile or a part that no step uses}}
       %k = tile.fetch %k_map(%t) {stages = 2 : i64, parts = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
       tile.step "second" {
@@ -94,7 +94,7 @@ tile.kernel @part_of_a_whole("works" = %works: i32, "k_map" = %k_map: !tile.tens
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       %k = tile.fetch %k_map(%t) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
       tile.step "part" {
         // expected-error @+1 {{is not one of the parts of a tile.fetch}}
@@ -113,7 +113,7 @@ tile.kernel @parts_of_a_row_tile("works" = %works: i32, "k_map" = %k_map: !tile.
     // expected-error @+1 {{is for a row tile; it has no stage and no parts}}
     %q = tile.fetch %k_map(%turn) {stages = 1 : i64, stage = 1 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
   }
 }
@@ -124,7 +124,7 @@ tile.kernel @late_in_stream("works" = %works: i32, "k_map" = %k_map: !tile.tenso
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{is late, and not for a row tile}}
       %k = tile.fetch %k_map(%t) {stages = 2 : i64, late} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
       tile.step "use" {
@@ -142,7 +142,7 @@ tile.kernel @fetch_in_step("works" = %works: i32, "k_map" = %k_map: !tile.tensor
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       tile.step "fetch" {
         // expected-error @+1 {{belongs to the work of a row tile that has no role yet}}
         %k = tile.fetch %k_map(%t) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
@@ -158,7 +158,7 @@ tile.kernel @fetch_of_full("works" = %works: i32, "k_map" = %k_map: !tile.tensor
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
       %full = arith.extui %is_full : i1 to i32
       // expected-error @+1 {{depends on whether a tile is full, which only steps of stage 0 know}}
       %k = tile.fetch %k_map(%full) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
@@ -180,7 +180,7 @@ tile.kernel @late_first("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{is of stage 1, where nobody knows whether the tile is the first}}
       tile.step "late" stage 1 {
         scf.if %is_first {
@@ -198,7 +198,7 @@ tile.kernel @late_listed("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
       %even = arith.cmpi eq, %t, %turn : i32
       // expected-error @+1 {{is of stage 1, where the number of a listed tile is no longer known}}
       tile.step "late" stage 1 {
@@ -220,7 +220,7 @@ tile.kernel @late_full("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
       // expected-error @+1 {{depends on whether a tile is full, which only steps of stage 0 know}}
       tile.step "late" stage 1 {
         scf.if %is_full {
@@ -241,7 +241,7 @@ tile.kernel @used_before("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{yields what is used outside of the steps that run after it}}
       %flag = tile.step "flag" order 1 -> i1 {
         %yes = arith.constant true
@@ -263,7 +263,7 @@ tile.kernel @used_a_stage_before("works" = %works: i32) grid [1] threads 256 sme
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{yields what is used outside of the steps that run after it}}
       %flag = tile.step "flag" stage 1 -> i1 {
         %yes = arith.constant true
@@ -285,7 +285,7 @@ tile.kernel @used_by_scalars("works" = %works: i32) grid [1] threads 256 smem 0 
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{yields what is used outside of the steps that run after it}}
       %flag = tile.step "flag" -> i1 {
         %yes = arith.constant true
@@ -308,7 +308,7 @@ tile.kernel @shared_registers("works" = %works: i32) grid [1] threads 256 smem 0
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       %m = tile.registers all 0.0 : !tile.rows<16>
       // expected-error @+1 {{shares registers of a tile with a step of another stage}}
       tile.step "now" {
@@ -329,7 +329,7 @@ tile.kernel @turn_of_none("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{is done in turn by groups that take none}}
       tile.step "turn" turn {
         tile.yield
@@ -344,7 +344,7 @@ tile.kernel @pending("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{waits until less than no group is unfinished}}
       tile.step "wait" pending -1 {
         tile.yield
@@ -359,7 +359,7 @@ tile.kernel @step_in_step("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       tile.step "outer" {
         // expected-error @+1 {{is not directly in the tile.stream}}
         tile.step "inner" {
@@ -377,7 +377,7 @@ tile.kernel @step_behind_stream("works" = %works: i32) grid [1] threads 256 smem
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
     // expected-error @+1 {{is not directly in the tile.stream}}
     tile.step "behind" {

@@ -5,13 +5,13 @@ tile.kernel @two_row_tiles("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
   }
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
   }
 }
@@ -23,7 +23,7 @@ tile.kernel @one_takes_turns("works" = %works: i32) grid [1] threads 256 smem 0 
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, ping_pong} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
   }
 }
@@ -35,7 +35,7 @@ tile.kernel @turns_without_group("works" = %works: i32) grid [1] threads 256 sme
   tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, ping_pong} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
   }
 }
@@ -47,7 +47,7 @@ tile.kernel @bits_without_group("works" = %works: i32) grid [1] threads 256 smem
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works entry_bits 2 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
     } ask {
     ^bb0(%chunk: i32):
       tile.yield %chunk, %chunk : i32, i32
@@ -63,7 +63,7 @@ tile.kernel @entry_bits("works" = %works: i32) grid [1] threads 256 smem 0 {
     %group = tile.group
     // expected-error @+1 {{has 4 entry_bits for 1 groups; it can be 0, 1 or 2}}
     tile.stream %turn to %works entry_bits 4 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
     } ask {
     ^bb0(%chunk: i32):
       tile.yield %chunk, %chunk : i32, i32
@@ -78,7 +78,7 @@ tile.kernel @list_without_ask("works" = %works: i32) grid [1] threads 256 smem 0
   ^bb0(%work: i32, %turn: i32):
     // expected-error @+1 {{lists tiles and asks for none}}
     tile.stream %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
     }
   }
 }
@@ -90,7 +90,7 @@ tile.kernel @words("works" = %works: i32) grid [1] threads 256 smem 0 {
   ^bb0(%work: i32, %turn: i32):
     // expected-error @+1 {{asks without entry_bits, not of the tiles from a number on, or not for two words}}
     tile.stream %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
     } ask {
     ^bb0(%chunk: i32):
       tile.yield %chunk : i32
@@ -105,7 +105,7 @@ tile.kernel @no_words("works" = %works: i32) grid [1] threads 256 smem 0 {
   ^bb0(%work: i32, %turn: i32):
     // expected-error @+1 {{asks without entry_bits}}
     tile.stream %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
     } ask {
     ^bb0(%chunk: i32):
     }
@@ -119,7 +119,7 @@ tile.kernel @list_and_own("works" = %works: i32) grid [1] threads 256 smem 0 {
   ^bb0(%work: i32, %turn: i32):
     // expected-error @+1 {{has a list and own ranges}}
     tile.stream %turn to %works own %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
     } ask {
     ^bb0(%chunk: i32):
       tile.yield %chunk, %chunk : i32, i32
@@ -135,7 +135,7 @@ tile.kernel @list_without_pipe("works" = %works: i32) grid [1] threads 256 smem 
   ^bb0(%work: i32, %turn: i32):
     // expected-error @+1 {{has a list of its tiles without a pipe for it}}
     tile.stream %turn to %works entry_bits 1 {
-    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_full: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1, %is_full: i1):
     }
   }
   }
@@ -149,7 +149,7 @@ tile.kernel @no_queue("works" = %works: i32, "counter" = %counter: !tile.ptr<i32
   tile.row_tiles %works drawn from %counter : !tile.ptr<i32> attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, persistent} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
   }
   }
@@ -161,7 +161,7 @@ tile.kernel @done_by_nobody("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{is done by no tile.step}}
       tile.warp_sync
     }
@@ -174,7 +174,7 @@ tile.kernel @conditional_step("works" = %works: i32) grid [1] threads 256 smem 0
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{is done by no tile.step}}
       scf.if %is_first {
         tile.step "never" {
@@ -192,12 +192,12 @@ tile.kernel @nested_stream("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
-    ^bb0(%t: i32, %n: i32, %is_first: i1):
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
     scf.if %yes {
       // expected-error @+1 {{belongs to the work of a row tile}}
       tile.stream %turn to %works {
-      ^bb0(%t: i32, %n: i32, %is_first: i1):
+      ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       }
     }
   }

@@ -156,6 +156,32 @@ TEST_P(EachForm, describesWhatItMeasures) {
 INSTANTIATE_TEST_SUITE_P(All, EachForm, testing::ValuesIn(forms()),
                          [](const auto &info) { return info.param->name().str(); });
 
+// As placesTheSharedMemoryThatItCounts, of rings, exchanged tiles and shares of rows.
+TEST(Forms, aSeesawPlacesTheSharedMemoryThatItCounts) {
+  for (const char *spec : {"ffpa", "ffpa_causal", "ffpa_mask", "lse"}) {
+    LibraryNest of(spec, 512);
+    PlannedNest nest(of.nest);
+    std::string why;
+    int seesaws = 0;
+    for (const Candidate &candidate : findForm("warpgroups")->candidates(nest, hopper(), why)) {
+      auto schedule = cast<tile::WarpgroupsAttr>(candidate.schedule).getValue();
+      if (!schedule.seesaw || seesaws == 3)
+        continue;
+      ++seesaws;
+      of.nest.setScheduleAttr(candidate.schedule);
+      mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(of.nest.getLoc());
+      mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
+      mlir::FailureOr<tile::KernelOp> kernel = findForm("warpgroups")->lower(of.nest, builder);
+      ASSERT_TRUE(succeeded(kernel)) << spec;
+      assignRoles(*kernel);
+      placeShared(*kernel);
+      EXPECT_EQ(sharedBytes(*nest.stream(), schedule), int64_t(kernel->getSmem())) << spec;
+      EXPECT_TRUE(succeeded(mlir::verify(*module)));
+    }
+    EXPECT_GT(seesaws, 0) << spec << ": " << why;
+  }
+}
+
 // The last form takes what the others do not; they say why.
 TEST(Forms, whatNoOtherTakesHasTheLast) {
   FusedProgram program(R"j(["o[b,h,j,e] = exp(v[b,h,j,e])"])j", R"j({"o": "f32"})j");

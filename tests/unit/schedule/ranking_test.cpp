@@ -30,6 +30,26 @@ TEST(Ranking, theBestAreThoseThatWonTheMeasurements) {
   }
 }
 
+// Up to 320 columns a group has rows of its own.
+TEST(Ranking, groupsExchangeWeightsWhereColumnsAreMany) {
+  struct Row {
+    int64_t width, headDimTile, depth, stages;
+  };
+  for (const Row &row : {Row{384, 192, 192, 3}, Row{512, 256, 128, 4}, Row{640, 320, 128, 3}})
+    for (const char *name : {"full", "causal"}) {
+      LibraryNest of(name, row.width);
+      WarpgroupSchedule best = rank(of).front().schedule;
+      EXPECT_TRUE(best.seesaw) << name << ' ' << row.width;
+      EXPECT_EQ(best.headDimTile, row.headDimTile) << row.width;
+      EXPECT_EQ(best.depth, row.depth) << row.width;
+      EXPECT_EQ(best.stages, row.stages) << row.width;
+      EXPECT_EQ(best.streamTile, 64) << row.width;
+    }
+  LibraryNest narrower("full", 320), wider("full", 1024);
+  EXPECT_FALSE(rank(narrower).front().schedule.seesaw);
+  EXPECT_TRUE(rank(wider).front().schedule.seesaw);
+}
+
 TEST(Ranking, everythingInItFitsAndFollowsTheOrder) {
   for (const char *name : {"full", "sliding_window", "softcap"})
     for (int64_t width : {16, 64, 72, 192, 256}) {

@@ -215,5 +215,40 @@ TEST(WarpgroupSchedule, saysWhatANestLacks) {
   EXPECT_EQ(whyNotWarpgroups(spec), "'k' has 6 axes; a tensor map has up to 5");
 }
 
+WarpgroupSchedule seesaw(int64_t columns) {
+  WarpgroupSchedule schedule;
+  schedule.seesaw = true;
+  schedule.pingPong = schedule.persistent = false;
+  schedule.streamTile = 64;
+  schedule.stages = 3;
+  schedule.headDimTile = columns;
+  schedule.depth = 64;
+  return schedule;
+}
+
+// Each is refused with what stands in the way.
+TEST(Seesaw, SaysWhatItCannotTake) {
+  auto check = [](const char *spec, const WarpgroupSchedule &schedule) {
+    LibraryNest of(spec, 192);
+    return checkSchedule(of.nest, of.plan, schedule, hopper());
+  };
+  EXPECT_EQ(check("full", seesaw(96)), "");
+  EXPECT_THAT(check("full", seesaw(64)), HasSubstr("divides 192 columns in 3"));
+  EXPECT_THAT(check("full", seesaw(192)), HasSubstr("divides 192 columns in 1"));
+  EXPECT_THAT(check("differential", seesaw(96)), HasSubstr("one kind of weights"));
+  WarpgroupSchedule three = seesaw(96), drawing = seesaw(96), whole = seesaw(0);
+  three.groups = 3;
+  drawing.persistent = drawing.dynamicScheduler = true;
+  EXPECT_THAT(check("full", three), HasSubstr("seesaw needs 2"));
+  EXPECT_THAT(check("full", drawing), HasSubstr("seesaw excludes"));
+  EXPECT_THAT(check("full", whole), HasSubstr("needs head_dim_tile"));
+  FusedProgram listed(librarySpec("documents", 192).dump());
+  red::NestOp nest = listed.nests().back();
+  std::string why;
+  mlir::FailureOr<StreamPlan> plan = planStream(nest, why);
+  ASSERT_TRUE(succeeded(plan)) << why;
+  EXPECT_THAT(checkSchedule(nest, *plan, seesaw(96), hopper()), HasSubstr("list of the tiles"));
+}
+
 } // namespace
 } // namespace attnc::schedule

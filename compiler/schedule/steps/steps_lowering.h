@@ -1,0 +1,78 @@
+// The description of a row tile's work by a nest and its schedule.
+#ifndef ATTNC_COMPILER_SCHEDULE_STEPS_STEPS_LOWERING_H
+#define ATTNC_COMPILER_SCHEDULE_STEPS_STEPS_LOWERING_H
+
+#include "compiler/schedule/warpgroups/operand_maps.h"
+#include "compiler/schedule/warpgroups/warpgroup_compute.h"
+
+namespace attnc::schedule {
+
+/// Builds tile.row_tiles where each group has rows of its own. What other divisions of the work do
+/// in other ways is virtual.
+class StepsLowering : public WarpgroupCompute {
+public:
+  using WarpgroupCompute::WarpgroupCompute;
+  virtual ~StepsLowering() = default;
+  void build();
+
+protected:
+  // Who has what.
+  /// Sets where the rows of the group and of the warp are.
+  virtual void locateGroup();
+  /// i32: the group's first row in the block's tile.
+  virtual Value groupRow();
+  /// What is kept in shared memory while the kernel runs, before the row tiles.
+  virtual void placeShared() {}
+  /// Registers of the group's rows.
+  virtual void placeRegisters() { createPlaces(); }
+  /// Sets the columns of the tile at hand.
+  virtual void beginStreamTile();
+  /// Makes what groups have in parts whole, behind the stream.
+  virtual void completeRowTile() { completeStates(); }
+
+  // What arrives. Coordinates: the last axis first; with `column`, its first column before them.
+  virtual void fetchStreamed();
+  tile::FetchOp fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
+                      const OperandMap &map);
+  llvm::SmallVector<OperandMap> mapsOf(OperandMap::Kind kind) const;
+
+  // The steps of a tile, in order of meaning, and the order in which they run.
+  virtual void describeSteps();
+  tile::StepOp step(llvm::StringRef name, int64_t stage,
+                    llvm::function_ref<mlir::ValueRange()> build, mlir::TypeRange results = {});
+  /// Its products make the scores: one step, or one for each part of an operand.
+  void scoreSteps();
+  /// References, weights, and sums without products; yields which references have moved.
+  tile::StepOp foldStep();
+  /// Steps run as they are listed, the others behind them.
+  void setOrder(llvm::ArrayRef<tile::StepOp> order);
+
+  tile::StreamOp stream;
+  llvm::SmallVector<Value> tilesOf;           ///< fetched, as in the plan's streamed
+  llvm::SmallVector<tile::StepOp> scoreGroup; ///< whose products make the scores
+
+private:
+  void placeResults();
+  void describeRowTile(tile::RowTilesOp rows);
+  void fetchRows();
+  void fetchInputs();
+  void askForTiles();
+  void ownRange();
+  void foldStream();
+  void sharePlaces();
+  void partSteps(const Contraction &contraction, Value place);
+  llvm::SmallVector<Value> followReferences();
+  void convertStep();
+  tile::StepOp rescaleStep(mlir::ValueRange moved);
+  tile::StepOp valueStep();
+  Value rowsOf(const Contraction &contraction);
+
+  llvm::SmallVector<OperandMap> maps;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Value>> indicesOf; ///< of the cell, by read
+  llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
+  llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
+};
+
+} // namespace attnc::schedule
+
+#endif
