@@ -113,12 +113,6 @@ template <class TileType, int kStages, int kSlotBytes = TileType::kBytes> struct
     arriveExpecting(full(n), Tile::kBytes);
     copyBytes((*this)[n].base, from, Tile::kBytes, full(n));
   }
-  /// This warp has written its part of tile n.
-  template <class Number> ATTNC_DEVICE void complete(Number n) const {
-    __syncwarp();
-    if (lane() == 0)
-      arrive(full(n));
-  }
   /// One thread: tile n, one element, is x.
   ATTNC_DEVICE void put(u32 n, i32 x) const {
     storeShared((*this)[n].at(0, 0), static_cast<u32>(x));
@@ -144,6 +138,16 @@ template <class TileType, int kStages, int kSlotBytes = TileType::kBytes> struct
     if (lane() == 0)
       arrive(free(n));
   }
+};
+
+/// A pipe whose tiles warps write: all lanes have written a part and read a part, and each says so.
+template <class TileType, int kStages> struct WrittenPipe : Pipe<TileType, kStages> {
+  ATTNC_DEVICE void start(int users, int writers) const {
+    Pipe<TileType, kStages>::start(users * kWarp, writers * kWarp);
+  }
+  /// This warp has written its part of tile n.
+  template <class Number> ATTNC_DEVICE void complete(Number n) const { arrive(this->full(n)); }
+  template <class Number> ATTNC_DEVICE void release(Number n) const { arrive(this->free(n)); }
 };
 
 } // namespace attnc

@@ -118,6 +118,9 @@ void KernelPrinter::printShared(tile::SharedOp shared) {
 void KernelPrinter::printPipe(tile::PipeOp pipe) {
   declareSharedBase();
   std::string type = tileTypeText(pipe.getType());
+  if (pipe.getWriters() > 0 &&
+      pipe.getType().getTile().hasPanels()) // a number is put by one thread
+    type = "Written" + type;
   line("const " + type + " " + declare(pipe.getResult(), "pipe") + "{" +
        sharedText(pipe.getOffset()) + ", " + sharedText(pipe.getBarriers()) + "};");
 }
