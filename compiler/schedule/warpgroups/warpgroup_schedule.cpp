@@ -295,8 +295,14 @@ static std::string checkSeesaw(red::NestOp nest, const StreamPlan &whole,
     return "";
   TiledPlan cut(whole, s.headDimTile, s.depth);
   const StreamPlan &plan = *cut;
+  // Parts arrive in the order in which they are used, and a group holds no more than its slots.
+  if (plan.contractions.size() != 1)
+    return llvm::formatv("seesaw takes scores of one product, not {0}: leave it out",
+                         plan.contractions.size());
   llvm::SmallSetVector<int, 2> weights;
+  int sums = 0;
   for (const StreamState &state : plan.states) {
+    sums += state.streamed != -1;
     if (red::FoldOp(state.fold).getBase())
       return "seesaw has no moments about a centre";
     if (state.streamed == -1)
@@ -304,12 +310,16 @@ static std::string checkSeesaw(red::NestOp nest, const StreamPlan &whole,
     weights.insert(state.weight);
     int64_t parts = partsOf(plan.streamed[state.streamed]);
     if (parts % s.groups)
-      return llvm::formatv("seesaw with head_dim_tile {0} divides {1} columns in {2}: two groups "
-                           "share an even number of parts",
-                           s.headDimTile, plan.streamed[state.streamed].wholeCols(), parts);
-    if (parts != headDimTiles(plan))
-      return "seesaw needs states of one width";
+      return llvm::formatv(
+          "seesaw with head_dim_tile {0} divides {1} columns in {2}: two groups "
+          "share an even number of parts; head_dim_tile {3} gives one each",
+          s.headDimTile, plan.streamed[state.streamed].wholeCols(), parts,
+          evenColumns(plan.streamed[state.streamed].wholeCols(),
+                      llvm::divideCeil(plan.streamed[state.streamed].wholeCols(), 2)));
   }
+  if (sums > 1)
+    return llvm::formatv("seesaw takes one result of weights and values, not {0}: leave it out",
+                         sums);
   if (weights.size() != 1)
     return llvm::formatv("seesaw exchanges one kind of weights; the states multiply {0}",
                          weights.size());

@@ -235,7 +235,8 @@ TEST(Seesaw, SaysWhatItCannotTake) {
   EXPECT_EQ(check("full", seesaw(96)), "");
   EXPECT_THAT(check("full", seesaw(64)), HasSubstr("divides 192 columns in 3"));
   EXPECT_THAT(check("full", seesaw(192)), HasSubstr("divides 192 columns in 1"));
-  EXPECT_THAT(check("differential", seesaw(96)), HasSubstr("one kind of weights"));
+  EXPECT_THAT(check("differential", seesaw(96)), HasSubstr("scores of one product, not 2"));
+  EXPECT_THAT(check("mla", seesaw(96)), HasSubstr("scores of one product, not 2"));
   WarpgroupSchedule three = seesaw(96), drawing = seesaw(96), whole = seesaw(0);
   three.groups = 3;
   drawing.persistent = drawing.dynamicScheduler = true;
