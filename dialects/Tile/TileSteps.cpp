@@ -21,6 +21,28 @@ static bool hasGroup(RowTilesOp rows) {
   return !(role ? role.getBodyBlock() : rows.getBodyBlock())->getOps<GroupOp>().empty();
 }
 
+// What each group has of its own, a warp for each copies, and all of them do so for each tile of
+// the stream, in its order.
+static LogicalResult verifyOwn(RowTilesOp rows, StreamOp stream) {
+  bool has = false;
+  std::optional<uint64_t> slots;
+  for (Operation &op : *stream.getBodyBlock()) {
+    auto fetch = dyn_cast<FetchOp>(op);
+    has |= isa<ExchangeOp>(op) || (fetch && fetch.getByGroup());
+    if (!fetch || !fetch.getInRing())
+      continue;
+    if (slots.value_or(fetch.getStages()) != fetch.getStages())
+      return fetch.emitOpError("is in a ring of ")
+             << *slots << " slots, and has " << fetch.getStages() << " stages";
+    slots = fetch.getStages();
+  }
+  if (has && (!hasGroup(rows) || rows.getCounter() || stream.isListed() || stream.getOwnFirst()))
+    return rows.emitOpError(
+        "has fetches by_group or exchanges, which need a tile.group and go with "
+        "no counter, no list and no own range");
+  return success();
+}
+
 static LogicalResult verifyGroups(RowTilesOp rows) {
   if (rows.getPingPong() && rows.getGroups() < 2)
     return rows.emitOpError("has one group that takes turns");
@@ -28,7 +50,7 @@ static LogicalResult verifyGroups(RowTilesOp rows) {
   bool groupsAsk = stream.getEntryBits() > 1 && !isCopying(stream);
   if ((rows.getPingPong() || groupsAsk) && !hasGroup(rows))
     return rows.emitOpError("has groups that take turns or ask for tiles, and no tile.group");
-  return success();
+  return verifyOwn(rows, stream);
 }
 
 LogicalResult RowTilesOp::verify() {

@@ -237,7 +237,10 @@ Value Roles::numberInRing(FetchOp fetch, StreamOp stream) {
         parts += static_cast<int64_t>(other.getParts());
     return parts;
   };
-  auto isBefore = [&](FetchOp other) { return other.getOrder() < fetch.getOrder(); };
+  auto isBefore = [&](FetchOp other) {
+    return other.getOrder() != fetch.getOrder() ? other.getOrder() < fetch.getOrder()
+                                                : other->isBeforeInBlock(fetch);
+  };
   auto inStage = [&](uint64_t stage) {
     return [=](FetchOp other) { return other.getStage() == stage; };
   };

@@ -4,6 +4,7 @@
 tile.kernel @one_group("works" = %works: i32) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
     tile.stream %turn to %works {
     ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{belongs to a tile of a stream of two groups}}
@@ -19,6 +20,7 @@ tile.kernel @one_group("works" = %works: i32) grid [1] threads 256 smem 0 {
 tile.kernel @unlike("works" = %works: i32) grid [1] threads 384 smem 0 {
   tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
     tile.stream %turn to %works {
     ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{hands over some tiles, of the same types both ways}}
@@ -33,6 +35,7 @@ tile.kernel @unlike("works" = %works: i32) grid [1] threads 384 smem 0 {
 tile.kernel @nobody_writes("works" = %works: i32) grid [1] threads 384 smem 0 {
   tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
     tile.stream %turn to %works {
     ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
       // expected-error @+1 {{is written by one tile.step}}
@@ -114,4 +117,49 @@ tile.kernel @slot("round" = %round: i32) grid [1] threads 128 smem 24624 {
 tile.kernel @beyond("round" = %round: i32) grid [1] threads 128 smem 0 {
   // expected-error @+1 {{has slot 3 of 3}}
   %number = tile.slot_number %round[3] of 3
+}
+
+// -----
+
+!map = !tile.tensor_map<[64, 64], f16>
+!tile = !tile.shared<64, 64, f16, panels 64>
+tile.kernel @no_group("works" = %works: i32, "k_map" = %k_map: !map) grid [1] threads 384 smem 0 {
+  // expected-error @+1 {{has fetches by_group or exchanges, which need a tile.group}}
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %s = tile.registers : !tile.fragment<16, 64>
+    %q = tile.registers : !tile.operand<16, 64, f16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      %k = tile.fetch %k_map(%t) {stages = 2 : i64, by_group} : !map -> !tile
+      tile.step "scores" {
+        tile.mma_start %s, %q, %k transposed fresh : !tile.fragment<16, 64>, !tile.operand<16, 64, f16>, !tile
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!map = !tile.tensor_map<[64, 64], f16>
+!tile = !tile.shared<64, 64, f16, panels 64>
+tile.kernel @unlike_slots("works" = %works: i32, "k_map" = %k_map: !map) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %s = tile.registers : !tile.fragment<16, 64>
+    %q = tile.registers : !tile.operand<16, 64, f16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      %k = tile.fetch %k_map(%t) {stages = 2 : i64, by_group, in_ring} : !map -> !tile
+      // expected-error @+1 {{is in a ring of 2 slots, and has 3 stages}}
+      %v = tile.fetch %k_map(%t) {stages = 3 : i64, by_group, in_ring, order = 1 : i64} : !map -> !tile
+      tile.step "scores" {
+        tile.mma_start %s, %q, %k transposed fresh : !tile.fragment<16, 64>, !tile.operand<16, 64, f16>, !tile
+        tile.mma_start %s, %q, %v transposed : !tile.fragment<16, 64>, !tile.operand<16, 64, f16>, !tile
+        tile.yield
+      }
+    }
+  }
 }
