@@ -301,17 +301,19 @@ void StepsLowering::partSteps(const Contraction &contraction, Value place) {
   }
 }
 
+Value StepsLowering::warpRowsOf(Value tile, Location loc) {
+  auto whole = cast<tile::SharedType>(tile.getType());
+  auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
+                                    whole.getElement(), whole.getRows());
+  return tile::StripOp::create(b, loc, part, tile, warpRow);
+}
+
 tile::StepOp StepsLowering::foldStep() {
   SmallVector<Value> moved;
   SmallVector<Type> flags(plan.references.size(), b.getI1Type());
   auto build = [&]() -> ValueRange {
-    for (auto [read, tile] : inputsOf) {
-      auto whole = cast<tile::SharedType>(tile.getType());
-      auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
-                                        whole.getElement(), whole.getRows());
-      inputTiles[read->getResult(0)] =
-          tile::StripOp::create(b, read->getLoc(), part, tile, warpRow);
-    }
+    for (auto [read, tile] : inputsOf)
+      inputTiles[read->getResult(0)] = warpRowsOf(tile, read->getLoc());
     moved = followReferences();
     foldScores();
     fragments.clear();

@@ -170,11 +170,7 @@ tile::StepOp SeesawSteps::convertNextStep() {
 tile::StepOp SeesawSteps::handOverStep() {
   return step("hand over", 0, [&]() -> ValueRange {
     Location loc = nest.getLoc();
-    auto whole = cast<tile::SharedType>(exchange.getMine().front().getType());
-    auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
-                                      whole.getElement(), whole.getRows());
-    Value strip = tile::StripOp::create(b, loc, part, exchange.getMine().front(), warpRow);
-    tile::StoreOperandOp::create(b, loc, next, strip);
+    tile::StoreOperandOp::create(b, loc, next, warpRowsOf(exchange.getMine().front(), loc));
     for (auto [rows, vector] : llvm::zip(reference, llvm::drop_begin(exchange.getMine())))
       tile::WriteVectorOp::create(b, loc, rows, vector, warpRow);
     return {};
@@ -255,10 +251,7 @@ void SeesawSteps::followPeer(unsigned number) {
   rescaleFragments(number, bySum);
   rescaleRows(number, byOwn);
   if (plan.weights[weight].reference == static_cast<int>(number)) {
-    auto whole = cast<tile::SharedType>(exchange.getTheirs().front().getType());
-    auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
-                                      whole.getElement(), whole.getRows());
-    Value strip = tile::StripOp::create(b, loc, part, exchange.getTheirs().front(), warpRow);
+    Value strip = warpRowsOf(exchange.getTheirs().front(), loc);
     tile::ScalePackedOp::create(b, loc, operands[weight], byOwn);
     tile::ScalePackedOp::create(b, loc, strip, byPeer);
   }
