@@ -199,7 +199,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
   CostModel model(nest, plan, machine);
   WarpgroupSchedule schedule;
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > kWideOperand;
-  if (isWide)
+  if (isWide && widestColumns(plan) > 0) // without values there is nothing to share
     addSeesaws(all, nest, plan, machine, model);
   for (int64_t groups : kGroups)
     for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
