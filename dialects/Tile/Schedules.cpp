@@ -42,7 +42,8 @@ ScheduleKeys WarpgroupSchedule::keys() {
           {"head_dim_tile", &headDimTile, partOf(32), true},
           {"depth", &depth, partOf(64), true},
           {"depth_stages", &depthStages, {}, true},
-          {"seesaw", &seesaw, {}, true}};
+          {"seesaw", &seesaw, {}, true},
+          {"cluster", &cluster, {}, true}};
 }
 
 ScheduleKeys PortableSchedule::keys() {
@@ -115,6 +116,8 @@ std::string WarpgroupSchedule::check() const {
 std::string WarpgroupSchedule::conflict() const {
   if (seesaw)
     return seesawConflict();
+  if (cluster)
+    return "cluster needs seesaw";
   if (depth ? depthStages < 2 || depthStages > 16 : depthStages != 0)
     return llvm::formatv("depth_stages is {0}; it is 2 to 16 with a depth, and 0 without",
                          depthStages);

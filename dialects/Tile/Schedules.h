@@ -65,7 +65,13 @@ struct WarpgroupSchedule {
   /// tile of the stream; they exchange weights. Then `stages` are slots of each group's ring of
   /// operands.
   bool seesaw = false;
+  /// Two blocks of a cluster share the rows of a seesaw: each has half of the columns of the
+  /// states, and sums scores over half of their depth, which it adds to the other's through
+  /// distributed shared memory.
+  bool cluster = false;
 
+  /// That share rows and the depth of scores.
+  int64_t blocks() const { return cluster ? 2 : 1; }
   int64_t rowTile() const { return seesaw ? 64 : 64 * groups; }
   /// Stream indices that the groups go on by together.
   int64_t streamStep() const { return seesaw ? groups * streamTile : streamTile; }

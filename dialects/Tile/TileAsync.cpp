@@ -335,6 +335,27 @@ LogicalResult SendOp::verify() {
   return verifySingle(*this);
 }
 
+// Whether a fragment of each warp has room in the tile.
+static LogicalResult verifyReceived(Operation *op, FragmentType fragment, SharedType tile) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  auto role = op->getParentOfType<RoleOp>();
+  auto warps = static_cast<int64_t>(role ? role.getCount() : kernel ? kernel.getThreads() / 32 : 1);
+  if (tile.hasPanels() || !tile.getElement().isF32() || tile.getCols() != fragment.getCols() ||
+      tile.getRows() != warps * fragment.getRows())
+    return op->emitOpError("needs f32 without panels, ")
+           << fragment.getRows() << " x " << fragment.getCols() << " for each of " << warps
+           << " warps, not " << tile;
+  return success();
+}
+
+LogicalResult SendFragmentOp::verify() {
+  return verifyReceived(*this, getFragment().getType(), getInto().getType());
+}
+
+LogicalResult ReceiveFragmentOp::verify() {
+  return verifyReceived(*this, getFragment().getType(), getFrom().getType());
+}
+
 LogicalResult StoreBoxOp::verify() {
   if (failed(verifySingle(*this)))
     return failure();

@@ -378,24 +378,26 @@ def Tile_SendOp : Tile_Op<"send"> {
 def Tile_SendFragmentOp : Tile_Op<"send_fragment"> {
   let summary = "Each thread writes its part of a fragment to the block `peer`, for the same thread there";
   let description = [{
-    f32, at byte offset `offset` of shared memory, a multiple of 16; 4 rows times columns bytes for each
-    warp of the role, or of the block outside of roles: barrier `number` there counts the bytes. The
-    threads with the same numbers read them there by tile.receive_fragment, after tile.mbarrier_wait, and then
-    arrive at a barrier of this block before the place is sent to again. Blocks meet
-    (tile.cluster_sync) before one ends that others still send to.
+    `into` is f32 without panels, with the fragment's rows for each warp of the role, or of the block
+    outside of roles, in any order: barrier `number` there counts the bytes. The threads with the same
+    numbers read them there by tile.receive_fragment, after tile.mbarrier_wait, and then arrive at a
+    barrier of this block before the place is sent to again. Blocks meet (tile.cluster_sync) before one
+    ends that others still send to.
   }];
-  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$offset, I32:$peer,
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$into, I32:$peer,
                        Tile_BarriersType:$barriers, I32:$number);
   let assemblyFormat = [{
-    $fragment `to` $offset `at` $peer `,` $barriers `[` $number `]` attr-dict `:` type($fragment) `,`
-    type($barriers)
+    $fragment `to` $into `at` $peer `,` $barriers `[` $number `]` attr-dict `:` type($fragment) `->`
+    type($into) `,` type($barriers)
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_ReceiveFragmentOp : Tile_Op<"receive_fragment"> {
   let summary = "Adds the part of a fragment that another block has sent to this thread";
-  let arguments = (ins Tile_FragmentType:$fragment, I64Attr:$offset);
-  let assemblyFormat = "$fragment `from` $offset attr-dict `:` type($fragment)";
+  let arguments = (ins Tile_FragmentType:$fragment, Tile_SharedType:$from);
+  let assemblyFormat = "$fragment `from` $from attr-dict `:` type($fragment) `,` type($from)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

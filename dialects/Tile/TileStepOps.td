@@ -15,6 +15,8 @@ def Tile_RowTilesOp : Tile_Op<"row_tiles", [SingleBlock, NoTerminator, AttrSized
     (tile.fetch). The others, `groups` warpgroups with `consumer_registers`, do everything else, each with
     rows of its own, or all with the same ones where fetches are `by_group`. With `ping_pong` the steps that say `turn` are done by one group after the other.
     Once roles are assigned, the numbers that one role draws reach the others through `queue`.
+
+    The blocks of a kernel's cluster take each row tile together: the number is the cluster's.
   }];
   let arguments = (ins I32:$count, Optional<Tile_PtrType>:$counter,
                        Optional<Tile_PipeType>:$queue, UnitAttr:$persistent,
@@ -108,6 +110,25 @@ def Tile_ExchangeOp : Tile_Op<"exchange", [SameVariadicResultSize]> {
   }];
   let results = (outs Variadic<Tile_SharedType>:$mine, Variadic<Tile_SharedType>:$theirs);
   let assemblyFormat = "attr-dict `:` type($mine) `theirs` type($theirs)";
+  let hasVerifier = 1;
+}
+
+def Tile_SendPartialOp : Tile_Op<"send_partial"> {
+  let summary = "Sends a fragment to the other block of the cluster, whose same warp adds it";
+  let description = [{
+    Of a tile of the stream, in a tile.step. Both blocks send what they have summed and add what the other
+    sends (tile.add_partial), so that both have the same sums.
+  }];
+  let arguments = (ins Tile_FragmentType:$fragment);
+  let assemblyFormat = "$fragment attr-dict `:` type($fragment)";
+  let hasVerifier = 1;
+}
+
+def Tile_AddPartialOp : Tile_Op<"add_partial"> {
+  let summary = "Adds what the same warp of the other block has sent of a fragment";
+  let description = "In a tile.step of the same stage as the tile.send_partial, behind it.";
+  let arguments = (ins Tile_FragmentType:$fragment);
+  let assemblyFormat = "$fragment attr-dict `:` type($fragment)";
   let hasVerifier = 1;
 }
 

@@ -60,6 +60,8 @@ LogicalResult RowTilesOp::verify() {
     return emitOpError("has a block with the row tile's number and turn");
   if (getCounter() && !getPersistent())
     return emitOpError("draws row tiles for blocks that take one");
+  if (getPersistent() && (*this)->getParentOfType<KernelOp>().getCluster().value_or(1) != 1)
+    return emitOpError("is of a cluster, whose blocks take one row tile");
   if (getGroups() < 1 || getGroups() > 4)
     return emitOpError("has ") << getGroups() << " groups that compute; it can be 1 to 4";
   auto streams = getBodyBlock()->getOps<StreamOp>();
@@ -228,6 +230,39 @@ static bool runsAfter(StepOp step, StepOp other) {
     return step.getStage() > other.getStage();
   return step.getOrder() != other.getOrder() ? step.getOrder() > other.getOrder()
                                              : other->isBeforeInBlock(step);
+}
+
+// The one op of this kind in the stream with the fragment; null if there is none or several.
+template <class Op> static Op partnerOf(Operation *op, Value fragment) {
+  Op partner;
+  for (Operation *user : fragment.getUsers())
+    if (auto other = dyn_cast<Op>(user); other && other->template getParentOfType<StreamOp>()) {
+      if (partner)
+        return {};
+      partner = other;
+    }
+  return partner;
+}
+
+LogicalResult SendPartialOp::verify() {
+  auto rows = (*this)->getParentOfType<RowTilesOp>();
+  auto step = dyn_cast<StepOp>((*this)->getParentOp());
+  if (!rows || !step || !step->getParentOfType<StreamOp>())
+    return emitOpError("belongs to a tile.step of a stream");
+  if (rows->getParentOfType<KernelOp>().getCluster().value_or(1) != 2)
+    return emitOpError("needs a cluster of two blocks");
+  auto add = partnerOf<AddPartialOp>(*this, getFragment());
+  auto other = add ? dyn_cast<StepOp>(add->getParentOp()) : StepOp();
+  if (!other || other.getStage() != step.getStage() || !runsAfter(other, step) ||
+      partnerOf<SendPartialOp>(*this, getFragment()) != *this)
+    return emitOpError("needs one tile.add_partial of the fragment, in a later step of its stage");
+  return success();
+}
+
+LogicalResult AddPartialOp::verify() {
+  if (!partnerOf<SendPartialOp>(*this, getFragment()))
+    return emitOpError("adds what no tile.send_partial has sent");
+  return success();
 }
 
 // What a step yields is carried to others; registers of a tile are not.

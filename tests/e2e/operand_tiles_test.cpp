@@ -154,6 +154,36 @@ std::vector<Cut> seesaws() {
   };
 }
 
+// Two blocks, each with half of the depth.
+std::vector<Cut> clusters() {
+  auto cut = [](int64_t columns, int64_t depth, int64_t slots, const std::string &more = "") {
+    return R"({"form": "warpgroups", "seesaw": true, "cluster": true, "stream_tile": 32, )"
+           R"("head_dim_tile": )" +
+           std::to_string(columns) + R"(, "depth": )" + std::to_string(depth) + R"(, "stages": )" +
+           std::to_string(slots) + more + "}";
+  };
+  const std::map<std::string, std::string> wide = {{"d", "192"}, {"e", "256"}};
+  return {
+      {"full", {"full", wide}, "sm_90a", cut(64, 64, 3)},
+      {"causal", {"causal", wide}, "sm_90a", cut(64, 64, 2)},
+      {"parts_beyond_the_depth",
+       {"causal", {{"d", "136"}, {"e", "200"}}},
+       "sm_90a",
+       cut(64, 64, 3)},
+      {"keys_in_one_part", {"causal", {{"d", "72"}, {"e", "128"}}}, "sm_90a", cut(32, 64, 3)},
+      {"no_lag", {"lse", wide}, "sm_90a", cut(64, 64, 4, R"(, "rescale_threshold": 0)")},
+      {"window", {"sliding_window", wide}, "sm_90a", cut(64, 128, 3)},
+      {"bias_as_tiles", {"bias", wide}, "sm_90a", cut(64, 64, 3, R"(, "copy_inputs": true)")},
+      {"bias_elements", {"bias", wide}, "sm_90a", cut(64, 64, 3, R"(, "copy_inputs": false)")},
+      {"dropout", {"dropout", wide}, "sm_90a", cut(64, 64, 3)},
+      {"one_operand_of_both", {"shared_kv", {{"d", "256"}}}, "sm_90a", cut(64, 64, 3)},
+      {"heads_of_one_key_head", {"gqa", wide}, "sm_90a", cut(64, 64, 3), {{"h", 4}, {"hk", 2}}},
+      {"many_keys", {"full", {{"d", "128"}, {"e", "128"}}}, "sm_90a", cut(32, 64, 3), {{"j", 500}}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Cluster, InterpretedCut, testing::ValuesIn(clusters()),
+                         [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Seesaw, InterpretedCut, testing::ValuesIn(seesaws()),
                          [](const auto &info) { return info.param.name; });
 

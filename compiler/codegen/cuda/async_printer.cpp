@@ -249,13 +249,14 @@ bool KernelPrinter::printMeetingOp(Operation &op) {
                     ", " + text(send.getPeer()) + ", " + barrier(send) + ")");
       })
       .Case([&](tile::SendFragmentOp send) {
-        return call("sendFragment<" + number(threadsOf(send)) + ">(" +
-                    sharedText(send.getOffset()) + ", " + tileText(send.getFragment()) + ", " +
-                    text(send.getPeer()) + ", " + barrier(send) + ")");
+        return call("sendFragment<" + number(threadsOf(send)) + ">(" + tileText(send.getInto()) +
+                    ".base, " + tileText(send.getFragment()) + ", " + text(send.getPeer()) + ", " +
+                    barrier(send) + ")");
       })
       .Case([&](tile::ReceiveFragmentOp receive) {
         return call("addReceived<" + number(threadsOf(receive)) + ">(" +
-                    tileText(receive.getFragment()) + ", " + sharedText(receive.getOffset()) + ")");
+                    tileText(receive.getFragment()) + ", " + tileText(receive.getFrom()) +
+                    ".base)");
       })
       .Default([&](Operation *) { return printBulkOp(op); });
 }

@@ -143,29 +143,27 @@ uint32_t partOf(const Warp &warp, unsigned firstWarp, int64_t offset, const Plac
 
 void addSendFragment(CodeBuilder &builder, tile::SendFragmentOp op) {
   BarrierRef ref(builder, op.getBarriers(), op.getNumber(), op.getPeer());
-  unsigned place = builder.place(op.getFragment());
+  unsigned place = builder.place(op.getFragment()), into = builder.word(op.getInto());
   unsigned firstWarp = builder.role() ? builder.role().getFirst() : 0;
-  int64_t offset = op.getOffset();
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     if (machine.touch(warp, place, false, op) == Outcome::Fault)
       return Outcome::Fault;
     const Place &fragment = warp.places[place];
     auto *data = reinterpret_cast<const std::byte *>(fragment.elements.data());
-    return sendTo(machine, warp, ref, op, partOf(warp, firstWarp, offset, fragment),
+    return sendTo(machine, warp, ref, op, partOf(warp, firstWarp, warp.words[into].i, fragment),
                   {data, data + fragment.elements.size() * sizeof(float)});
   });
 }
 
 void addReceiveFragment(CodeBuilder &builder, tile::ReceiveFragmentOp op) {
-  unsigned place = builder.place(op.getFragment());
+  unsigned place = builder.place(op.getFragment()), tile = builder.word(op.getFrom());
   unsigned firstWarp = builder.role() ? builder.role().getFirst() : 0;
-  int64_t offset = op.getOffset();
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     if (machine.touch(warp, place, false, op) == Outcome::Fault ||
         machine.touch(warp, place, true, op) == Outcome::Fault)
       return Outcome::Fault;
     Place &fragment = warp.places[place];
-    uint32_t from = partOf(warp, firstWarp, offset, fragment);
+    uint32_t from = partOf(warp, firstWarp, warp.words[tile].i, fragment);
     Access by = machine.own(warp, op);
     for (size_t i = 0; i < fragment.elements.size(); i += kChunkBytes / sizeof(float)) {
       if (machine.read(warp, *warp.block, from + i * sizeof(float), by) == Outcome::Fault)

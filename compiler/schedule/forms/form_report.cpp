@@ -46,7 +46,12 @@ public:
     if (s.pack > 1)
       into.roles.push_back(fmt::format("a row tile has {} rows of each of {} indices of {}",
                                        s.rowIndices(), s.pack, plan.packing->dim.str()));
-    reportParts(s.headDimTile, s.depth, into, s.seesaw ? s.groups : 1);
+    if (s.cluster)
+      into.roles.push_back(fmt::format(
+          "two blocks of a cluster have the same rows: each sums scores over {} of {} columns and "
+          "adds the other's sums",
+          depthShare(widestDepth(plan), s.blocks()), widestDepth(plan)));
+    reportParts(*cutPlan(plan, s), s.depth, into, s.seesaw ? s.groups : 1);
     reportTiles(s, into);
     reportMemory(s.rowTile(), s.streamTile, s.stages, bytes, into);
     into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
@@ -67,12 +72,13 @@ public:
 
   // What blocks and tiles have a part of: "e in 2 parts of 256, a block each: scores are computed 2
   // times".
-  void reportParts(int64_t columns, int64_t depth, ScheduleReport &into, int64_t sharing = 1) {
-    StreamPlan cut = tiledPlan(plan, columns, depth);
+  void reportParts(const StreamPlan &cut, int64_t depth, ScheduleReport &into,
+                   int64_t sharing = 1) {
     if (int64_t blocks = llvm::divideCeil(headDimTiles(cut), sharing); blocks > 1)
-      into.roles.push_back(fmt::format("{} columns of the states in {} parts of {}, a block each: "
-                                       "the scores are computed {} times",
-                                       widestColumns(plan), blocks, columns * sharing, blocks));
+      into.roles.push_back(fmt::format(
+          "{} columns of the states in {} parts of {}, a block each{}", widestColumns(plan), blocks,
+          widestColumns(cut) * sharing,
+          cut.depthBlocks == 1 ? fmt::format(": the scores are computed {} times", blocks) : ""));
     if (int64_t parts = depthTiles(cut); parts > 1)
       into.roles.push_back(
           fmt::format("a score is the sum of {} parts of {} products", parts, depth));
@@ -97,7 +103,7 @@ public:
   void report(const PortableSchedule &s, ScheduleReport &into) {
     into.roles = {fmt::format("{} warps, each copies a share of the tiles and computes {} rows",
                               s.warps, s.rowTile / s.warps)};
-    reportParts(s.headDimTile, s.depth, into);
+    reportParts(tiledPlan(plan, s.headDimTile, s.depth), s.depth, into);
     reportTiles(s, into);
     reportMemory(s.rowTile, s.streamTile, s.stages, sharedBytes(nest, plan, s), into);
     into.occupancy = fmt::format(

@@ -103,7 +103,8 @@ protected:
 
   std::string shortOf(const WarpgroupSchedule &s) const override {
     return fmt::format("{} groups, stream_tile {}, {} stages{}{}", s.groups, s.streamTile, s.stages,
-                       s.seesaw     ? ", seesaw"
+                       s.cluster    ? ", seesaw of a cluster"
+                       : s.seesaw   ? ", seesaw"
                        : s.pingPong ? ", ping-pong"
                                     : "",
                        s.dynamicScheduler ? ", dynamic scheduler"

@@ -34,6 +34,8 @@ static constexpr double kTileStart = 500, kBlockStart = 1500;
 // Two groups that exchange weights wait for each other once a step: barriers, the vote on
 // references.
 static constexpr double kExchange = 700;
+// And two blocks for each other's sums of scores, for each column of a tile.
+static constexpr double kPartialColumn = 18;
 // From the release of a ring's slot until the next part is there, but for its bytes; and what a
 // group waits for with each part. Fitted to the schedules of docs/notes/warpgroup-kernels.md.
 static constexpr double kRingLatency = 800, kPartStart = 40;
@@ -178,7 +180,8 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
       std::max(jammed({groups * turn, arithmetic, step.chain, refillClocks(plan, schedule, rates)},
                       schedule.pingPong ? kNormInTurns : kNormInAnyOrder),
                step.limit().clocks) +
-      (schedule.seesaw ? kExchange : 0);
+      (schedule.seesaw ? kExchange : 0) +
+      (schedule.cluster ? kPartialColumn * static_cast<double>(schedule.streamTile) : 0);
   step.tensorShare = groups * group.products / step.clocks;
   return step;
 }
@@ -345,14 +348,14 @@ double CostModel::classedShare(const WarpgroupSchedule &schedule, const Classes 
 }
 
 const CostModel::Cut &CostModel::cut(const WarpgroupSchedule &schedule) {
-  auto found = cuts.find({schedule.headDimTile, schedule.depth});
+  std::tuple key(schedule.headDimTile, schedule.depth, schedule.blocks());
+  auto found = cuts.find(key);
   if (found != cuts.end())
     return found->second;
-  Cut made{tiledPlan(plan, schedule.headDimTile, schedule.depth), work};
+  Cut made{tiledPlan(plan, schedule.headDimTile, schedule.depth, schedule.blocks()), work};
   if (schedule.headDimTile || schedule.depth)
     made.work = countWork(nest, made.plan);
-  return cuts.emplace(std::pair(schedule.headDimTile, schedule.depth), std::move(made))
-      .first->second;
+  return cuts.emplace(key, std::move(made)).first->second;
 }
 
 StepPrediction CostModel::step(const WarpgroupSchedule &schedule) {

@@ -101,9 +101,9 @@ private:
   std::map<std::pair<int64_t, size_t>, Visits> known;
   std::map<int64_t, Classes> knownClasses; ///< by tile of the stream
   std::map<std::pair<int64_t, int64_t>, std::vector<std::vector<int>>> knownKinds; ///< by tile
-  double classedScores = 0;                        ///< that are not masked, where there are classes
-  std::map<std::pair<int64_t, int64_t>, Cut> cuts; ///< by columns and depth
-  std::vector<double> usefulScores;                ///< that rows visit, for each reference
+  double classedScores = 0; ///< that are not masked, where there are classes
+  std::map<std::tuple<int64_t, int64_t, int64_t>, Cut> cuts; ///< by columns, depth, blocks
+  std::vector<double> usefulScores; ///< that rows visit, for each reference
 };
 
 } // namespace attnc::schedule

@@ -59,7 +59,7 @@ static RegisterBudget askingBudget(int64_t groups, int64_t load, RegisterBudget 
 static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
                          const StreamPlan &whole, const GpuModel &machine, CostModel &model,
                          WarpgroupSchedule schedule, bool dynamicScheduler) {
-  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   // Only nests that read tensors with both dims have a choice there. What else there is to choose
   // changes nothing about the registers.
@@ -109,7 +109,7 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
 // Sets the most slots for parts that fit beside two tiles of other operands; false if none do.
 static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const GpuModel &machine,
                       WarpgroupSchedule &schedule) {
-  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   WarpgroupSchedule least = schedule;
   least.pingPong = least.bulkStores = least.copyInputs = false;
@@ -150,36 +150,46 @@ static void addTiledSchedules(std::vector<RankedSchedule> &all, red::NestOp nest
     }
 }
 
-// Two groups that share rows and exchange weights, with as many slots in their rings as fit.
-// Products with weights hide what a lagging reference costs more than elsewhere.
+// As many slots in a seesaw's rings as fit.
+static void addSeesaw(std::vector<RankedSchedule> &all, red::NestOp nest, const StreamPlan &plan,
+                      const GpuModel &machine, CostModel &model, WarpgroupSchedule schedule) {
+  for (schedule.stages = 8; schedule.stages >= 2; --schedule.stages)
+    if (fits(nest, plan, schedule, machine)) {
+      all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
+      return;
+    }
+}
+
+// Two groups that share rows and exchange weights. Products with weights hide what a lagging
+// reference costs more than elsewhere.
 static void addSeesaws(std::vector<RankedSchedule> &all, red::NestOp nest, const StreamPlan &plan,
                        const GpuModel &machine, CostModel &model) {
   WarpgroupSchedule schedule;
   schedule.seesaw = true;
   schedule.pingPong = schedule.persistent = false;
   schedule.rescaleThreshold = tile::kMostRescaleThreshold;
-  schedule.producerRegisters = 24; // whoever copies computes with what all its threads share
-  schedule.consumerRegisters = 240;
-  int64_t widest = widestColumns(plan), depth = widestDepth(plan);
+  int64_t widest = widestColumns(plan);
   for (int64_t blocks = llvm::divideCeil(widest, kSeesawColumns), more = 0; more < 2;
        ++more, ++blocks)
-    for (int64_t each : kSeesawDepths)
-      for (int64_t tile : {64, 32})
-        for (bool copies : {true, false}) {
-          bool isUneven = each == kSeesawDepths[2] && depth % each != 0;
-          if (isUneven || (!copies && plan.inputs.empty()))
-            continue;
-          schedule.headDimTile =
-              llvm::alignTo(llvm::divideCeil(widest, schedule.groups * blocks), 32);
-          schedule.depth = depth > each ? each : 0;
-          schedule.streamTile = tile;
-          schedule.copyInputs = copies;
-          for (schedule.stages = 8; schedule.stages >= 2; --schedule.stages)
-            if (fits(nest, plan, schedule, machine)) {
-              all.push_back({schedule, model.step(schedule), model.kernelShare(schedule)});
-              break;
-            }
-        }
+    for (bool cluster : {false, true})
+      for (int64_t each : kSeesawDepths)
+        for (int64_t tile : {64, 32})
+          for (bool copies : {true, false}) {
+            schedule.cluster = cluster;
+            // Whoever copies computes with what all its threads share, but for the block's rank.
+            schedule.producerRegisters = cluster ? 40 : 24;
+            schedule.consumerRegisters = cluster ? 232 : 240;
+            int64_t depth = depthShare(widestDepth(plan), schedule.blocks());
+            bool isUneven = each == kSeesawDepths[2] && depth % each != 0;
+            if (isUneven || (!copies && plan.inputs.empty()) || (cluster && blocks != 2))
+              continue;
+            schedule.headDimTile =
+                llvm::alignTo(llvm::divideCeil(widest, schedule.groups * blocks), 32);
+            schedule.depth = depth > each ? each : 0;
+            schedule.streamTile = tile;
+            schedule.copyInputs = copies;
+            addSeesaw(all, nest, plan, machine, model, schedule);
+          }
 }
 
 // Predictions within 0.5 % are equal.

@@ -1,4 +1,5 @@
 #include "compiler/schedule/steps/assign_roles.h"
+#include "compiler/schedule/steps/partial_sums.h"
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,8 +11,6 @@ using namespace attnc::tile;
 
 namespace attnc::schedule {
 namespace {
-
-constexpr int64_t kWarps = 4; // of a warpgroup
 
 /// A place of each group, or one for all of them.
 using Places = SmallVector<Value, 2>;
@@ -27,6 +26,8 @@ public:
     createPipes();
     createProducer();
     createConsumers();
+    b.setInsertionPointAfter(rows);
+    partials.end(b);
     rows.erase();
   }
 
@@ -60,9 +61,10 @@ private:
   OpBuilder b;
   SmallVector<Places> pipes;                  ///< of the fetches, in their order
   SmallVector<SmallVector<Places>> exchanged; ///< of the tiles of each exchange
-  Places rings;                               ///< the first pipe of each group's ring
-  Value queue; ///< of numbers of row tiles; null where they are not drawn
-  Value list;  ///< of the stream's tiles that matter; null where all do
+  PartialSums partials;
+  Places rings; ///< the first pipe of each group's ring
+  Value queue;  ///< of numbers of row tiles; null where they are not drawn
+  Value list;   ///< of the stream's tiles that matter; null where all do
   bool isByGroup = false;
   Value copier; ///< i32, where groups have fetches of their own: the group that a warp copies for
 };
@@ -97,7 +99,7 @@ Places Roles::pipesOf(FetchOp fetch) {
     bool isIn = fetch.getInRing() && static_cast<int64_t>(rings.size()) == groups;
     std::string suffix = count > 1 ? std::to_string(group) : "";
     places.push_back(PipeOp::create(b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0,
-                                    kWarps * groups / count, /*writers=*/0,
+                                    kGroupWarps * groups / count, /*writers=*/0,
                                     isIn ? rings[group] : Value()));
   }
   if (fetch.getInRing() && rings.empty())
@@ -113,7 +115,7 @@ Places Roles::exchangedPlaces(Location loc, SharedType type, bool isFirst) {
     Location at = attn::renamed(loc, attn::specName(loc).str() + std::to_string(group));
     if (isFirst)
       places.push_back(PipeOp::create(b, at, PipeType::get(b.getContext(), 1, type), 0, 0,
-                                      /*users=*/kWarps, /*writers=*/kWarps, Value()));
+                                      /*users=*/kGroupWarps, /*writers=*/kGroupWarps, Value()));
     else
       places.push_back(SharedOp::create(b, at, type, b.getI64IntegerAttr(0)));
   }
@@ -121,7 +123,7 @@ Places Roles::exchangedPlaces(Location loc, SharedType type, bool isFirst) {
 }
 
 void Roles::createPipes() {
-  int64_t users = kWarps * rows.getGroups();
+  int64_t users = kGroupWarps * rows.getGroups();
   SmallVector<Value> all;
   for (FetchOp fetch : fetchesOf(rows)) {
     pipes.push_back(pipesOf(fetch));
@@ -147,7 +149,9 @@ void Roles::createPipes() {
     queue = numbers("queue", queueType(b.getContext()));
   if (streamOf(rows).isListed())
     list = numbers("list", blockListType(b.getContext()));
+  partials.place(b, rows);
   StartPipesOp::create(b, kernel.getLoc(), all);
+  partials.start(b);
 }
 
 Value Roles::ofGroup(const Places &places, Value group) {
@@ -207,7 +211,7 @@ void Roles::enterCopies() {
 
 void Roles::createProducer() {
   auto role = RoleOp::create(b, kernel.getLoc(), b.getStringAttr("load"), b.getI64IntegerAttr(0),
-                             b.getI64IntegerAttr(kWarps), rows.getProducerRegistersAttr());
+                             b.getI64IntegerAttr(kGroupWarps), rows.getProducerRegistersAttr());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&role.getBody().emplaceBlock());
   enterCopies();
@@ -335,10 +339,10 @@ void Roles::copy(FetchOp fetch, Value pipe, Value part) {
 //===----------------------------------------------------------------------===//
 
 void Roles::createConsumers() {
-  int64_t warps = kWarps * rows.getGroups();
-  auto role =
-      RoleOp::create(b, kernel.getLoc(), b.getStringAttr("compute"), b.getI64IntegerAttr(kWarps),
-                     b.getI64IntegerAttr(warps), rows.getConsumerRegistersAttr());
+  int64_t warps = kGroupWarps * rows.getGroups();
+  auto role = RoleOp::create(b, kernel.getLoc(), b.getStringAttr("compute"),
+                             b.getI64IntegerAttr(kGroupWarps), b.getI64IntegerAttr(warps),
+                             rows.getConsumerRegistersAttr());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&role.getBody().emplaceBlock());
   RowTilesOp clone = cloneRows();
@@ -364,6 +368,7 @@ void Roles::createConsumers() {
     use(exchange, places, groups.front());
     exchange.erase();
   }
+  partials.assign(b, clone);
   for (auto [fetch, places] : llvm::reverse(llvm::zip_equal(fetches, pipes))) {
     b.setInsertionPoint(clone);
     use(fetch, ofGroup(places, isByGroup ? groups.front() : Value()));

@@ -15,7 +15,7 @@ void Expansion::expand() {
   b.setInsertionPoint(rows);
   if (rows.getPingPong())
     startTurns();
-  Value first = BlockOp::create(b, named("block"));
+  Value first = blockNumber();
   if (!rows.getPersistent())
     expandRowTile(first, constant(0), constant(0));
   else if (rows.getQueue())
@@ -23,6 +23,15 @@ void Expansion::expand() {
   else
     takeInTurn(first);
   rows.erase();
+}
+
+// Of the cluster, if blocks run in one.
+Value Expansion::blockNumber() {
+  Value block = BlockOp::create(b, named("block"));
+  auto blocks = static_cast<int64_t>(rows->getParentOfType<KernelOp>().getCluster().value_or(1));
+  return blocks == 1
+             ? block
+             : arith::DivUIOp::create(b, named("cluster"), block, constant(blocks)).getResult();
 }
 
 void Expansion::takeInTurn(Value first) {
@@ -104,7 +113,7 @@ void Expansion::readNumberAgain() {
   Operation *stream = *rows.getBodyBlock()->getOps<StreamOp>().begin();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(stream);
-  Value again = BlockOp::create(b, named("block"));
+  Value again = blockNumber();
   rows.getNumber().replaceUsesWithIf(again, [&](OpOperand &use) {
     return stream->isBeforeInBlock(rows.getBodyBlock()->findAncestorOpInBlock(*use.getOwner()));
   });

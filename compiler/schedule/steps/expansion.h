@@ -19,6 +19,7 @@ private:
   void takeInTurn(mlir::Value first);
   void takeDrawn(mlir::Value first);
   mlir::Value expandRowTile(mlir::Value work, mlir::Value tilesBefore, mlir::Value turn);
+  mlir::Value blockNumber();
   void readNumberAgain();
   void draw();
   mlir::Value nextNumber();

@@ -139,7 +139,7 @@ void StepsLowering::fetchRows() {
   for (unsigned i = 0; i < plan.streamed.size(); ++i)
     anyParts |= scoreParts(i) > 1;
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Resident)) {
-    tile::FetchOp tile = fetch(map.read, map.rowAxis, row0, {}, map);
+    tile::FetchOp tile = fetch(map.read, map.rowAxis, row0, depthBegin(), map);
     tile.setLate(!anyParts);
     rowTilesOf[map.read] = tile;
   }

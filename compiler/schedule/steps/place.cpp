@@ -24,7 +24,10 @@ void placeShared(KernelOp kernel) {
     }
   for (SharedOp shared : kernel.getBodyBlock()->getOps<SharedOp>()) {
     shared.setOffset(end);
-    end += cast<SharedType>(shared.getType()).getBytes();
+    if (auto barriers = dyn_cast<BarriersType>(shared.getType()))
+      end += llvm::alignTo(8 * barriers.getCount(), 16);
+    else
+      end += cast<SharedType>(shared.getType()).getBytes();
   }
   for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>()) {
     if (pipe.getRing()) {

@@ -98,7 +98,8 @@ void SeesawSteps::fetchStreamed() {
   for (auto [i, map] : llvm::enumerate(maps)) {
     if (!isEarly(i))
       continue;
-    tile::FetchOp op = fetch(map.read, map.rowAxis, column0, constant(0), map);
+    Value begin = depthBegin();
+    tile::FetchOp op = fetch(map.read, map.rowAxis, column0, begin ? begin : constant(0), map);
     op.setParts(scoreParts(i));
     op.setOrder(order++);
     op.setByGroup(true);
@@ -112,6 +113,14 @@ void SeesawSteps::fetchStreamed() {
         op.setOrder(order++);
         valuesOf[{i, whose}] = op;
       }
+}
+
+Value SeesawSteps::depthBegin() {
+  if (!schedule.cluster)
+    return {};
+  Value rank = tile::ClusterRankOp::create(b, named("rank"));
+  return arith::MulIOp::create(b, named("depth_begin"), rank,
+                               constant(plan.contractions.front().resident.wholeCols()));
 }
 
 tile::FetchOp SeesawSteps::fetchValues(const OperandMap &map, unsigned streamed, Whose whose) {
@@ -139,6 +148,7 @@ tile::FetchOp SeesawSteps::fetchValues(const OperandMap &map, unsigned streamed,
 // of their own until these are done.
 void SeesawSteps::describeSteps() {
   scoreSteps();
+  tile::StepOp send = sendStep(), add = addStep();
   tile::StepOp fold = foldStep(), convert = convertNextStep(), handOver = handOverStep();
   tile::StepOp agree = agreeStep();
   SmallVector<tile::StepOp> withPeer = valueSteps(Peer), withOwn = valueSteps(Own);
@@ -152,11 +162,35 @@ void SeesawSteps::describeSteps() {
   SmallVector<tile::StepOp> order = scoreGroup;
   if (agree)
     order.push_back(agree);
-  llvm::append_range(order, withPeer);
+  // Products run while sums are on their way.
+  order.push_back(withPeer.front());
+  if (send)
+    order.push_back(send);
+  llvm::append_range(order, llvm::drop_begin(withPeer));
+  if (add)
+    order.push_back(add);
   order.append({fold, convert});
   llvm::append_range(order, withOwn);
   order.append({handOver, takeOver});
   setOrder(order);
+}
+
+tile::StepOp SeesawSteps::sendStep() {
+  if (!schedule.cluster)
+    return {};
+  return step("send", 0, [&]() -> ValueRange {
+    tile::SendPartialOp::create(b, nest.getLoc(), places.front());
+    return {};
+  });
+}
+
+tile::StepOp SeesawSteps::addStep() {
+  if (!schedule.cluster)
+    return {};
+  return step("add", 0, [&]() -> ValueRange {
+    tile::AddPartialOp::create(b, nest.getLoc(), places.front());
+    return {};
+  });
 }
 
 tile::StepOp SeesawSteps::convertNextStep() {

@@ -10,7 +10,8 @@ namespace attnc::schedule {
 /// of the stream. It computes the weights of its own tile against the reference that it proposes,
 /// hands both to its peer, and multiplies both groups' weights with its columns. Where a proposal
 /// is not what was agreed on before, which is rare, everything that was summed or handed over is
-/// rescaled to the larger of the two.
+/// rescaled to the larger of the two. In a cluster a group's scores are the sums of both blocks,
+/// which are the same to the bit: all blocks decide alike.
 class SeesawSteps : public StepsLowering {
 public:
   using StepsLowering::StepsLowering;
@@ -22,6 +23,7 @@ protected:
   void placeRegisters() override;
   void beginStreamTile() override;
   void fetchStreamed() override;
+  Value depthBegin() override;
   void describeSteps() override;
   void completeRowTile() override;
 
@@ -32,6 +34,8 @@ private:
   Value peer();
   tile::FetchOp fetchValues(const OperandMap &map, unsigned streamed, Whose whose);
   void createExchange();
+  tile::StepOp sendStep();
+  tile::StepOp addStep();
   tile::StepOp convertNextStep();
   tile::StepOp handOverStep();
   tile::StepOp agreeStep();

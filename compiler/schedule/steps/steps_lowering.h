@@ -32,6 +32,8 @@ protected:
 
   // What arrives. Coordinates: the last axis first; with `column`, its first column before them.
   virtual void fetchStreamed();
+  /// i32: the first column of the operands of scores; null: they are not divided.
+  virtual Value depthBegin() { return {}; }
   tile::FetchOp fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
                       const OperandMap &map);
   llvm::SmallVector<OperandMap> mapsOf(OperandMap::Kind kind) const;

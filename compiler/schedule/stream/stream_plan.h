@@ -99,6 +99,7 @@ struct StreamPlan {
   llvm::SmallVector<ResultTile> results;
   std::optional<Packing> packing;
   RegisterNeeds needs;
+  int64_t depthBlocks = 1; ///< blocks that each have a part of the depth of scores (tiled_plan.h)
 
   /// True if each tile arrives as it lies in memory and every fold of the step is a product: all
   /// that asynchronous copies and products take.

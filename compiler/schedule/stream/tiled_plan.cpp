@@ -14,6 +14,10 @@ static void cut(OperandTile &operand, int64_t cols) {
   operand.cols = cols;
 }
 
+int64_t depthShare(int64_t depth, int64_t blocks) {
+  return blocks == 1 ? depth : llvm::alignTo(llvm::divideCeil(depth, blocks), 16);
+}
+
 int64_t partsOf(const OperandTile &operand) {
   return isCut(operand) ? llvm::divideCeil(operand.extent, operand.cols) : 1;
 }
@@ -28,9 +32,10 @@ bool isStateOperand(const StreamPlan &plan, unsigned streamed) {
       plan.states, [&](const StreamState &s) { return s.streamed == static_cast<int>(streamed); });
 }
 
-StreamPlan tiledPlan(const StreamPlan &plan, int64_t columns, int64_t depth) {
+StreamPlan tiledPlan(const StreamPlan &plan, int64_t columns, int64_t depth, int64_t blocks) {
   StreamPlan result = plan;
-  bool cutsScores = depth && widestDepth(plan) > depth;
+  bool divides = blocks != plan.depthBlocks;
+  bool cutsScores = divides || (depth && widestDepth(plan) > depth);
   // What both read becomes two operands: parts arrive at different times.
   for (unsigned i = 0, count = result.streamed.size(); i < count; ++i) {
     bool cutsState = columns && result.streamed[i].cols > columns;
@@ -42,10 +47,19 @@ StreamPlan tiledPlan(const StreamPlan &plan, int64_t columns, int64_t depth) {
     OperandTile operand = result.streamed[i];
     result.streamed.push_back(operand);
   }
+  auto cutDepth = [&](OperandTile &operand) {
+    if (divides)
+      operand.cols = depthShare(operand.cols, blocks);
+    cut(operand, depth);
+  };
+  result.depthBlocks = blocks;
   for (unsigned i = 0; i < result.streamed.size(); ++i)
-    cut(result.streamed[i], isStateOperand(result, i) ? columns : depth);
+    if (isStateOperand(result, i))
+      cut(result.streamed[i], columns);
+    else
+      cutDepth(result.streamed[i]);
   for (Contraction &contraction : result.contractions)
-    cut(contraction.resident, depth);
+    cutDepth(contraction.resident);
   for (ResultTile &tile : result.results)
     tile.cols = columns ? std::min(tile.cols, columns) : tile.cols;
   return result;
@@ -62,9 +76,10 @@ static bool cuts(const StreamPlan &plan, int64_t columns, int64_t depth) {
          });
 }
 
-TiledPlan::TiledPlan(const StreamPlan &plan, int64_t columns, int64_t depth) : whole(plan) {
-  if (cuts(plan, columns, depth))
-    own = tiledPlan(plan, columns, depth);
+TiledPlan::TiledPlan(const StreamPlan &plan, int64_t columns, int64_t depth, int64_t blocks)
+    : whole(plan) {
+  if (blocks != plan.depthBlocks || cuts(plan, columns, depth))
+    own = tiledPlan(plan, columns, depth, blocks);
 }
 
 int64_t headDimTiles(const StreamPlan &plan) {

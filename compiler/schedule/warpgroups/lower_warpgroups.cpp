@@ -31,7 +31,7 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builde
   if (failed(plan) || !canUseWarpgroups(nest, *plan, why))
     return nest.emitOpError("has no warpgroup form: ") << why;
   WarpgroupSchedule schedule = cast<tile::WarpgroupsAttr>(nest.getScheduleAttr()).getValue();
-  *plan = tiledPlan(*plan, schedule.headDimTile, schedule.depth);
+  *plan = tiledPlan(*plan, schedule.headDimTile, schedule.depth, schedule.blocks());
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);
@@ -41,6 +41,8 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builde
       /*smem=*/0);
   kernel.setScheduleAttr(nest.getScheduleAttr());
   kernel.setMinBlocks(1);
+  if (schedule.cluster)
+    kernel.setCluster(schedule.blocks());
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   lowerToSteps(nest, *plan, schedule, signature, kernel, builder);
   askForCleanUp(kernel, nest, signature, /*indices=*/{}, /*spreadsFactors=*/true);

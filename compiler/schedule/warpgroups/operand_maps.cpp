@@ -32,7 +32,7 @@ static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
 }
 
 SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
-  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   SmallVector<OperandMap> maps;
   auto add = [&](OperandMap::Kind kind, const OperandTile &tile, int64_t rows, int64_t cols,
@@ -77,7 +77,7 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
 int64_t ResultMap::bytes() const { return tile::elementType(element).panelBytes(rows, cols); }
 
 SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
-  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   SmallVector<ResultMap> maps;
   for (const ResultTile &tile : plan.results) {

@@ -67,8 +67,9 @@ void WarpgroupFrame::countWork() {
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
     cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, cellExtent(dim));
   }
-  cells =
-      b.createOrFold<arith::MulIOp>(named("cells"), cells, constant(columnBlocks(plan, schedule)));
+  if (!schedule.cluster)
+    cells = b.createOrFold<arith::MulIOp>(named("cells"), cells,
+                                          constant(columnBlocks(plan, schedule)));
   works = arith::MulIOp::create(b, named("row_tiles"), rowTileCount, cells);
   // With a mask, row tiles differ in work: those of several cells are ordered together.
   if (nest.getDomainBlock())
@@ -97,10 +98,15 @@ Value WarpgroupFrame::takeGroupColumns(Value cell) {
   int64_t blocks = columnBlocks(plan, schedule);
   if (blocks == 1)
     return cell;
-  Value block = arith::RemSIOp::create(b, named("column_block"), cell, constant(blocks));
+  Value block =
+      schedule.cluster
+          ? tile::ClusterRankOp::create(b, named("rank")).getResult()
+          : arith::RemSIOp::create(b, named("column_block"), cell, constant(blocks)).getResult();
   Value before = arith::MulIOp::create(b, nest.getLoc(), block, constant(schedule.groups));
   columnPart = arith::AddIOp::create(b, named("column_part"), before, group);
-  return arith::DivSIOp::create(b, named("cell"), cell, constant(blocks));
+  return schedule.cluster
+             ? cell
+             : arith::DivSIOp::create(b, named("cell"), cell, constant(blocks)).getResult();
 }
 
 Value WarpgroupFrame::div(Value x, Value y, StringRef name) {

@@ -2,7 +2,6 @@
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/nest/reference_degree.h"
 #include "compiler/schedule/portable/portable_schedule.h"
-#include "compiler/schedule/stream/tiled_plan.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/IR/Builders.h"
@@ -101,6 +100,10 @@ bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why
 // What a schedule needs
 //===----------------------------------------------------------------------===//
 
+TiledPlan cutPlan(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  return {plan, schedule.headDimTile, schedule.depth, schedule.blocks()};
+}
+
 int64_t columnBlocks(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   return llvm::divideCeil(headDimTiles(plan), schedule.seesaw ? schedule.groups : 1);
 }
@@ -127,7 +130,7 @@ int64_t seesawRowShares(red::NestOp nest, const StreamPlan &plan) {
                         [&](const Reference &r) { return dependsOnReference(nest, r.fold); });
 }
 
-// Of what the groups of a seesaw hand each other: weights with two barriers, a row vector for each
+// Of what the groups of a seesaw are handed: weights with two barriers, a row vector for each
 // reference, and for each share of a row.
 static int64_t exchangeBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   const tile::ElementType &type = tile::elementType(plan.contractions.front().resident.element);
@@ -135,7 +138,9 @@ static int64_t exchangeBytes(const StreamPlan &plan, const WarpgroupSchedule &sc
   red::FoldOp fold = plan.contractions.front().fold;
   int64_t vectors =
       plan.references.size() + seesawRowShares(fold->getParentOfType<red::NestOp>(), plan);
-  return schedule.groups * (weights + 4 * schedule.rowTile() * vectors);
+  // The other block's scores, and a barrier for each way.
+  int64_t partial = schedule.cluster ? 4 * schedule.rowTile() * schedule.streamTile + 16 : 0;
+  return schedule.groups * (weights + 4 * schedule.rowTile() * vectors + partial);
 }
 
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
@@ -207,7 +212,7 @@ int64_t producerRegisters(const RegisterNeeds &needs) {
 }
 
 int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
-  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
   // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
@@ -250,7 +255,7 @@ static constexpr int64_t kMostProductColumns = 256;
 // starts with: ptxas holds single instructions to that one (C7602), whatever the groups have by
 // then.
 static int64_t productRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
-  TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
+  TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   int64_t columns = schedule.streamTile;
   for (const StreamState &state : plan.states)
@@ -288,12 +293,33 @@ static std::string checkPacking(red::NestOp nest, const StreamPlan &plan,
   return "";
 }
 
+// How columns and depth do not divide among the blocks of a cluster.
+static std::string checkCluster(const StreamPlan &whole, const StreamPlan &plan,
+                                const WarpgroupSchedule &s) {
+  if (!s.cluster)
+    return "";
+  int64_t columns = widestColumns(whole), groups = s.blocks() * s.groups;
+  if (columnBlocks(plan, s) != s.blocks()) {
+    int64_t each = evenColumns(columns, llvm::divideCeil(columns, groups));
+    std::string why = llvm::formatv("cluster needs 2 blocks with a part of the columns for each "
+                                    "group; with head_dim_tile {0}, {1} columns have {2} parts: ",
+                                    s.headDimTile, columns, headDimTiles(plan));
+    return why + ((columns + each - 1) / each == groups
+                      ? llvm::formatv("head_dim_tile {0} makes {1}", each, groups).str()
+                      : "leave cluster out");
+  }
+  int64_t depth = widestDepth(whole);
+  if (whole.depthBlocks == 1 && depth <= depthShare(depth, s.blocks()))
+    return llvm::formatv("cluster divides the depth of scores, which is {0}: leave it out", depth);
+  return "";
+}
+
 // What a nest has that two groups cannot share, or how its columns do not divide.
 static std::string checkSeesaw(red::NestOp nest, const StreamPlan &whole,
                                const WarpgroupSchedule &s) {
   if (!s.seesaw)
     return "";
-  TiledPlan cut(whole, s.headDimTile, s.depth);
+  TiledPlan cut = cutPlan(whole, s);
   const StreamPlan &plan = *cut;
   // Parts arrive in the order in which they are used, and a group holds no more than its slots.
   if (plan.contractions.size() != 1)
@@ -320,6 +346,8 @@ static std::string checkSeesaw(red::NestOp nest, const StreamPlan &whole,
   if (sums > 1)
     return llvm::formatv("seesaw takes one result of weights and values, not {0}: leave it out",
                          sums);
+  if (std::string why = checkCluster(whole, plan, s); !why.empty())
+    return why;
   if (weights.size() != 1)
     return llvm::formatv("seesaw exchanges one kind of weights; the states multiply {0}",
                          weights.size());
@@ -364,7 +392,7 @@ static std::string lack(const StreamPlan &plan, const WarpgroupSchedule &schedul
 
 // Where groups take turns, all parts of a tile have to be there at a time.
 static int64_t partsInTurns(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
-  int64_t parts = depthTiles(*TiledPlan(plan, schedule.headDimTile, schedule.depth));
+  int64_t parts = depthTiles(*cutPlan(plan, schedule));
   return parts > 1 && schedule.pingPong ? parts : 0;
 }
 

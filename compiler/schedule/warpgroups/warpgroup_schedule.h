@@ -4,7 +4,7 @@
 #define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_SCHEDULE_H
 
 #include "compiler/schedule/model/gpu_model.h"
-#include "compiler/schedule/stream/stream_plan.h"
+#include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Tile/Tile.h"
 
 namespace attnc::schedule {
@@ -22,6 +22,9 @@ tile::PipeType blockListType(mlir::MLIRContext *context);
 /// True if the nest's plan can be divided so, whatever the tiles; `why` says what it lacks if not:
 /// operands that are not 16-bit, more axes than a tensor map has.
 bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why);
+
+/// The plan as the schedule cuts it.
+TiledPlan cutPlan(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// Blocks that share the columns of the states.
 int64_t columnBlocks(const StreamPlan &plan, const WarpgroupSchedule &schedule);

@@ -49,9 +49,9 @@
 // CLUSTER: received.start(1);
 // CLUSTER: arriveExpecting(received[0], 16384);
 // CLUSTER: meetCluster();
-// CLUSTER: sendFragment<128>(base + 32768, s, peer, received[0]);
+// CLUSTER: sendFragment<128>(sums.base, s, peer, received[0]);
 // CLUSTER-NEXT: awaitBarrier(received[0], 0);
-// CLUSTER-NEXT: addReceived<128>(s, base + 32768);
+// CLUSTER-NEXT: addReceived<128>(s, sums.base);
 // CLUSTER: sendTile(mine, theirs, peer, received[1]);
 // CLUSTER: storeFragment(out.rows<16>(warp_row), s);
 // CLUSTER: storeBox(s_map, out, 0, h, b);

@@ -11,6 +11,7 @@
 !out_tile = !tile.shared<64, 64, bf16, panels 64>
 !strip = !tile.shared<16, 64, bf16, panels 64>
 !small = !tile.shared<1, 64, f32>
+!sums = !tile.shared<64, 64, f32>
 
 // CHECK: attributes {cluster = 2 : i64}
 tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_map" = %s_map: !map, "size_h" = %size_h: i32) grid [["mul", 2, ["mul", ["size", "b"], ["size", "h"]]]] threads 128 smem 58128 attributes {cluster = 2 : i64} {
@@ -30,6 +31,7 @@ tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_m
   %q_pipe = tile.pipe at 0 barriers 58080 users 4 : !pipe loc("q_pipe")
   %k_pipe = tile.pipe at 16384 barriers 58096 users 4 : !pipe loc("k_pipe")
   %received = tile.shared at 58112 : !tile.mbarriers<2> loc("received")
+  %sums = tile.shared at 32768 : !sums loc("sums")
   %out = tile.shared at 49152 : !out_tile loc("out")
   %mine = tile.shared at 57344 : !small loc("mine")
   %theirs = tile.shared at 57600 : !small loc("theirs")
@@ -61,11 +63,11 @@ tile.kernel @cluster_scores("q_map" = %q_map: !map, "k_map" = %k_map: !map, "s_m
   tile.mma_commit
   tile.mma_wait 0 for %s : !scores
   // CHECK: tile.send_fragment
-  tile.send_fragment %s to 32768 at %peer, %received[%c0] : !scores, !tile.mbarriers<2>
+  tile.send_fragment %s to %sums at %peer, %received[%c0] : !scores -> !sums, !tile.mbarriers<2>
   // CHECK: tile.mbarrier_wait
   tile.mbarrier_wait %received[%c0] parity %c0 : !tile.mbarriers<2>
   // CHECK: tile.receive_fragment
-  tile.receive_fragment %s from 32768 : !scores
+  tile.receive_fragment %s from %sums : !scores, !sums
 
   // Both blocks tell each other the rows' maxima, and subtract the other's: those are the same.
   %warp = tile.warp

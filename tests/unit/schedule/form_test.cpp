@@ -156,18 +156,22 @@ TEST_P(EachForm, describesWhatItMeasures) {
 INSTANTIATE_TEST_SUITE_P(All, EachForm, testing::ValuesIn(forms()),
                          [](const auto &info) { return info.param->name().str(); });
 
-// As placesTheSharedMemoryThatItCounts, of rings, exchanged tiles and shares of rows.
+// As placesTheSharedMemoryThatItCounts, of rings, exchanged tiles, shares of rows, and what blocks
+// send each other.
 TEST(Forms, aSeesawPlacesTheSharedMemoryThatItCounts) {
-  for (const char *spec : {"ffpa", "ffpa_causal", "ffpa_mask", "lse"}) {
-    LibraryNest of(spec, 512);
+  for (const auto &[spec, width] :
+       {std::pair("ffpa", 512), std::pair("ffpa_causal", 512), std::pair("ffpa_mask", 512),
+        std::pair("lse", 512), std::pair("ffpa_causal", 1000), std::pair("lse", 768)}) {
+    LibraryNest of(spec, width);
     PlannedNest nest(of.nest);
     std::string why;
-    int seesaws = 0;
+    int seesaws = 0, clusters = 0;
     for (const Candidate &candidate : findForm("warpgroups")->candidates(nest, hopper(), why)) {
       auto schedule = cast<tile::WarpgroupsAttr>(candidate.schedule).getValue();
       if (!schedule.seesaw || seesaws == 3)
         continue;
       ++seesaws;
+      clusters += schedule.cluster;
       of.nest.setScheduleAttr(candidate.schedule);
       mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(of.nest.getLoc());
       mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
@@ -179,6 +183,7 @@ TEST(Forms, aSeesawPlacesTheSharedMemoryThatItCounts) {
       EXPECT_TRUE(succeeded(mlir::verify(*module)));
     }
     EXPECT_GT(seesaws, 0) << spec << ": " << why;
+    EXPECT_EQ(clusters > 0, width > 640) << spec;
   }
 }
 

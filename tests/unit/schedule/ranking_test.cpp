@@ -45,9 +45,40 @@ TEST(Ranking, groupsExchangeWeightsWhereColumnsAreMany) {
       EXPECT_EQ(best.stages, row.stages) << row.width;
       EXPECT_EQ(best.streamTile, 64) << row.width;
     }
-  LibraryNest narrower("full", 320), wider("full", 1024);
+  LibraryNest narrower("full", 320);
   EXPECT_FALSE(rank(narrower).front().schedule.seesaw);
-  EXPECT_TRUE(rank(wider).front().schedule.seesaw);
+}
+
+// Above 640 columns two blocks share rows; scores that are summed once pay for their exchange.
+TEST(Ranking, blocksOfAClusterDivideTheDepthWhereOneCannotHaveAllColumns) {
+  for (int64_t width : {512, 640, 704, 768, 1000, 1024, 1280})
+    for (const char *name : {"full", "causal"}) {
+      LibraryNest of(name, width);
+      WarpgroupSchedule best = rank(of).front().schedule;
+      EXPECT_TRUE(best.seesaw) << name << ' ' << width;
+      EXPECT_EQ(best.cluster, width > 640) << name << ' ' << width;
+      EXPECT_GE(best.headDimTile * (best.cluster ? 4 : 2), width) << name << ' ' << width;
+    }
+}
+
+TEST(Ranking, noClusterWithoutDepthToDivide) {
+  nlohmann::json spec = librarySpec("full", 1024);
+  spec["dims"]["d"] = 16;
+  LibraryNest of(spec);
+  ASSERT_FALSE(rank(of).empty());
+  for (const RankedSchedule &ranked : rank(of))
+    EXPECT_FALSE(ranked.schedule.cluster);
+}
+
+TEST(Ranking, scoresWithoutValuesAreNoSeesaw) {
+  LibraryNest of(nlohmann::json::parse(R"json({
+    "attnc": 1, "name": "largest", "dims": { "d": 1024 },
+    "inputs": { "q": "bf16[h, i, d]", "k": "bf16[h, j, d]" },
+    "body": ["s = sum(d, q[h,i,d] * k[h,j,d])", "o = max(j, s)"],
+    "outputs": { "o": "f32" } })json"));
+  ASSERT_FALSE(rank(of).empty());
+  for (const RankedSchedule &ranked : rank(of))
+    EXPECT_FALSE(ranked.schedule.seesaw);
 }
 
 TEST(Ranking, everythingInItFitsAndFollowsTheOrder) {

@@ -251,5 +251,36 @@ TEST(Seesaw, SaysWhatItCannotTake) {
   EXPECT_THAT(checkSchedule(nest, *plan, seesaw(96), hopper()), HasSubstr("list of the tiles"));
 }
 
+TEST(Cluster, SaysWhatItCannotDivide) {
+  auto check = [](int64_t width, int64_t columns) {
+    LibraryNest of("full", width);
+    WarpgroupSchedule schedule = seesaw(columns);
+    schedule.cluster = true;
+    return checkSchedule(of.nest, of.plan, schedule, hopper());
+  };
+  EXPECT_EQ(check(256, 64), "");
+  EXPECT_THAT(check(256, 128), HasSubstr("256 columns have 2 parts: head_dim_tile 64 makes 4"));
+  EXPECT_THAT(check(384, 64), HasSubstr("384 columns have 6 parts: head_dim_tile 96 makes 4"));
+  EXPECT_THAT(check(64, 32), HasSubstr("64 columns have 2 parts: leave cluster out"));
+  WarpgroupSchedule alone = WarpgroupSchedule();
+  alone.cluster = true;
+  EXPECT_EQ(alone.check(), "cluster needs seesaw");
+}
+
+// A part of 16 columns at least, and both parts cover the depth.
+TEST(Cluster, DividesADepthInMultiplesOfAProduct) {
+  EXPECT_EQ(depthShare(1024, 2), 512);
+  EXPECT_EQ(depthShare(1000, 2), 512);
+  EXPECT_EQ(depthShare(712, 2), 368);
+  EXPECT_EQ(depthShare(72, 1), 72);
+  LibraryNest of("full", 200);
+  StreamPlan cut = tiledPlan(of.plan, 64, 64, 2);
+  EXPECT_EQ(cut.contractions.front().resident.wholeCols(), 112);
+  EXPECT_EQ(depthTiles(cut), 2);
+  EXPECT_EQ(headDimTiles(cut), 4);
+  StreamPlan again = tiledPlan(cut, 64, 64, 2);
+  EXPECT_EQ(again.contractions.front().resident.wholeCols(), 112);
+}
+
 } // namespace
 } // namespace attnc::schedule
