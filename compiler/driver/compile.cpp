@@ -12,6 +12,7 @@
 #include "compiler/driver/step_instruments.h"
 #include "compiler/driver/step_pass.h"
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/steps/step_text.h"
 #include "compiler/schedule/stream/stream_plan.h"
 #include "compiler/schedule/threads/lower_rows.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -146,6 +147,9 @@ private:
         result.nests.push_back(reportNest(nest, options.extents));
       return options.watch ? options.watch->addKernels(result.nests.size()) : Status();
     }
+    if (&step == findStep("lower-nests"))
+      for (auto [kernel, nest] : llvm::zip_equal(module->getOps<tile::KernelOp>(), result.nests))
+        nest.scheduled.steps = schedule::stepLines(kernel);
     if (&step == findStep("choose-schedules") && !onCpu()) {
       reportSchedules();
       if (isSplit && !foldsSplitsByTiles(program))

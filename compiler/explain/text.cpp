@@ -114,6 +114,7 @@ nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
                                  {"schedule", nest.schedule},
                                  {"schedule_from", nest.scheduled.source},
                                  {"schedule_report", nest.scheduled.numbers},
+                                 {"steps", nest.scheduled.steps},
                                  {"stores", nest.stores},
                                  {"intermediates", nest.intermediates}};
   if (nest.resources)

@@ -153,6 +153,7 @@ std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
     add({"schedule", {nest.schedule, "from: " + nest.scheduled.source}});
     add({"roles", nest.scheduled.roles});
     add({"stages", nest.scheduled.stages});
+    add({"steps", nest.scheduled.steps});
     if (!nest.scheduled.occupancy.empty())
       add({"occupancy", {nest.scheduled.occupancy}});
     add({"roofline", nest.scheduled.roofline});

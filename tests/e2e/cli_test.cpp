@@ -214,6 +214,8 @@ TEST(Explain, saysWhatAScheduleMeans) {
       attnc({"explain", "softcap", "--target", "sm_90a", "--json"}).json().at("kernels")[0];
   EXPECT_EQ(kernel.at("schedule_from"), "cost model");
   EXPECT_GT(kernel.at("schedule_report").at("predicted").at("clocks"), 0);
+  EXPECT_THAT(kernel.at("steps"),
+              testing::Contains("computes* values: starts o += weights v; in turn"));
 }
 
 TEST(Explain, aScheduleFileComesBeforeThePrediction) {

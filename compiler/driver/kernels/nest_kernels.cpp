@@ -7,6 +7,7 @@
 #include "compiler/driver/step_pass.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/passes.h"
+#include "compiler/schedule/steps/step_text.h"
 
 using namespace mlir;
 
@@ -56,6 +57,8 @@ Status NestKernels::lowerAgain(size_t number) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(nests[number].getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nests[number], builder);
+  if (succeeded(kernel))
+    reports[number].scheduled.steps = schedule::stepLines(*kernel);
   PassManager passes(module->getContext(), ModuleOp::getOperationName());
   addSteps(passes, steps("assign-roles", pipelineSteps().back().name), {});
   if (failed(kernel) || failed(passes.run(*module)))

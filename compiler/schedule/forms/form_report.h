@@ -16,6 +16,7 @@ struct ScheduleReport {
   std::string source;                ///< where the schedule is from
   std::vector<std::string> roles;    ///< of the block's warps
   std::vector<std::string> stages;   ///< tiles in shared memory
+  std::vector<std::string> steps;    ///< who does what with a tile, and when (step_text.h)
   std::string occupancy;             ///< blocks of a multiprocessor
   std::vector<std::string> roofline; ///< work of a tile step; bounds and what is predicted
   nlohmann::ordered_json numbers;    ///< null for the generic form
