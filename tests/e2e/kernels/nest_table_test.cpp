@@ -1,6 +1,6 @@
 // What becomes of each spec of the library is what the golden table says.
-#include "tests/e2e/golden_table.h"
-#include "tests/e2e/nest_table.h"
+#include "tests/e2e/kernels/golden_table.h"
+#include "tests/e2e/kernels/nest_table.h"
 #include "tests/e2e/variant.h"
 #include <fmt/format.h>
 #include <fstream>

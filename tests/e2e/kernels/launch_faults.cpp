@@ -1,5 +1,5 @@
-#include "tests/e2e/launch_faults.h"
-#include "tests/e2e/ptx_entries.h"
+#include "tests/e2e/kernels/launch_faults.h"
+#include "tests/e2e/kernels/ptx_entries.h"
 #include "tools/attnc/output/launch_json.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "tests/e2e/ptx_counts.h"
+#include "tests/e2e/kernels/ptx_counts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 

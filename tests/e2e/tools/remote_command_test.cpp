@@ -1,5 +1,5 @@
 // What the commands say of the remote tier, and what they compile before it is needed.
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 #include "tests/unit/remote/fake_server.h"
 
 #include <gmock/gmock.h>

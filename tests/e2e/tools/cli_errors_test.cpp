@@ -1,6 +1,6 @@
 // What goes wrong: the exit code, what is said, and what is said to do.
 #include "runtime/npy/npy.h"
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

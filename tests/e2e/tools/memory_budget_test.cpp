@@ -1,5 +1,5 @@
 // What a shape may take between kernels: with a budget, and without the memory for it.
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

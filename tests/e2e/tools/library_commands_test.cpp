@@ -1,5 +1,5 @@
 // Specs to start from: attnc show, attnc new; and attnc completion.
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // What the commands do where all is well.
 #include "compiler/driver/pipeline.h"
 #include "runtime/npy/npy.h"
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <cstring>
 #include <gmock/gmock.h>

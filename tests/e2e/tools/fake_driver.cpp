@@ -2,7 +2,7 @@
 // launch with its arguments to the file ATTNC_FAKE_DRIVER_LOG, so that two launchers can be
 // compared. Addresses become what was copied there, or "memory". ATTNC_FAKE_DRIVER_CAPABILITY is
 // 90, say.
-#include "tests/e2e/ptx_entries.h"
+#include "tests/e2e/kernels/ptx_entries.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "tests/e2e/nest_table.h"
+#include "tests/e2e/kernels/nest_table.h"
 #include "compiler/driver/compile.h"
 #include "compiler/explain/facts.h"
 #include "mlir/IR/MLIRContext.h"

@@ -1,4 +1,4 @@
-#include "tests/e2e/ptx_entries.h"
+#include "tests/e2e/kernels/ptx_entries.h"
 
 #include <regex>
 

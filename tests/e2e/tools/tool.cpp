@@ -1,4 +1,4 @@
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <cstdlib>
 #include <fcntl.h>

@@ -216,6 +216,10 @@ struct Wide {
   std::string target, form;
 };
 
+void PrintTo(const Wide &wide, std::ostream *os) {
+  *os << wide.setting.name() << " " << wide.target;
+}
+
 class WideOperands : public testing::TestWithParam<Wide> {};
 
 // Every width and type has a form with tensor cores.

@@ -1,4 +1,4 @@
-#include "tests/e2e/golden_table.h"
+#include "tests/e2e/kernels/golden_table.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstdlib>
 #include <fmt/format.h>

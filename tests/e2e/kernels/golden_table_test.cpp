@@ -1,4 +1,4 @@
-#include "tests/e2e/golden_table.h"
+#include "tests/e2e/kernels/golden_table.h"
 #include <gtest/gtest.h>
 
 namespace attnc::e2e {

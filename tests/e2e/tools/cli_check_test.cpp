@@ -1,6 +1,6 @@
 // What `run` and `check` say of results: verdicts, reads outside, and passes.
 #include "runtime/npy/npy.h"
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <cstring>
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // The kernels of the library compile for every GPU target without spills and without the notes of
 // ptxas that mean a slow kernel, and are those of the golden table. Needs NVRTC, not a GPU.
 #include "compiler/driver/compile.h"
-#include "tests/e2e/golden_table.h"
-#include "tests/e2e/launch_faults.h"
-#include "tests/e2e/ptx_counts.h"
+#include "tests/e2e/kernels/golden_table.h"
+#include "tests/e2e/kernels/launch_faults.h"
+#include "tests/e2e/kernels/ptx_counts.h"
 #include "tests/e2e/variant.h"
 #include <fmt/format.h>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "tests/e2e/ptx_counts.h"
+#include "tests/e2e/kernels/ptx_counts.h"
 #include <gtest/gtest.h>
 
 namespace attnc::e2e {

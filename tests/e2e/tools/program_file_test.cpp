@@ -1,5 +1,5 @@
 // Program files from the command line, and which tier a program comes from.
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // attnc cache, and commands that find what others have compiled.
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

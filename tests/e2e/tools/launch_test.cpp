@@ -2,7 +2,7 @@
 // (docs/examples/launch_ptx.c). Needs NVRTC; what it gives, also a GPU.
 #include "runtime/cuda/driver.h"
 #include "runtime/npy/npy.h"
-#include "tests/e2e/tool.h"
+#include "tests/e2e/tools/tool.h"
 
 #include <cstdlib>
 #include <fmt/format.h>
