@@ -33,6 +33,8 @@ struct Format {
   }
 };
 
+void PrintTo(const Format &format, std::ostream *os) { *os << dtypeName(format.type); }
+
 class SixteenBits : public testing::TestWithParam<Format> {};
 
 TEST_P(SixteenBits, EveryPatternWidensToItsValueAndBack) {
