@@ -184,6 +184,7 @@ private:
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
       report.form = tile::CpuAttr::getMnemonic().str();
+      report.scheduled.how = "loops over tiles, compiled by LLVM for this processor";
       KernelShape shape;
       shape.name = report.kernel;
       shape.args = kernelArguments(nest);

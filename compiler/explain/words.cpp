@@ -45,11 +45,8 @@ std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
 }
 
 std::string formText(const NestReport &nest) {
-  if (nest.form == "cpu")
-    return "loops over tiles, compiled by LLVM for this processor";
-  if (!nest.scheduled.hasProducts)
-    return nest.form + ": rows of elements; no tile is multiplied by another";
-  return nest.form + (nest.whyGeneric.empty() ? "" : ": " + nest.whyGeneric);
+  const std::string &more = nest.scheduled.how.empty() ? nest.whyGeneric : nest.scheduled.how;
+  return nest.form + (more.empty() ? "" : ": " + more);
 }
 
 Fact boundsOf(const NestReport &nest) {

@@ -202,13 +202,13 @@ private:
 
 void report(PlannedNest &nest, const WarpgroupSchedule &schedule, const GpuModel &machine,
             ScheduleReport &into) {
-  into.hasProducts = nest.stream()->hasProducts();
   Reporter(nest.op(), *nest.stream(), machine).report(schedule, into);
 }
 
 void report(PlannedNest &nest, const PortableSchedule &schedule, const GpuModel &machine,
             ScheduleReport &into) {
-  into.hasProducts = nest.stream()->hasProducts();
+  if (!nest.stream()->hasProducts())
+    into.how = "rows of elements; no tile is multiplied by another";
   Reporter(nest.op(), *nest.stream(), machine).report(schedule, into);
 }
 

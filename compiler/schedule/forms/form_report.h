@@ -20,8 +20,7 @@ struct ScheduleReport {
   std::string occupancy;             ///< blocks of a multiprocessor
   std::vector<std::string> roofline; ///< work of a tile step; bounds and what is predicted
   nlohmann::ordered_json numbers;    ///< null for the generic form
-  /// False of tiles none of which is multiplied by another: rows of elements.
-  bool hasProducts = true;
+  std::string how; ///< how the form computes the nest, where its name does not say
   /// Inner dims that no tile has all of, and how they are cut: {"e", "4 parts of 128, ..."}.
   std::map<std::string, std::string> cuts;
 };
