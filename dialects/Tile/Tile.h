@@ -14,6 +14,10 @@ namespace attnc::tile {
 /// Of an scf.for: how often its body is repeated before the loop's test, 0 for all of it.
 inline constexpr llvm::StringLiteral kUnrollAttr = "tile.unroll";
 
+/// The most shared memory that a block of any GPU can have, in bytes (CUDA C++ Programming Guide,
+/// technical specifications for each compute capability).
+inline constexpr int64_t kBlockBytes = 227 * 1024;
+
 } // namespace attnc::tile
 
 #define GET_TYPEDEF_CLASSES

@@ -55,11 +55,6 @@ static LogicalResult verifySingle(Operation *op) {
 // Pipes
 //===----------------------------------------------------------------------===//
 
-// A vector: one row of f32, one element after the other.
-static bool isVector(SharedType tile) {
-  return !tile.hasPanels() && tile.getRows() == 1 && tile.getElement().isF32();
-}
-
 // What tile.put writes.
 static bool isNumber(SharedType tile) {
   return !tile.hasPanels() && tile.getRows() == 1 && tile.getCols() == 1 &&
@@ -74,11 +69,28 @@ static bool overlap(int64_t first, int64_t firstBytes, int64_t second, int64_t s
   return first < second + secondBytes && second < first + firstBytes;
 }
 
+// Slots and barriers that tiles of two kinds can take turns in.
+static bool isAlike(PipeOp x, PipeOp y) {
+  return x.getType().getStages() == y.getType().getStages() && slotBytes(x) == slotBytes(y) &&
+         x.getUsers() == y.getUsers() && x.getWriters() == y.getWriters();
+}
+
 // Tiles of two kinds in the same slots with the same barriers.
 static bool isSamePipe(PipeOp x, PipeOp y) {
-  return x.getOffset() == y.getOffset() && x.getBarriers() == y.getBarriers() &&
-         x.getType().getStages() == y.getType().getStages() && slotBytes(x) == slotBytes(y) &&
-         x.getUsers() == y.getUsers() && x.getWriters() == y.getWriters();
+  return x.getOffset() == y.getOffset() && x.getBarriers() == y.getBarriers() && isAlike(x, y);
+}
+
+// Before pipes have their places.
+static LogicalResult verifyRing(PipeOp pipe) {
+  if (!pipe.getRing())
+    return success();
+  auto ring = pipe.getRing().getDefiningOp<PipeOp>();
+  if (!ring || ring.getRing())
+    return pipe.emitOpError("is in what is no tile.pipe, or in a pipe that is in one itself");
+  if (!isAlike(pipe, ring) ||
+      pipe.getType().getTile().hasPanels() != ring.getType().getTile().hasPanels())
+    return pipe.emitOpError("is in a pipe of other slots, users or writers: ") << ring.getType();
+  return success();
 }
 
 // Bytes that another pipe of the kernel uses, or that the block does not have.
@@ -86,6 +98,10 @@ static LogicalResult verifyMemory(PipeOp pipe, KernelOp kernel) {
   if (kernel.getSmem() == 0) // nothing has its place yet
     return success();
   int64_t offset = pipe.getOffset(), barriers = pipe.getBarriers();
+  if (std::max(pipe.getOffset(), pipe.getBarriers()) > kernel.getSmem())
+    return pipe.emitOpError("lies at ")
+           << pipe.getOffset() << " with barriers at " << pipe.getBarriers() << " of "
+           << kernel.getSmem() << " bytes";
   int64_t end = std::max(offset + ringBytes(pipe), barriers + barrierBytes(pipe));
   if (end > static_cast<int64_t>(kernel.getSmem()))
     return pipe.emitOpError("ends at ") << end << " of " << kernel.getSmem() << " bytes";
@@ -107,6 +123,9 @@ static LogicalResult verifyMemory(PipeOp pipe, KernelOp kernel) {
 
 LogicalResult PipeType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t stages,
                                SharedType tile, int64_t slotBytes) {
+  if (!tile.fitsBlock(stages) || slotBytes < 0 || slotBytes > kBlockBytes / stages)
+    return emitError() << "has " << stages << " slots for " << tile << ", none or more than the "
+                       << kBlockBytes << " bytes of a block";
   if (slotBytes && (slotBytes < tile.getBytes() || slotBytes % (tile.hasPanels() ? 1024 : 16)))
     return emitError() << "has slots of " << slotBytes << " bytes for tiles of " << tile.getBytes();
   return success();
@@ -117,8 +136,7 @@ LogicalResult PipeOp::verify() {
   if (!kernel)
     return emitOpError("belongs directly to a kernel");
   SharedType tile = getType().getTile();
-  if (!isVector(tile) && !isNumber(tile) &&
-      (!tile.hasPanels() || tile.getPanelRows() != tile.getRows()))
+  if (!tile.isVector() && !isNumber(tile) && !tile.hasWholePanels())
     return emitOpError("holds ") << tile << ", neither whole tiles with panels nor vectors";
   int64_t alignment = tile.hasPanels() ? 1024 : 16;
   if (getOffset() % alignment || getBarriers() % 8)
@@ -129,7 +147,7 @@ LogicalResult PipeOp::verify() {
       static_cast<int64_t>(getWriters()) > warps)
     return emitOpError("has ") << getUsers() << " users and " << getWriters() << " writers among "
                                << warps << " warps";
-  return verifyMemory(*this, kernel);
+  return failed(verifyRing(*this)) ? failure() : verifyMemory(*this, kernel);
 }
 
 LogicalResult StartPipesOp::verify() {
@@ -189,7 +207,7 @@ LogicalResult FillRowOp::verify() {
   if (failed(verifySingle(*this)) || failed(verifyWriters(*this, getPipe(), false)))
     return failure();
   SharedType tile = getPipe().getType().getTile();
-  if (!isVector(tile) || tile.getBytes() % 16 || !getPointer().getType().getElement().isF32())
+  if (!tile.isVector() || tile.getBytes() % 16 || !getPointer().getType().getElement().isF32())
     return emitOpError("copies ") << getPointer().getType() << " to " << tile
                                   << ": not f32 vectors of a multiple of 16 bytes";
   return success();
@@ -219,10 +237,13 @@ LogicalResult TakeOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SlotNumberOp::verify() {
-  for (Operation *user : (*this)->getUsers()) {
+  for (OpOperand &use : (*this)->getUses()) {
+    Operation *user = use.getOwner();
     auto pipe = dyn_cast<PipeType>(user->getOperand(0).getType());
-    if (!isa<AcquireOp, FillOp, AwaitOp, ReleaseOp, CompleteOp, StageOp>(user) || !pipe ||
-        pipe.getStages() != static_cast<int64_t>(getStages()))
+    // Not a coordinate of a fill, say.
+    bool isNumber = isa<AcquireOp, FillOp, AwaitOp, ReleaseOp, CompleteOp, StageOp>(user) &&
+                    use.getOperandNumber() == 1;
+    if (!isNumber || !pipe || pipe.getStages() != static_cast<int64_t>(getStages()))
       return emitOpError("is the number of a tile of another pipe than one of ")
              << getStages() << " slots";
   }
@@ -287,8 +308,8 @@ LogicalResult ScalePackedOp::verify() {
 }
 
 static LogicalResult verifyVector(Operation *op, SharedType tile) {
-  return isVector(tile) ? success()
-                        : op->emitOpError("has ") << tile << " where a vector of f32 is";
+  return tile.isVector() ? success()
+                         : op->emitOpError("has ") << tile << " where a vector of f32 is";
 }
 LogicalResult ReadVectorOp::verify() { return verifyVector(*this, getTile().getType()); }
 LogicalResult WriteVectorOp::verify() { return verifyVector(*this, getTile().getType()); }
@@ -363,7 +384,7 @@ LogicalResult StoreBoxOp::verify() {
 }
 
 LogicalResult AddBulkOp::verify() {
-  if (!isVector(getTile().getType()) || !getPointer().getType().getElement().isF32())
+  if (!getTile().getType().isVector() || !getPointer().getType().getElement().isF32())
     return emitOpError("adds ") << getTile().getType() << " to " << getPointer().getType()
                                 << ": not a row of f32";
   return verifySingle(*this);
@@ -372,7 +393,7 @@ LogicalResult AddBulkOp::verify() {
 LogicalResult StoreLanesOp::verify() {
   FragmentType from = getFragment().getType();
   SharedType to = getTile().getType();
-  if (!isVector(to) || from.getRows() != 16 || to.getCols() != 16 * from.getCols())
+  if (!to.isVector() || from.getRows() != 16 || to.getCols() != 16 * from.getCols())
     return emitOpError("writes ") << from << " to " << to << ", not a row of as many f32";
   return success();
 }

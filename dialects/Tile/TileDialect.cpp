@@ -121,6 +121,9 @@ LogicalResult KernelOp::verify() {
     return emitOpError("has a grid that is not one to three extents");
   if (getThreads() < 1 || getThreads() > 1024)
     return emitOpError("has ") << getThreads() << " threads in a block; there are 1 to 1024";
+  if (getSmem() > static_cast<uint64_t>(kBlockBytes))
+    return emitOpError("has ") << getSmem() << " bytes of shared memory; a block has at most "
+                               << kBlockBytes;
   return success();
 }
 
@@ -155,8 +158,10 @@ LogicalResult PtrType::verify(llvm::function_ref<InFlightDiagnostic()> emitError
   return verifyStored(emitError, element);
 }
 
-LogicalResult SharedType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t,
-                                 int64_t, Type element, int64_t) {
+LogicalResult SharedType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t rows,
+                                 int64_t, Type element, int64_t panelRows) {
+  if (panelRows != 0 && panelRows < rows)
+    return emitError() << "has " << rows << " rows of panels that have " << panelRows;
   return verifyStored(emitError, element);
 }
 
@@ -179,6 +184,31 @@ int64_t SharedType::getWidth() const {
 
 int64_t SharedType::getBytes() const {
   return getRows() * getWidth() * elementType(getElement()).bytes;
+}
+
+bool SharedType::fitsBlock(int64_t count) const {
+  auto fits = [](int64_t value) { return value >= 1 && value <= kBlockBytes; };
+  return fits(getRows()) && fits(getCols()) && fits(count) && fits(getBytes()) &&
+         fits(count * getBytes());
+}
+
+LogicalResult SharedOp::verify() {
+  if (auto barriers = dyn_cast<BarriersType>(getType()))
+    return barriers.getCount() >= 1 && barriers.getCount() <= 1024
+               ? success()
+               : emitOpError("has ") << barriers.getCount() << " barriers; it can be 1 to 1024";
+  auto ring = dyn_cast<RingType>(getType());
+  SharedType tile = ring ? ring.getTile() : cast<SharedType>(getType());
+  if (!tile.fitsBlock(ring ? ring.getStages() : 1))
+    return emitOpError("holds ") << getType() << ", nothing or more than the " << kBlockBytes
+                                 << " bytes of a block";
+  return success();
+}
+
+LogicalResult StageOp::verify() {
+  auto pipe = dyn_cast<PipeType>(getRing().getType());
+  SharedType tile = pipe ? pipe.getTile() : cast<RingType>(getRing().getType()).getTile();
+  return tile == getType() ? success() : emitOpError("takes ") << getType() << " from " << tile;
 }
 
 LogicalResult MmaOp::verify() {

@@ -60,10 +60,18 @@ def Tile_SharedType : Tile_StoredType<"Shared", "shared"> {
   let extraClassDeclaration = [{
     /// True for panels: what asynchronous copies and products use.
     bool hasPanels() const { return getPanelRows() != 0; }
+    /// True for one row of f32 without panels.
+    bool isVector() const {
+      return !hasPanels() && getRows() == 1 && getElement().isF32();
+    }
+    /// True for panels of as many rows as the tile has.
+    bool hasWholePanels() const { return hasPanels() && getPanelRows() == getRows(); }
     /// Columns with the padding, which products read as zeros.
     int64_t getWidth() const;
     /// Bytes of the whole tile; of a strip of panels, of its rows alone.
     int64_t getBytes() const;
+    /// Whether it has elements, and so few that a block has room for `count` of it.
+    bool fitsBlock(int64_t count = 1) const;
   }];
 }
 
@@ -77,9 +85,9 @@ def Tile_PipeType : Tile_Type<"Pipe", "pipe"> {
   let summary = "A ring of shared tiles that copies or warps fill, with barriers for each slot";
   let description = [{
     Tiles are numbered from 0 in the order in which they are filled; tile n takes slot n mod
-    `stages`. Each slot has two barriers: "full", which the copy or the writers complete, and "free", which the warps
-    that use the tile complete when they have released it. Slots lie `slot_bytes` apart, if that is not
-    the size of a tile.
+    `stages`. Each slot has two barriers: "full", which the copy or the writers complete, and "free",
+    which the warps that use the tile complete when they have released it. Slots lie `slot_bytes` apart,
+    if that is not the size of a tile.
   }];
   let parameters = (ins "int64_t":$stages, "::attnc::tile::SharedType":$tile,
                         OptionalParameter<"int64_t">:$slot_bytes);

@@ -123,6 +123,7 @@ def Tile_SharedOp : Tile_Op<"shared", [Pure]> {
   let arguments = (ins I64Attr:$offset);
   let results = (outs AnyTypeOf<[Tile_SharedType, Tile_RingType, Tile_BarriersType]>:$result);
   let assemblyFormat = "`at` $offset attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_StageOp : Tile_Op<"stage", [Pure]> {
@@ -130,6 +131,7 @@ def Tile_StageOp : Tile_Op<"stage", [Pure]> {
   let arguments = (ins AnyTypeOf<[Tile_RingType, Tile_PipeType]>:$ring, I32:$index);
   let results = (outs Tile_SharedType:$result);
   let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_StripOp : Tile_Op<"strip", [Pure]> {

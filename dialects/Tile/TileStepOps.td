@@ -11,10 +11,12 @@ def Tile_RowTilesOp : Tile_Op<"row_tiles", [SingleBlock, NoTerminator, AttrSized
     memory it draws the numbers of the others, else it takes every grid-size-th one. The block's
     arguments are the number of the row tile and how many the block took before (both i32).
 
-    Two roles share the work. One thread of the first role, with `producer_registers`, starts the copies
-    (tile.fetch). The others, `groups` warpgroups with `consumer_registers`, do everything else, each with
-    rows of its own, or all with the same ones where fetches are `by_group`. With `ping_pong` the steps that say `turn` are done by one group after the other.
-    Once roles are assigned, the numbers that one role draws reach the others through `queue`.
+    Two roles share the work. The first, with `producer_registers`, starts the copies (tile.fetch): one
+    thread, or one for each group where fetches are `by_group`. The other, `groups` warpgroups with
+    `consumer_registers`, does everything else, each with rows of its own, or all with the same ones
+    where fetches are `by_group`. With `ping_pong` the steps that say `turn` are done by one group after
+    the other. Once roles are assigned, the numbers that one role draws reach the others through
+    `queue`.
 
     The blocks of a kernel's cluster take each row tile together: the number is the cluster's.
   }];
@@ -39,9 +41,13 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
   let summary = "The tiles `first` to `end` of the stream, at least one, in order";
   let description = [{
     The block's arguments: the tile's number, its number in the pipes (both i32), whether it is the
-    first one, and whether it is the last one, which steps of stage 1 know (both i1). A group whose rows do not need all tiles says which it needs, `own_first` to
-    `own_end`, at least one, and lets the others pass. In the body are tile.fetch, tile.step, and
-    scalars of a tile.
+    first one, and whether it is the last one, which steps of stage 1 know (both i1). A group whose rows
+    do not need all tiles says which it needs, `own_first` to `own_end`, at least one, and lets the
+    others pass. In the body are tile.fetch, tile.step, and scalars of a tile.
+
+    Who copies fills slots in the order of fetches, those of stage 1 for the tile before, and goes on
+    when a slot is free. So a step that awaits a tile finds all slots released that the tiles up to it
+    need, or it would wait for ever.
 
     Where tiles between may matter to nobody, `ask` says of the 32 tiles from its argument on which do:
     words with a bit for each, two for each who asks: the tile matters, and it needs no mask. If the
@@ -69,6 +75,7 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
     ::mlir::BlockArgument getIsLast() { return getBody().getArgument(3); }
     ::mlir::BlockArgument getIsFull() { return getBody().getArgument(4); }
   }];
+  let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$first, "::mlir::Value":$end), [{
     build($_builder, $_state, first, end, /*own_first=*/{}, /*own_end=*/{}, /*list=*/{});
   }]>];
@@ -104,9 +111,9 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
 def Tile_ExchangeOp : Tile_Op<"exchange", [SameVariadicResultSize]> {
   let summary = "Tiles that each of two groups writes for each tile of the stream, and the other reads";
   let description = [{
-    One step writes `mine`: whole tiles with panels first, then vectors. Steps of a later stage or order
-    read what the other group has written, `theirs`. A group writes again when the other one's last
-    step is done.
+    One step writes `mine`: whole tiles with panels, or vectors of f32. Steps of a later stage or order
+    read what the other group has written, `theirs`, and may scale it in place. A group writes again
+    when the other one's last step is done, so steps of a later stage run before the one that writes.
   }];
   let results = (outs Variadic<Tile_SharedType>:$mine, Variadic<Tile_SharedType>:$theirs);
   let assemblyFormat = "attr-dict `:` type($mine) `theirs` type($theirs)";
@@ -162,6 +169,10 @@ def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
   let extraClassDeclaration = [{
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
     ::mlir::Operation *getYield() { return getBodyBlock()->getTerminator(); }
+    /// Whether it is done before `other` in an iteration of the loop over tiles.
+    bool isBeforeInLoop(StepOp other);
+    /// Whether it is done behind `other` for a tile of the stream.
+    bool runsAfter(StepOp other);
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$name,
                                  "int64_t":$stage), [{

@@ -177,8 +177,11 @@ LogicalResult FetchOp::verify() {
     return emitOpError("belongs to the work of a row tile that has no role yet");
   if (getStage() > 1)
     return emitOpError("is of stage ") << getStage() << "; it can be 0 or 1";
-  if (getStages() < 1 || getParts() < 1 || getParts() > 64)
-    return emitOpError("has ") << getStages() << " stages and " << getParts() << " parts";
+  if (!getType().fitsBlock(static_cast<int64_t>(getStages())))
+    return emitOpError("has ") << getStages() << " stages of " << getType()
+                               << ", none or more than the " << kBlockBytes << " bytes of a block";
+  if (getParts() < 1 || getParts() > 64)
+    return emitOpError("has ") << getParts() << " parts; it can be 1 to 64";
   if (getParts() > 1 && getAlong() >= getCoordinates().size())
     return emitOpError("has no coordinate ") << getAlong() << " that its parts lie along";
   if (getInRing() && !(getByGroup() && (*this)->getParentOfType<StreamOp>()))
@@ -199,37 +202,11 @@ LogicalResult FetchOp::verify() {
   return success(succeeded(verifyUsed(*this)) && succeeded(verifyKnown(*this, stream, getStage())));
 }
 
-LogicalResult ExchangeOp::verify() {
-  auto rows = (*this)->getParentOfType<RowTilesOp>();
-  if (!rows || !(*this)->getParentOfType<StreamOp>() || rows.getGroups() != 2)
-    return emitOpError("belongs to a tile of a stream of two groups");
-  if (getMine().empty() || getMine().getTypes() != getTheirs().getTypes())
-    return emitOpError("hands over some tiles, of the same types both ways");
-  llvm::SmallPtrSet<Operation *, 2> writers;
-  for (Value tile : getMine())
-    for (Operation *user : tile.getUsers())
-      writers.insert(user->getParentOfType<StepOp>());
-  if (writers.size() != 1 || writers.contains(nullptr))
-    return emitOpError("is written by one tile.step");
-  for (Value tile : getTheirs())
-    for (Operation *user : tile.getUsers())
-      if (!user->getParentOfType<StepOp>())
-        return emitOpError("is used outside of steps");
-  return success();
-}
-
 LogicalResult PartOp::verify() {
   auto fetch = getTile().getDefiningOp<FetchOp>();
   if (!fetch || fetch.getParts() == 1 || getNumber() >= fetch.getParts())
     return emitOpError("is not one of the parts of a tile.fetch");
   return success();
-}
-
-static bool runsAfter(StepOp step, StepOp other) {
-  if (step.getStage() != other.getStage())
-    return step.getStage() > other.getStage();
-  return step.getOrder() != other.getOrder() ? step.getOrder() > other.getOrder()
-                                             : other->isBeforeInBlock(step);
 }
 
 // The one op of this kind in the stream with the fragment; null if there is none or several.
@@ -253,7 +230,7 @@ LogicalResult SendPartialOp::verify() {
     return emitOpError("needs a cluster of two blocks");
   auto add = partnerOf<AddPartialOp>(*this, getFragment());
   auto other = add ? dyn_cast<StepOp>(add->getParentOp()) : StepOp();
-  if (!other || other.getStage() != step.getStage() || !runsAfter(other, step) ||
+  if (!other || other.getStage() != step.getStage() || !other.runsAfter(step) ||
       partnerOf<SendPartialOp>(*this, getFragment()) != *this)
     return emitOpError("needs one tile.add_partial of the fragment, in a later step of its stage");
   return success();
@@ -268,7 +245,7 @@ LogicalResult AddPartialOp::verify() {
 // What a step yields is carried to others; registers of a tile are not.
 static LogicalResult verifyHandedOn(StepOp step, StreamOp stream) {
   for (Operation *user : step->getUsers())
-    if (auto other = user->getParentOfType<StepOp>(); !other || !runsAfter(other, step))
+    if (auto other = user->getParentOfType<StepOp>(); !other || !other.runsAfter(step))
       return step.emitOpError("yields what is used outside of the steps that run after it");
   auto stepOf = [](Operation *op) { return op->getParentOfType<StepOp>(); };
   for (auto place : stream.getBodyBlock()->getOps<RegistersOp>())
@@ -290,6 +267,16 @@ static LogicalResult verifyInStream(StepOp step, RowTilesOp rows) {
     return step.emitOpError("is done in turn by groups that take none");
   return success(succeeded(verifyKnown(step, stream, step.getStage())) &&
                  succeeded(verifyHandedOn(step, stream)));
+}
+
+bool StepOp::isBeforeInLoop(StepOp other) {
+  return getOrder() != other.getOrder() ? getOrder() < other.getOrder()
+                                        : (*this)->isBeforeInBlock(other);
+}
+
+bool StepOp::runsAfter(StepOp other) {
+  return getStage() != other.getStage() ? getStage() > other.getStage()
+                                        : other.isBeforeInLoop(*this);
 }
 
 LogicalResult StepOp::verify() {

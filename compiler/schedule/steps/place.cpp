@@ -13,21 +13,34 @@ static int64_t slotsBytes(PipeOp pipe) {
 // Of a barrier for "full" and one for "free", of each slot.
 static int64_t barrierBytes(PipeOp pipe) { return 16 * pipe.getType().getStages(); }
 
+// Of what stands in a tile.shared.
+static int64_t bytesOf(Type type) {
+  if (auto barriers = dyn_cast<BarriersType>(type))
+    return 8 * barriers.getCount();
+  if (auto ring = dyn_cast<RingType>(type))
+    return ring.getStages() * ring.getTile().getBytes();
+  return cast<SharedType>(type).getBytes();
+}
+
+// Panels are swizzled in pieces of 1024 bytes; an asynchronous copy of a vector takes multiples of
+// 16.
+static int64_t alignmentOf(Type type) {
+  auto tile = dyn_cast<SharedType>(type);
+  return tile && tile.hasPanels() ? 1024 : 16;
+}
+
 void placeShared(KernelOp kernel) {
   if (kernel.getSmem() != 0 || kernel.getBodyBlock()->getOps<PipeOp>().empty())
     return;
   int64_t end = 0;
   for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>())
     if (pipe.getType().getTile().hasPanels() && !pipe.getRing()) {
-      pipe.setOffset(end);
-      end += slotsBytes(pipe);
+      pipe.setOffset(llvm::alignTo(end, 1024));
+      end = static_cast<int64_t>(pipe.getOffset()) + slotsBytes(pipe);
     }
   for (SharedOp shared : kernel.getBodyBlock()->getOps<SharedOp>()) {
-    shared.setOffset(end);
-    if (auto barriers = dyn_cast<BarriersType>(shared.getType()))
-      end += llvm::alignTo(8 * barriers.getCount(), 16);
-    else
-      end += cast<SharedType>(shared.getType()).getBytes();
+    shared.setOffset(llvm::alignTo(end, alignmentOf(shared.getType())));
+    end = static_cast<int64_t>(shared.getOffset()) + bytesOf(shared.getType());
   }
   for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>()) {
     if (pipe.getRing()) {
@@ -38,11 +51,11 @@ void placeShared(KernelOp kernel) {
       continue;
     }
     if (!pipe.getType().getTile().hasPanels()) {
-      pipe.setOffset(end);
-      end += slotsBytes(pipe);
+      pipe.setOffset(llvm::alignTo(end, 16));
+      end = static_cast<int64_t>(pipe.getOffset()) + slotsBytes(pipe);
     }
-    pipe.setBarriers(end);
-    end += barrierBytes(pipe);
+    pipe.setBarriers(llvm::alignTo(end, 16));
+    end = static_cast<int64_t>(pipe.getBarriers()) + barrierBytes(pipe);
   }
   kernel.setSmem(end);
 }

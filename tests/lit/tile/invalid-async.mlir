@@ -294,3 +294,122 @@ tile.kernel @taken_by_one() grid [1] threads 128 smem 96 {
     %x = tile.take %p[%n] : !tile.pipe<2, <1, 1, i32>>
   }
 }
+
+// -----
+
+!pipe = !tile.pipe<2, <64, 64, f16, panels 64>>
+tile.kernel @ring_of_an_argument("ring" = %ring: !pipe) grid [1] threads 128 smem 0 {
+  // expected-error @+1 {{is in what is no tile.pipe, or in a pipe that is in one itself}}
+  %pipe = tile.pipe at 0 barriers 0 users 4 in %ring : !pipe : !pipe
+}
+
+// -----
+
+!pipe = !tile.pipe<2, <64, 64, f16, panels 64>>
+tile.kernel @ring_in_a_ring() grid [1] threads 128 smem 0 {
+  %first = tile.pipe at 0 barriers 0 users 4 : !pipe
+  %second = tile.pipe at 0 barriers 0 users 4 in %first : !pipe : !pipe
+  // expected-error @+1 {{is in what is no tile.pipe, or in a pipe that is in one itself}}
+  %third = tile.pipe at 0 barriers 0 users 4 in %second : !pipe : !pipe
+}
+
+// -----
+
+!pipe = !tile.pipe<2, <64, 64, f16, panels 64>>
+!more = !tile.pipe<3, <64, 64, f16, panels 64>>
+tile.kernel @unlike_in_a_ring() grid [1] threads 128 smem 0 {
+  %first = tile.pipe at 0 barriers 0 users 4 : !pipe
+  // expected-error @+1 {{is in a pipe of other slots, users or writers}}
+  %second = tile.pipe at 0 barriers 0 users 4 in %first : !pipe : !more
+}
+
+// -----
+
+!pipe = !tile.pipe<2, <64, 64, f16, panels 64>>
+tile.kernel @other_users_in_a_ring() grid [1] threads 128 smem 0 {
+  %first = tile.pipe at 0 barriers 0 users 4 : !pipe
+  // expected-error @+1 {{is in a pipe of other slots, users or writers}}
+  %second = tile.pipe at 0 barriers 0 users 2 in %first : !pipe : !pipe
+}
+
+// -----
+
+!map = !tile.tensor_map<[64, 64], f16>
+!pipe = !tile.pipe<2, <64, 64, f16, panels 64>>
+tile.kernel @coordinate("map" = %map: !map, "round" = %round: i32) grid [1] threads 128 smem 0 {
+  %pipe = tile.pipe at 0 barriers 0 users 4 : !pipe
+  tile.start_pipes %pipe : !pipe
+  // expected-error @+1 {{is the number of a tile of another pipe than one of 2 slots}}
+  %number = tile.slot_number %round[1] of 2
+  tile.single {
+    tile.fill %pipe[%round] from %map(%number, %round) : !pipe, !map
+  }
+}
+
+// -----
+
+// expected-error @+1 {{has 1099511627776 slots for}}
+!pipe = !tile.pipe<1099511627776, <64, 64, f16, panels 64>>
+
+// -----
+
+// expected-error @+1 {{none or more than the 232448 bytes of a block}}
+!pipe = !tile.pipe<0, <64, 64, f16, panels 64>>
+
+// -----
+
+// expected-error @+1 {{none or more than the 232448 bytes of a block}}
+!pipe = !tile.pipe<2, <64, 4611686018427387904, f16, panels 64>>
+
+// -----
+
+// expected-error @+1 {{none or more than the 232448 bytes of a block}}
+!pipe = !tile.pipe<2, <64, 64, f16, panels 64>, slots 9223372036854775807>
+
+// -----
+
+tile.kernel @too_much() grid [1] threads 128 smem 0 {
+  // expected-error @+1 {{nothing or more than the 232448 bytes of a block}}
+  %tile = tile.shared at 0 : !tile.shared<1024, 1024, f32>
+}
+
+// -----
+
+tile.kernel @ring_too_large() grid [1] threads 128 smem 0 {
+  // expected-error @+1 {{nothing or more than the 232448 bytes of a block}}
+  %ring = tile.shared at 0 : !tile.ring<1099511627776, <64, 64, f32>>
+}
+
+// -----
+
+tile.kernel @barriers() grid [1] threads 128 smem 0 {
+  // expected-error @+1 {{has -1 barriers; it can be 1 to 1024}}
+  %all = tile.shared at 0 : !tile.mbarriers<-1>
+}
+
+// -----
+
+// expected-error @+1 {{has 268435456 bytes of shared memory; a block has at most 232448}}
+tile.kernel @smem() grid [1] threads 128 smem 268435456 {
+}
+
+// -----
+
+tile.kernel @another_tile("round" = %round: i32) grid [1] threads 128 smem 0 {
+  %ring = tile.shared at 0 : !tile.ring<2, <64, 64, f32>>
+  // expected-error @+1 {{takes '!tile.shared<64, 128, f32>' from '!tile.shared<64, 64, f32>'}}
+  %tile = tile.stage %ring[%round] : !tile.ring<2, <64, 64, f32>> -> !tile.shared<64, 128, f32>
+}
+
+// -----
+
+!pipe = !tile.pipe<2, <64, 64, f16, panels 64>>
+tile.kernel @far_beyond() grid [1] threads 128 smem 32768 {
+  // expected-error @+1 {{with barriers at 16384 of 32768 bytes}}
+  %pipe = tile.pipe at 9223372036854774784 barriers 16384 users 4 : !pipe
+}
+
+// -----
+
+// expected-error @+1 {{has 64 rows of panels that have 16}}
+!tile = !tile.shared<64, 64, f16, panels 16>

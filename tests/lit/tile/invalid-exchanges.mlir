@@ -163,3 +163,287 @@ tile.kernel @unlike_slots("works" = %works: i32, "k_map" = %k_map: !map) grid [1
     }
   }
 }
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @never_read("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{hands over a tile that no step reads}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "write" {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @read_before("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{is read by step "read", which does not run after the one that writes, "write"}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "read" {
+        tile.read_vector %m from %theirs[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "write" order 1 {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @read_with_writes("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{is read by step "write", which does not run after}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "write" {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.read_vector %m from %theirs[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @read_a_stage_before("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{is read by step "read", which does not run after}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "read" {
+        tile.read_vector %m from %theirs[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "write" stage 1 {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @read_behind_the_next_write("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{is read by step "read" of the tile before when "write" has to write the next one; order it before}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "write" {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "read" stage 1 order 1 {
+        tile.read_vector %m from %theirs[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @read_of_own("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{has tiles of the group's own that tile.read_vector uses}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "write" {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "read" order 1 {
+        tile.read_vector %m from %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @written_to_theirs("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{has tiles of the other group that tile.write_vector uses; they are read, or scaled in place}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "write" {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "read" order 1 {
+        tile.read_vector %m from %theirs[%n] : !tile.rows<16>, !vector
+        tile.write_vector %m to %theirs[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!tile = !tile.shared<64, 64, f16, panels 64>
+!strip = !tile.shared<16, 64, f16, panels 64>
+tile.kernel @operand_to_theirs("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %w = tile.registers : !tile.operand<16, 64, f16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{has tiles of the other group that tile.store_operand uses}}
+      %mine, %theirs = tile.exchange : !tile theirs !tile
+      tile.step "write" {
+        %rows = tile.strip %mine[%n] : !tile -> !strip
+        tile.store_operand %w to %rows : !tile.operand<16, 64, f16>, !strip
+        tile.yield
+      }
+      tile.step "read" order 1 {
+        %rows = tile.strip %theirs[%n] : !tile -> !strip
+        tile.store_operand %w to %rows : !tile.operand<16, 64, f16>, !strip
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!tile = !tile.shared<64, 64, f16, panels 64>
+!strip = !tile.shared<16, 64, f16, panels 64>
+tile.kernel @only_scaled("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %w = tile.registers : !tile.operand<16, 64, f16>
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{hands over a tile that no step reads}}
+      %mine, %theirs = tile.exchange : !tile theirs !tile
+      tile.step "write" {
+        %rows = tile.strip %mine[%n] : !tile -> !strip
+        tile.store_operand %w to %rows : !tile.operand<16, 64, f16>, !strip
+        tile.yield
+      }
+      tile.step "scale" order 1 {
+        %rows = tile.strip %theirs[%n] : !tile -> !strip
+        tile.scale_packed %rows by %m : !strip, !tile.rows<16>
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @one_of_two_is_written("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{is written by one tile.step, which writes each tile}}
+      %mine:2, %theirs:2 = tile.exchange : !vector, !vector theirs !vector, !vector
+      tile.step "write" {
+        tile.write_vector %m to %mine#0[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "read" order 1 {
+        tile.read_vector %m from %theirs#0[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @two_writers("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    %m = tile.registers all 0.0 : !tile.rows<16>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{is written by one tile.step, which writes each tile}}
+      %mine, %theirs = tile.exchange : !vector theirs !vector
+      tile.step "write" {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "again" order 1 {
+        tile.write_vector %m to %mine[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+      tile.step "read" order 2 {
+        tile.read_vector %m from %theirs[%n] : !tile.rows<16>, !vector
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!strip = !tile.shared<16, 64, f16, panels 64>
+tile.kernel @strips("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %group = tile.group
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{neither a whole tile with panels nor a vector}}
+      %mine, %theirs = tile.exchange : !strip theirs !strip
+    }
+  }
+}

@@ -45,12 +45,25 @@ tile.kernel @arguments("works" = %works: i32) grid [1] threads 256 smem 0 {
 
 // -----
 
+tile.kernel @stages("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{has 1099511627776 stages of '!tile.shared<64, 64, f16, panels 64>', none or more than the 232448 bytes of a block}}
+      %k = tile.fetch %k_map(%t) {stages = 1099511627776 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+    }
+  }
+}
+
+// -----
+
 tile.kernel @parts("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
     ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
-      // expected-error @+1 {{has 2 stages and 0 parts}}
+      // expected-error @+1 {{has 0 parts; it can be 1 to 64}}
       %k = tile.fetch %k_map(%t) {stages = 2 : i64, parts = 0 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
     }
   }
