@@ -228,6 +228,8 @@ LogicalResult SendPartialOp::verify() {
     return emitOpError("belongs to a tile.step of a stream");
   if (rows->getParentOfType<KernelOp>().getCluster().value_or(1) != 2)
     return emitOpError("needs a cluster of two blocks");
+  if (!hasGroup(rows))
+    return emitOpError("needs a tile.group, whose barriers it takes");
   auto add = partnerOf<AddPartialOp>(*this, getFragment());
   auto other = add ? dyn_cast<StepOp>(add->getParentOp()) : StepOp();
   if (!other || other.getStage() != step.getStage() || !other.runsAfter(step) ||

@@ -31,8 +31,19 @@ typedef uint64_t address;
   X(cuFuncSetAttribute, (void *, int, int))                                                        \
   X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                      void *, void **, void **))                                                    \
+  X(cuLaunchKernelEx, (const struct config *, void *, void **, void **))                           \
   X(cuTensorMapEncodeTiled, (void *, int, unsigned, address, const uint64_t *, const uint64_t *,   \
                              const uint32_t *, const uint32_t *, int, int, int, int))
+/* CUlaunchConfig with the attribute for blocks of a cluster. */
+struct attribute {
+  unsigned id, padding, value[16];
+};
+struct config {
+  unsigned grid[3], block[3], shared_bytes;
+  void *stream;
+  struct attribute *attributes;
+  unsigned attribute_count;
+};
 #define DECLARE(name, parameters) static int(*name) parameters;
 #define LOAD(name, parameters) *(void **)&name = dlsym(driver, #name);
 FUNCTIONS(DECLARE)
@@ -396,11 +407,19 @@ static void launch(const char *launch) {
   for (int axis = 0; axis < 3; ++axis)
     if (!(grid[axis] = (unsigned)value_of(item(get(launch, "grid"), axis))))
       return;
-  if (find(kernel, "cluster"))
-    fail("clusters need cuLaunchKernelEx");
-  check(cuLaunchKernel(load(kernel), grid[0], grid[1], grid[2],
-                       (unsigned)atoi(get(kernel, "threads")), 1, 1,
-                       (unsigned)value_of(get(kernel, "shared_bytes")), NULL, values, NULL),
+  unsigned threads = (unsigned)atoi(get(kernel, "threads"));
+  unsigned shared_bytes = (unsigned)value_of(get(kernel, "shared_bytes"));
+  if (find(kernel, "cluster")) {
+    enum { cluster_dimension = 4 };
+    unsigned blocks = (unsigned)atoi(get(kernel, "cluster"));
+    struct attribute cluster = {cluster_dimension, 0, {blocks, 1, 1}};
+    struct config config = {
+        {grid[0], grid[1], grid[2]}, {threads, 1, 1}, shared_bytes, NULL, &cluster, 1};
+    check(cuLaunchKernelEx(&config, load(kernel), values, NULL), "cuLaunchKernelEx");
+    return;
+  }
+  check(cuLaunchKernel(load(kernel), grid[0], grid[1], grid[2], threads, 1, 1, shared_bytes, NULL,
+                       values, NULL),
         "cuLaunchKernel");
 }
 

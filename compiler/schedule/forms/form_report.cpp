@@ -61,7 +61,7 @@ public:
     CostModel model(nest, plan, machine);
     StepPrediction step = model.step(s);
     double share = model.kernelShare(s);
-    reportStep(s.rowTile(), s.streamStep(), into);
+    reportStep(s.rowTile(), s.streamStep(), step.flops, step.copiedBytes + step.readBytes, into);
     reportPrediction(step, share, into);
     into.numbers["groups"] = s.groups;
     into.numbers["producer_registers"] = s.producerRegisters;
@@ -80,8 +80,9 @@ public:
           widestColumns(cut) * sharing,
           cut.depthBlocks == 1 ? fmt::format(": the scores are computed {} times", blocks) : ""));
     if (int64_t parts = depthTiles(cut); parts > 1)
-      into.roles.push_back(
-          fmt::format("a score is the sum of {} parts of {} products", parts, depth));
+      into.roles.push_back(fmt::format(
+          "{} is the sum of {} parts of {} products",
+          cut.depthBlocks == 1 ? "a score" : "a block's part of a score", parts, depth));
     into.numbers["column_parts"] = headDimTiles(cut);
     reportCuts(cut, sharing > 1 ? "a group each" : "a block each", into);
   }
@@ -92,8 +93,13 @@ public:
         into.cuts[dim.str()] = fmt::format("{} parts of {}, {}", parts, operand.cols, what);
     };
     for (const Contraction &contraction : cut.contractions)
-      for (mlir::StringAttr dim : attn::dimNames(red::FoldOp(contraction.fold).getDims()))
+      for (mlir::StringAttr dim : attn::dimNames(red::FoldOp(contraction.fold).getDims())) {
         say(dim, contraction.resident, "one after the other, of which a score is the sum");
+        if (cut.depthBlocks > 1)
+          into.cuts[dim.str()] =
+              fmt::format("2 parts of {}, a block each, of which a score is the sum",
+                          contraction.resident.wholeCols());
+      }
     for (const StreamState &state : cut.states)
       for (mlir::StringAttr dim : red::FoldOp(state.fold).getType().getDims())
         if (state.streamed != -1 && llvm::is_contained(nest.getInner(), dim))
@@ -160,10 +166,17 @@ private:
 
   void reportStep(int64_t rowTile, int64_t streamTile, ScheduleReport &into) {
     double scores = static_cast<double>(rowTile * streamTile);
-    double flops = 2 * scores * static_cast<double>(work.scoreColumns + work.weightColumns);
-    double bytes = static_cast<double>(work.streamBytes * streamTile) +
-                   scores * static_cast<double>(work.scoreBytes);
-    double special = scores * work.special;
+    reportStep(rowTile, streamTile,
+               2 * scores * static_cast<double>(work.scoreColumns + work.weightColumns),
+               static_cast<double>(work.streamBytes * streamTile) +
+                   scores * static_cast<double>(work.scoreBytes),
+               into);
+  }
+
+  // Of what one block computes and reads.
+  void reportStep(int64_t rowTile, int64_t streamTile, double flops, double bytes,
+                  ScheduleReport &into) {
+    double special = static_cast<double>(rowTile * streamTile) * work.special;
     into.roofline.push_back(fmt::format(
         "a step of {} x {} scores: {} FLOP, {} exponentials and the like, {:g} other "
         "operations a score, {} read",

@@ -167,7 +167,10 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
     return why;
   if (schedule.halves && !allowsHalves(plan))
     return "halves are for operands that are sums of f32 with 16-bit operands of their own";
-  int64_t parts = depthTiles(*TiledPlan(plan, schedule.headDimTile, schedule.depth));
+  TiledPlan cut(plan, schedule.headDimTile, schedule.depth);
+  if (std::string why = checkColumnParts(*cut); !why.empty())
+    return why;
+  int64_t parts = depthTiles(*cut);
   if (parts > 1 && schedule.stages > parts)
     return llvm::formatv("stages is {0}; with depth {1}, which makes {2} parts, it is 2 to {2}",
                          schedule.stages, schedule.depth, parts);

@@ -90,6 +90,12 @@ int64_t headDimTiles(const StreamPlan &plan) {
   return parts;
 }
 
+std::string checkColumnParts(const StreamPlan &plan) {
+  if (plan.epilogue.empty() || headDimTiles(plan) == 1)
+    return "";
+  return "head_dim_tile divides columns that a fold over the result needs together: leave it out";
+}
+
 int64_t depthTiles(const StreamPlan &plan) {
   int64_t parts = 1;
   for (const Contraction &contraction : plan.contractions)

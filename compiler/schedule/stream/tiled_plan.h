@@ -9,8 +9,8 @@ namespace attnc::schedule {
 
 /// The plan with tiles of the operands of states `columns` wide, and of those of scores `depth`
 /// wide, where they are wider; 0 stands for all columns. An operand of both, if it is cut, becomes
-/// two. Of a plan that is cut so it is the plan itself. Where `blocks` divide the depth, operands
-/// of scores are those of one block.
+/// two. Of a plan that is cut so, for as many blocks, it is the plan itself. Where `blocks` divide
+/// the depth, operands of scores are those of one block.
 StreamPlan tiledPlan(const StreamPlan &plan, int64_t columns, int64_t depth, int64_t blocks = 1);
 
 /// The same, without a copy where nothing is cut: then it refers to `plan`, which must outlive it.
@@ -33,6 +33,9 @@ int64_t depthTiles(const StreamPlan &plan);
 /// The part of a depth that each of `blocks` has: products are with multiples of 16 columns, and
 /// those beyond the last one are zeros.
 int64_t depthShare(int64_t depth, int64_t blocks);
+
+/// Why the columns of the states of a plan that is cut cannot be divided, or "".
+std::string checkColumnParts(const StreamPlan &plan);
 
 /// Tiles that the columns of an operand make.
 int64_t partsOf(const OperandTile &operand);

@@ -53,8 +53,9 @@ bool WarpgroupFrame::isStateOperand(unsigned streamed) const {
 Value WarpgroupFrame::cellsTogether(Value cells) {
   Location loc = nest.getLoc();
   int64_t rowBytes = 0;
-  for (const OperandTile &operand : plan.streamed)
-    rowBytes += operand.wholeCols() * tile::elementType(operand.element).bytes;
+  for (auto [i, operand] : llvm::enumerate(plan.streamed))
+    rowBytes += operand.wholeCols() * (isEarly(i) ? plan.depthBlocks : 1) *
+                tile::elementType(operand.element).bytes;
   Value rows = arith::MaxSIOp::create(b, loc, extent32(plan.stream), constant(1));
   Value fit = arith::DivSIOp::create(b, loc, constant(kCellsBytes / rowBytes), rows);
   fit = arith::MaxSIOp::create(b, loc, fit, constant(1));

@@ -293,23 +293,22 @@ static std::string checkPacking(red::NestOp nest, const StreamPlan &plan,
   return "";
 }
 
-// How columns and depth do not divide among the blocks of a cluster.
-static std::string checkCluster(const StreamPlan &whole, const StreamPlan &plan,
-                                const WarpgroupSchedule &s) {
-  if (!s.cluster)
-    return "";
-  int64_t columns = widestColumns(whole), groups = s.blocks() * s.groups;
-  if (columnBlocks(plan, s) != s.blocks()) {
+// How columns do not divide among groups, or the depth among blocks. There are values.
+static std::string checkShares(const StreamPlan &whole, const StreamPlan &plan,
+                               const WarpgroupSchedule &s) {
+  int64_t columns = widestColumns(whole), depth = widestDepth(whole);
+  int64_t parts = headDimTiles(plan), groups = s.groups * s.blocks();
+  if (s.cluster ? parts != groups : parts % groups != 0) {
     int64_t each = evenColumns(columns, llvm::divideCeil(columns, groups));
-    std::string why = llvm::formatv("cluster needs 2 blocks with a part of the columns for each "
-                                    "group; with head_dim_tile {0}, {1} columns have {2} parts: ",
-                                    s.headDimTile, columns, headDimTiles(plan));
-    return why + ((columns + each - 1) / each == groups
-                      ? llvm::formatv("head_dim_tile {0} makes {1}", each, groups).str()
-                      : "leave cluster out");
+    int64_t even = (columns + each - 1) / each;
+    StringRef name = s.cluster ? "cluster" : "seesaw";
+    std::string why = llvm::formatv(
+        "{0} with head_dim_tile {1} divides {2} columns in {3} parts; it needs {4}: ", name,
+        s.headDimTile, columns, parts, s.cluster ? "one for each of 4 groups" : "an even number");
+    return why + (even == groups ? llvm::formatv("head_dim_tile {0} makes {1}", each, even).str()
+                                 : llvm::formatv("leave {0} out", name).str());
   }
-  int64_t depth = widestDepth(whole);
-  if (whole.depthBlocks == 1 && depth <= depthShare(depth, s.blocks()))
+  if (s.cluster && whole.depthBlocks == 1 && depth <= depthShare(depth, s.blocks()))
     return llvm::formatv("cluster divides the depth of scores, which is {0}: leave it out", depth);
   return "";
 }
@@ -328,34 +327,22 @@ static std::string checkSeesaw(red::NestOp nest, const StreamPlan &whole,
   llvm::SmallSetVector<int, 2> weights;
   int sums = 0;
   for (const StreamState &state : plan.states) {
-    sums += state.streamed != -1;
     if (red::FoldOp(state.fold).getBase())
-      return "seesaw has no moments about a centre";
-    if (state.streamed == -1)
-      continue;
-    weights.insert(state.weight);
-    int64_t parts = partsOf(plan.streamed[state.streamed]);
-    if (parts % s.groups)
-      return llvm::formatv(
-          "seesaw with head_dim_tile {0} divides {1} columns in {2}: two groups "
-          "share an even number of parts; head_dim_tile {3} gives one each",
-          s.headDimTile, plan.streamed[state.streamed].wholeCols(), parts,
-          evenColumns(plan.streamed[state.streamed].wholeCols(),
-                      llvm::divideCeil(plan.streamed[state.streamed].wholeCols(), 2)));
+      return "seesaw has no moments about a centre: leave it out";
+    sums += state.streamed != -1;
+    if (state.streamed != -1)
+      weights.insert(state.weight);
   }
   if (sums > 1)
     return llvm::formatv("seesaw takes one result of weights and values, not {0}: leave it out",
                          sums);
-  if (std::string why = checkCluster(whole, plan, s); !why.empty())
-    return why;
   if (weights.size() != 1)
-    return llvm::formatv("seesaw exchanges one kind of weights; the states multiply {0}",
+    return llvm::formatv("seesaw exchanges one kind of weights; the states multiply {0}: leave it "
+                         "out",
                          weights.size());
-  if (!plan.epilogue.empty())
-    return "seesaw divides the columns that a fold of the epilogue needs together";
   if (liveCondition(nest))
-    return "seesaw has no list of the tiles that matter";
-  return "";
+    return "seesaw has no list of the tiles that matter: leave it out";
+  return checkShares(whole, plan, s);
 }
 
 static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) {
@@ -400,6 +387,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
           const GpuModel &machine) {
   return machine.warpgroups && schedule.conflict().empty() &&
          checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
+         checkColumnParts(*cutPlan(plan, schedule)).empty() &&
          checkSeesaw(nest, plan, schedule).empty() &&
          schedule.depthStages >= partsInTurns(plan, schedule) &&
          sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
@@ -416,6 +404,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (std::string why = checkPool(schedule, machine); !why.empty())
     return why;
   if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
+    return why;
+  if (std::string why = checkColumnParts(*cutPlan(plan, schedule)); !why.empty())
     return why;
   if (std::string why = checkSeesaw(nest, plan, schedule); !why.empty())
     return why;

@@ -260,7 +260,10 @@ std::vector<Interpreted> settings() {
           Setting{"filled_mask", {{"T", "f16"}}}, Setting{"filled_mask", {{"T", "f32"}}},
           Setting{"full", {{"d", "80"}, {"e", "128"}}},
           Setting{"causal", {{"d", "40"}, {"e", "40"}}},
-          Setting{"causal", {{"d", "256"}, {"e", "256"}}}})
+          Setting{"causal", {{"d", "256"}, {"e", "256"}}},
+          // Folds over a result that is wider than the tiles of a block.
+          Setting{"differential_norm", {{"e", "256"}}},
+          Setting{"softmax_of_outputs", {{"d", "512"}, {"e", "512"}}}})
       list.push_back({setting, target});
   return list;
 }

@@ -187,6 +187,37 @@ INSTANTIATE_TEST_SUITE_P(Cluster, InterpretedCut, testing::ValuesIn(clusters()),
 INSTANTIATE_TEST_SUITE_P(Seesaw, InterpretedCut, testing::ValuesIn(seesaws()),
                          [](const auto &info) { return info.param.name; });
 
+// Planted faults: without one of these a block reads sums that are not there, writes over some that
+// are not read, or ends while the other one still needs it.
+TEST(Clusters, whoDoesNotWaitForTheOtherBlockIsSeen) {
+  LoadedSpec spec("full", {{"d", "128"}, {"e", "128"}});
+  ASSERT_TRUE(spec);
+  driver::CompileOptions options;
+  options.target = "sm_90a";
+  options.schedule = nlohmann::json::parse(clusters().back().schedule);
+  options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  const std::string right = compilation->nests.front().tile;
+  auto isRight = [&](const std::string &tile) {
+    compilation->nests.front().tile = tile;
+    auto executor = driver::makeInterpreterExecutor(*compilation);
+    driver::CheckRequest request;
+    request.extents = spec.extents({70, 300});
+    request.extents["b"] = request.extents["h"] = 1;
+    Result<driver::CheckReport> report = driver::checkProgram(*spec, **executor, request);
+    return report.ok() && report->ok();
+  };
+  EXPECT_TRUE(isRight(right));
+  for (const char *op : {"mbarrier_wait %taken", "mbarrier_wait %arrived", "mbarrier_arrive %taken",
+                         "cluster_sync"}) {
+    std::string faulty =
+        std::regex_replace(right, std::regex("\n[^\n]*tile\\." + std::string(op) + "[^\n]*"), "");
+    ASSERT_NE(faulty, right) << op;
+    EXPECT_FALSE(isRight(faulty)) << op;
+  }
+}
+
 // A planted fault: each block stores its columns where those of the first one belong.
 TEST(OperandTiles, columnsInTheWrongPlaceAreSeen) {
   LoadedSpec spec("full");

@@ -20,7 +20,7 @@ using Address = std::uint64_t;
 
 struct Function {
   PtxEntry entry;
-  std::map<int, int> attributes;
+  std::map<int, int> attributes; ///< and by -id those of a launch
 };
 
 struct Module {
@@ -199,6 +199,23 @@ int cuLaunchKernel(void *handle, unsigned x, unsigned y, unsigned z, unsigned th
   if (const char *log = std::getenv("ATTNC_FAKE_DRIVER_LOG"))
     std::ofstream(log, std::ios::app) << text << "\n";
   return 0;
+}
+
+struct Config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  struct {
+    unsigned id, padding, value[16];
+  } *attributes;
+  unsigned attributeCount;
+};
+int cuLaunchKernelEx(const Config *config, void *handle, void **values, void **) {
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    const auto &[id, padding, value] = config->attributes[i];
+    static_cast<Function *>(handle)->attributes[-static_cast<int>(id)] = static_cast<int>(value[0]);
+  }
+  return cuLaunchKernel(handle, config->grid[0], config->grid[1], config->grid[2], config->block[0],
+                        1, 1, config->shared, config->stream, values, nullptr);
 }
 
 int cuStreamCreate(void **stream, unsigned) { return store(stream, &driver()); }

@@ -17,10 +17,14 @@ namespace {
 using testing::HasSubstr;
 
 /// Compiles a spec to files in `folder`; false if there is no NVRTC.
-bool compileTo(const TemporaryFolder &folder, const std::string &spec, const std::string &target,
-               const std::string &emit) {
-  Ended ended = attnc({"compile", spec, "--target", target, "--emit", emit, "--launch-json", "-o",
-                       folder.file("x." + emit)});
+bool compileTo(const TemporaryFolder &folder, const std::string &spec, const std::string &extents,
+               const std::string &target) {
+  std::vector<std::string> command = {"compile",       spec,     "--target",
+                                      target,          "--emit", "ptx",
+                                      "--launch-json", "-o",     folder.file("x.ptx")};
+  if (!extents.empty())
+    command.insert(command.end(), {"--set", extents});
+  Ended ended = attnc(command);
   if (ended.exit == 4)
     return false;
   EXPECT_EQ(ended.exit, 0) << ended.err;
@@ -67,6 +71,7 @@ void writeRandom(const std::string &path, std::vector<std::int64_t> shape, unsig
 struct Case {
   const char *spec;
   std::vector<std::pair<const char *, std::vector<std::int64_t>>> inputs;
+  const char *extents = ""; ///< that are not the spec's
 };
 
 // Each runs another variant: the first; rows of `bias` that are not aligned, so that all is copied;
@@ -85,6 +90,13 @@ Case inParts() {
   return {"causal", {{"q", {1, 1, 8192, 64}}, {"k", {1, 1, 8192, 64}}, {"v", {1, 1, 8192, 64}}}};
 }
 
+// A wide head, whose blocks run in clusters.
+Case inClusters() {
+  return {"ffpa",
+          {{"q", {1, 1, 70, 768}}, {"k", {1, 1, 91, 768}}, {"v", {1, 1, 91, 768}}},
+          "d=768,e=768"};
+}
+
 /// A setting, or where the test was built what belongs to it.
 std::string setting(const char *variable, const char *otherwise) {
   const char *value = std::getenv(variable);
@@ -96,9 +108,11 @@ std::string setting(const char *variable, const char *otherwise) {
 /// "theirs.log". False if there is no NVRTC.
 bool launchBoth(const TemporaryFolder &folder, const std::string &target, const Case &of,
                 bool logs = false) {
-  if (!compileTo(folder, of.spec, target, "ptx"))
+  if (!compileTo(folder, of.spec, of.extents, target))
     return false;
   std::vector<std::string> run = {"run", of.spec, "--target", target, "--param", "scale=0.1"};
+  if (*of.extents)
+    run.insert(run.end(), {"--set", of.extents});
   std::vector<std::string> launch = {folder.file("x.launch.json"), "scale=0.1",
                                      "o=" + folder.file("theirs.npy")};
   unsigned seed = 0;
@@ -171,6 +185,7 @@ TEST(LaunchFiles, tellTheDriverWhatAttncTellsIt) {
   std::string copies = launchLog("sm_90a", copied());
   EXPECT_THAT(copies, HasSubstr("align_bias grid"));
   EXPECT_THAT(copies, HasSubstr("map of memory: type 9"));
+  EXPECT_THAT(launchLog("sm_90a", inClusters()), HasSubstr("attribute -4 = 2"));
   EXPECT_THAT(launchLog("sm_90a", inParts()), testing::ContainsRegex("grid(.|\n)*grid"));
 }
 
@@ -184,7 +199,7 @@ TEST(LaunchFiles, GpuGivesAttncsBitsFromPortablePtx) {
 TEST(LaunchFiles, GpuGivesAttncsBitsFromPtxForHopper) {
   if (capability() != 90)
     GTEST_SKIP() << "there is no GPU for sm_90a";
-  for (const Case &each : {direct(), copied(), inParts()})
+  for (const Case &each : {direct(), copied(), inParts(), inClusters()})
     expectAttncsBits("sm_90a", each);
 }
 

@@ -24,6 +24,24 @@ tile.kernel @no_cluster("works" = %works: i32) grid [2] threads 384 smem 0 {
 // -----
 
 !scores = !tile.fragment<16, 64>
+tile.kernel @no_group("works" = %works: i32) grid [2] threads 384 smem 0 attributes {cluster = 2 : i64} {
+  %s = tile.registers : !scores
+  tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 40 : i64, consumer_registers = 232 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      tile.step "x" {
+        // expected-error @+1 {{needs a tile.group, whose barriers it takes}}
+        tile.send_partial %s : !scores
+        tile.yield
+      }
+    }
+  }
+}
+
+// -----
+
+!scores = !tile.fragment<16, 64>
 tile.kernel @never_added("works" = %works: i32) grid [2] threads 384 smem 0 attributes {cluster = 2 : i64} {
   %s = tile.registers : !scores
   tile.row_tiles %works attributes {groups = 2 : i64, producer_registers = 40 : i64, consumer_registers = 232 : i64} {

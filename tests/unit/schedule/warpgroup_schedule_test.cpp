@@ -1,3 +1,4 @@
+#include "compiler/schedule/portable/portable_schedule.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gmock/gmock.h>
@@ -251,6 +252,22 @@ TEST(Seesaw, SaysWhatItCannotTake) {
   EXPECT_THAT(checkSchedule(nest, *plan, seesaw(96), hopper()), HasSubstr("list of the tiles"));
 }
 
+// A norm of the result needs all of its columns.
+TEST(HeadDimTile, DoesNotDivideWhatAFoldOverTheResultNeeds) {
+  LibraryNest of("differential_norm", 256);
+  for (int64_t columns : {64, 128}) {
+    WarpgroupSchedule schedule = makeSchedule(of, 1, 16, 2);
+    schedule.headDimTile = columns;
+    EXPECT_THAT(checkSchedule(of.nest, of.plan, schedule, hopper()), HasSubstr("needs together"));
+    EXPECT_FALSE(fits(of.nest, of.plan, schedule, hopper()));
+    PortableSchedule portable;
+    portable.headDimTile = columns;
+    EXPECT_THAT(checkSchedule(of.nest, of.plan, portable, hopper()), HasSubstr("needs together"));
+  }
+  for (const RankedSchedule &ranked : rankSchedules(of.nest, of.plan, hopper()))
+    EXPECT_EQ(columnBlocks(*cutPlan(of.plan, ranked.schedule), ranked.schedule), 1);
+}
+
 TEST(Cluster, SaysWhatItCannotDivide) {
   auto check = [](int64_t width, int64_t columns) {
     LibraryNest of("full", width);
@@ -259,9 +276,11 @@ TEST(Cluster, SaysWhatItCannotDivide) {
     return checkSchedule(of.nest, of.plan, schedule, hopper());
   };
   EXPECT_EQ(check(256, 64), "");
-  EXPECT_THAT(check(256, 128), HasSubstr("256 columns have 2 parts: head_dim_tile 64 makes 4"));
-  EXPECT_THAT(check(384, 64), HasSubstr("384 columns have 6 parts: head_dim_tile 96 makes 4"));
-  EXPECT_THAT(check(64, 32), HasSubstr("64 columns have 2 parts: leave cluster out"));
+  EXPECT_THAT(check(256, 128), HasSubstr("256 columns in 2 parts; it needs one for each of 4 "
+                                         "groups: head_dim_tile 64 makes 4"));
+  EXPECT_THAT(check(384, 64), HasSubstr("384 columns in 6 parts"));
+  EXPECT_THAT(check(64, 32), HasSubstr("leave cluster out"));
+  EXPECT_THAT(check(288, 96), HasSubstr("leave cluster out")); // 3 parts of 96, or 5 of 64
   WarpgroupSchedule alone = WarpgroupSchedule();
   alone.cluster = true;
   EXPECT_EQ(alone.check(), "cluster needs seesaw");
