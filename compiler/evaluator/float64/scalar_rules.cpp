@@ -17,53 +17,27 @@ using Registers = std::vector<Register>;
 
 using Op = const Instruction &;
 
+// As a rule takes it.
+template <class T> T element(const Register &x, int64_t i) {
+  if constexpr (std::is_same_v<T, Real>)
+    return x.real(i);
+  else
+    return x.whole(i);
+}
+
 // An instruction that applies a stateless `rule(instruction, operand elements...)` to each element.
-template <class Rule> Instruction::Run real1(Rule) {
+template <class Rule, class Result, class... Operands>
+Instruction::Run each(Result (Rule::*)(Op, Operands...) const) {
   return [](Op op, Registers &registers, int64_t count) {
-    const Register &x = registers[op.operands[0]];
-    Register &result = registers[op.result];
-    for (int64_t i = 0; i < count; ++i)
-      result.set(i, Rule()(op, x.real(i)));
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      const Register *operands[] = {&registers[op.operands[I]]...};
+      Register &result = registers[op.result];
+      for (int64_t i = 0; i < count; ++i)
+        result.set(i, Rule()(op, element<Operands>(*operands[I], i)...));
+    }(std::index_sequence_for<Operands...>());
   };
 }
-template <class Rule> Instruction::Run real2(Rule) {
-  return [](Op op, Registers &registers, int64_t count) {
-    const Register &x = registers[op.operands[0]], &y = registers[op.operands[1]];
-    Register &result = registers[op.result];
-    for (int64_t i = 0; i < count; ++i)
-      result.set(i, Rule()(op, x.real(i), y.real(i)));
-  };
-}
-template <class Rule> Instruction::Run whole1(Rule) {
-  return [](Op op, Registers &registers, int64_t count) {
-    const Register &x = registers[op.operands[0]];
-    Register &result = registers[op.result];
-    for (int64_t i = 0; i < count; ++i)
-      result.set(i, Rule()(op, x.whole(i)));
-  };
-}
-template <class Rule> Instruction::Run whole2(Rule) {
-  return [](Op op, Registers &registers, int64_t count) {
-    const Register &x = registers[op.operands[0]], &y = registers[op.operands[1]];
-    Register &result = registers[op.result];
-    for (int64_t i = 0; i < count; ++i)
-      result.set(i, Rule()(op, x.whole(i), y.whole(i)));
-  };
-}
-
-void selectReal(Op op, Registers &registers, int64_t count) {
-  const Register &condition = registers[op.operands[0]];
-  const Register &t = registers[op.operands[1]], &f = registers[op.operands[2]];
-  for (int64_t i = 0; i < count; ++i)
-    registers[op.result].set(i, select(condition.whole(i), t.real(i), f.real(i)));
-}
-
-void selectWhole(Op op, Registers &registers, int64_t count) {
-  const Register &condition = registers[op.operands[0]];
-  const Register &t = registers[op.operands[1]], &f = registers[op.operands[2]];
-  for (int64_t i = 0; i < count; ++i)
-    registers[op.result].set(i, select(condition.whole(i), t.whole(i), f.whole(i)));
-}
+template <class Rule> Instruction::Run each(Rule) { return each(&Rule::operator()); }
 
 // Any other number of [0, 1) may come from an index that is in doubt.
 void randomReal(Op op, Registers &registers, int64_t count) {
@@ -141,76 +115,61 @@ double unitOf(Type type) {
 
 using RuleTable = std::vector<std::pair<StringRef, Instruction::Run>>;
 
+template <class MlirOp, class Rule> RuleTable::value_type ruleOf(Rule rule) {
+  return {MlirOp::getOperationName(), each(rule)};
+}
+
 /// The rules of ops whose meaning does not depend on attributes or on their type.
 const RuleTable &ruleTable() {
   static const RuleTable table = {
-      {arith::AddFOp::getOperationName(),
-       real2([](Op o, Real x, Real y) { return add(x, y, o.unit); })},
-      {arith::SubFOp::getOperationName(),
-       real2([](Op o, Real x, Real y) { return subtract(x, y, o.unit); })},
-      {attn::SubOp::getOperationName(),
-       real2([](Op o, Real x, Real y) { return subtractAbsorbing(x, y, o.unit); })},
-      {arith::MulFOp::getOperationName(),
-       real2([](Op o, Real x, Real y) { return multiply(x, y, o.unit); })},
-      {arith::DivFOp::getOperationName(),
-       real2([](Op o, Real x, Real y) { return divide(x, y, o.unit); })},
-      {arith::MaximumFOp::getOperationName(),
-       real2([](Op, Real x, Real y) { return maximum(x, y); })},
-      {arith::MinimumFOp::getOperationName(),
-       real2([](Op, Real x, Real y) { return minimum(x, y); })},
-      {math::PowFOp::getOperationName(),
-       real2([](Op o, Real x, Real y) { return power(x, y, o.unit); })},
-      {arith::NegFOp::getOperationName(), real1([](Op, Real x) { return negate(x); })},
-      {math::AbsFOp::getOperationName(), real1([](Op, Real x) { return absolute(x); })},
-      {math::ExpOp::getOperationName(), real1([](Op o, Real x) { return exponential(x, o.unit); })},
-      {math::Exp2Op::getOperationName(),
-       real1([](Op o, Real x) { return exponential2(x, o.unit); })},
-      {math::LogOp::getOperationName(), real1([](Op o, Real x) { return logarithm(x, o.unit); })},
-      {math::Log2Op::getOperationName(), real1([](Op o, Real x) { return logarithm2(x, o.unit); })},
-      {math::SqrtOp::getOperationName(), real1([](Op o, Real x) { return squareRoot(x, o.unit); })},
-      {math::RsqrtOp::getOperationName(),
-       real1([](Op o, Real x) { return reciprocalRoot(x, o.unit); })},
-      {math::TanhOp::getOperationName(),
-       real1([](Op o, Real x) { return hyperbolicTangent(x, o.unit); })},
-      {math::ErfOp::getOperationName(),
-       real1([](Op o, Real x) { return errorFunction(x, o.unit); })},
-      {math::SinOp::getOperationName(), real1([](Op o, Real x) { return sine(x, o.unit); })},
-      {math::CosOp::getOperationName(), real1([](Op o, Real x) { return cosine(x, o.unit); })},
-      {math::FloorOp::getOperationName(), real1([](Op, Real x) { return floorOf(x); })},
-      {math::CeilOp::getOperationName(), real1([](Op, Real x) { return ceilOf(x); })},
-      {arith::ExtFOp::getOperationName(), real1([](Op, Real x) { return x; })},
-      {arith::TruncFOp::getOperationName(),
-       real1([](Op o, Real x) { return narrowed(x, o.unit); })},
-      {arith::FPToSIOp::getOperationName(), real1([](Op, Real x) { return truncated(x); })},
-      {arith::SIToFPOp::getOperationName(),
-       whole1([](Op o, Whole x) { return converted(x, o.unit); })},
-      {arith::UIToFPOp::getOperationName(),
-       whole1([](Op o, Whole x) { return converted(x, o.unit); })},
-      {arith::ExtUIOp::getOperationName(), whole1([](Op, Whole x) { return x; })},
-      {arith::AddIOp::getOperationName(), whole2([](Op, Whole x, Whole y) { return add(x, y); })},
-      {arith::SubIOp::getOperationName(),
-       whole2([](Op, Whole x, Whole y) { return subtract(x, y); })},
-      {arith::MulIOp::getOperationName(),
-       whole2([](Op, Whole x, Whole y) { return multiply(x, y); })},
-      {arith::FloorDivSIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
-         return exactOrUnknown(floorQuotient(x.value, y.value), x, y);
-       })},
-      {arith::CeilDivSIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
-         int64_t down = floorQuotient(x.value, y.value);
-         return exactOrUnknown(down + (floorRemainder(x.value, y.value) != 0), x, y);
-       })},
-      {attn::ModOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
-         return exactOrUnknown(floorRemainder(x.value, y.value), x, y);
-       })},
-      {arith::DivSIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
-         return exactOrUnknown(quotient(x.value, y.value), x, y);
-       })},
-      {arith::RemSIOp::getOperationName(), whole2([](Op, Whole x, Whole y) {
-         return exactOrUnknown(remainder(x.value, y.value), x, y);
-       })},
-      {arith::MaxSIOp::getOperationName(), whole2(LargerOf())},
-      {arith::MinSIOp::getOperationName(), whole2(SmallerOf())},
-      {math::AbsIOp::getOperationName(), whole1(Magnitude())},
+      ruleOf<arith::AddFOp>([](Op o, Real x, Real y) { return add(x, y, o.unit); }),
+      ruleOf<arith::SubFOp>([](Op o, Real x, Real y) { return subtract(x, y, o.unit); }),
+      ruleOf<attn::SubOp>([](Op o, Real x, Real y) { return subtractAbsorbing(x, y, o.unit); }),
+      ruleOf<arith::MulFOp>([](Op o, Real x, Real y) { return multiply(x, y, o.unit); }),
+      ruleOf<arith::DivFOp>([](Op o, Real x, Real y) { return divide(x, y, o.unit); }),
+      ruleOf<arith::MaximumFOp>([](Op, Real x, Real y) { return maximum(x, y); }),
+      ruleOf<arith::MinimumFOp>([](Op, Real x, Real y) { return minimum(x, y); }),
+      ruleOf<math::PowFOp>([](Op o, Real x, Real y) { return power(x, y, o.unit); }),
+      ruleOf<arith::NegFOp>([](Op, Real x) { return negate(x); }),
+      ruleOf<math::AbsFOp>([](Op, Real x) { return absolute(x); }),
+      ruleOf<math::ExpOp>([](Op o, Real x) { return exponential(x, o.unit); }),
+      ruleOf<math::Exp2Op>([](Op o, Real x) { return exponential2(x, o.unit); }),
+      ruleOf<math::LogOp>([](Op o, Real x) { return logarithm(x, o.unit); }),
+      ruleOf<math::Log2Op>([](Op o, Real x) { return logarithm2(x, o.unit); }),
+      ruleOf<math::SqrtOp>([](Op o, Real x) { return squareRoot(x, o.unit); }),
+      ruleOf<math::RsqrtOp>([](Op o, Real x) { return reciprocalRoot(x, o.unit); }),
+      ruleOf<math::TanhOp>([](Op o, Real x) { return hyperbolicTangent(x, o.unit); }),
+      ruleOf<math::ErfOp>([](Op o, Real x) { return errorFunction(x, o.unit); }),
+      ruleOf<math::SinOp>([](Op o, Real x) { return sine(x, o.unit); }),
+      ruleOf<math::CosOp>([](Op o, Real x) { return cosine(x, o.unit); }),
+      ruleOf<math::FloorOp>([](Op, Real x) { return floorOf(x); }),
+      ruleOf<math::CeilOp>([](Op, Real x) { return ceilOf(x); }),
+      ruleOf<arith::ExtFOp>([](Op, Real x) { return x; }),
+      ruleOf<arith::TruncFOp>([](Op o, Real x) { return narrowed(x, o.unit); }),
+      ruleOf<arith::FPToSIOp>([](Op, Real x) { return truncated(x); }),
+      ruleOf<arith::SIToFPOp>([](Op o, Whole x) { return converted(x, o.unit); }),
+      ruleOf<arith::UIToFPOp>([](Op o, Whole x) { return converted(x, o.unit); }),
+      ruleOf<arith::ExtUIOp>([](Op, Whole x) { return x; }),
+      ruleOf<arith::AddIOp>([](Op, Whole x, Whole y) { return add(x, y); }),
+      ruleOf<arith::SubIOp>([](Op, Whole x, Whole y) { return subtract(x, y); }),
+      ruleOf<arith::MulIOp>([](Op, Whole x, Whole y) { return multiply(x, y); }),
+      ruleOf<arith::FloorDivSIOp>([](Op, Whole x, Whole y) {
+        return exactOrUnknown(floorQuotient(x.value, y.value), x, y);
+      }),
+      ruleOf<arith::CeilDivSIOp>([](Op, Whole x, Whole y) {
+        int64_t down = floorQuotient(x.value, y.value);
+        return exactOrUnknown(down + (floorRemainder(x.value, y.value) != 0), x, y);
+      }),
+      ruleOf<attn::ModOp>([](Op, Whole x, Whole y) {
+        return exactOrUnknown(floorRemainder(x.value, y.value), x, y);
+      }),
+      ruleOf<arith::DivSIOp>(
+          [](Op, Whole x, Whole y) { return exactOrUnknown(quotient(x.value, y.value), x, y); }),
+      ruleOf<arith::RemSIOp>(
+          [](Op, Whole x, Whole y) { return exactOrUnknown(remainder(x.value, y.value), x, y); }),
+      ruleOf<arith::MaxSIOp>(LargerOf()),
+      ruleOf<arith::MinSIOp>(SmallerOf()),
+      ruleOf<math::AbsIOp>(Magnitude()),
   };
   return table;
 }
@@ -219,18 +178,16 @@ const RuleTable &ruleTable() {
 Instruction::Run logicalRule(Operation &op) {
   bool boolean = op.getResult(0).getType().isInteger(1);
   if (isa<arith::AndIOp>(op))
-    return boolean ? whole2([](Op, Whole x, Whole y) { return conjunction(x, y); })
-                   : whole2([](Op, Whole x, Whole y) {
-                       return exactOrUnknown(x.value & y.value, x, y);
-                     });
+    return boolean
+               ? each([](Op, Whole x, Whole y) { return conjunction(x, y); })
+               : each([](Op, Whole x, Whole y) { return exactOrUnknown(x.value & y.value, x, y); });
   if (isa<arith::OrIOp>(op))
-    return boolean ? whole2([](Op, Whole x, Whole y) { return disjunction(x, y); })
-                   : whole2([](Op, Whole x, Whole y) {
-                       return exactOrUnknown(x.value | y.value, x, y);
-                     });
+    return boolean
+               ? each([](Op, Whole x, Whole y) { return disjunction(x, y); })
+               : each([](Op, Whole x, Whole y) { return exactOrUnknown(x.value | y.value, x, y); });
   return boolean
-             ? whole2(ExclusiveOr())
-             : whole2([](Op, Whole x, Whole y) { return exactOrUnknown(x.value ^ y.value, x, y); });
+             ? each(ExclusiveOr())
+             : each([](Op, Whole x, Whole y) { return exactOrUnknown(x.value ^ y.value, x, y); });
 }
 
 llvm::Expected<Instruction> constantRule(arith::ConstantOp op) {
@@ -274,7 +231,7 @@ Instruction ownExtremumRule(arith::CmpFPredicate predicate) {
 
 Instruction exponentOfDifferenceRule(double unit, bool emulated) {
   if (emulated)
-    return withUnit(real2([](Op o, Real x, Real y) {
+    return withUnit(each([](Op o, Real x, Real y) {
                       Real difference = subtractAbsorbing(x, y, o.unit);
                       difference.value = roundedTo(o.unit, difference.value);
                       return exponential(difference, o.unit);
@@ -283,40 +240,39 @@ Instruction exponentOfDifferenceRule(double unit, bool emulated) {
   auto rule = [](Op o, Real x, Real y) {
     return exponential(subtractAbsorbing(x, y, o.unit), o.unit);
   };
-  return withUnit(real2(rule), unit);
+  return withUnit(each(rule), unit);
 }
 
 Instruction differenceRule(double unit) {
-  return withUnit(real2([](Op o, Real x, Real y) { return subtractAbsorbing(x, y, o.unit); }),
-                  unit);
+  return withUnit(each([](Op o, Real x, Real y) { return subtractAbsorbing(x, y, o.unit); }), unit);
 }
 
 Instruction productRule(double unit) {
-  return withUnit(real2([](Op o, Real x, Real y) { return multiply(x, y, o.unit); }), unit);
+  return withUnit(each([](Op o, Real x, Real y) { return multiply(x, y, o.unit); }), unit);
 }
 
 Instruction quotientRule(double unit) {
-  return withUnit(real2([](Op o, Real x, Real y) { return divide(x, y, o.unit); }), unit);
+  return withUnit(each([](Op o, Real x, Real y) { return divide(x, y, o.unit); }), unit);
 }
 
 Instruction reciprocalRule(double unit) {
-  return withUnit(real1([](Op o, Real x) { return divide({1, 0}, x, o.unit); }), unit);
+  return withUnit(each([](Op o, Real x) { return divide({1, 0}, x, o.unit); }), unit);
 }
 
 Instruction magnitudeRule() {
-  return withUnit(real1([](Op, Real x) { return Real{std::fabs(x.value), 0}; }), kUnitF64);
+  return withUnit(each([](Op, Real x) { return Real{std::fabs(x.value), 0}; }), kUnitF64);
 }
 
 Instruction grossSumRule() {
-  return withUnit(real2([](Op, Real x, Real y) { return Real{x.value + y.value, 0}; }), kUnitF64);
+  return withUnit(each([](Op, Real x, Real y) { return Real{x.value + y.value, 0}; }), kUnitF64);
 }
 
 Instruction grossProductRule() {
-  return withUnit(real2([](Op, Real x, Real y) { return Real{x.value * y.value, 0}; }), kUnitF64);
+  return withUnit(each([](Op, Real x, Real y) { return Real{x.value * y.value, 0}; }), kUnitF64);
 }
 
 Instruction grossQuotientRule() {
-  return withUnit(real2([](Op, Real x, Real y) { return Real{x.value / std::fabs(y.value), 0}; }),
+  return withUnit(each([](Op, Real x, Real y) { return Real{x.value / std::fabs(y.value), 0}; }),
                   kUnitF64);
 }
 
@@ -330,17 +286,19 @@ llvm::Expected<Instruction> scalarRule(Operation &op) {
       tanh && bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))
     rule.unit = kUnitApproximate;
   if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
-    rule.run = real2(CompareReals());
+    rule.run = each(CompareReals());
     rule.integer = static_cast<int64_t>(compare.getPredicate());
   } else if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    rule.run = whole2(CompareWholes());
+    rule.run = each(CompareWholes());
     rule.integer = static_cast<int64_t>(compare.getPredicate());
   } else if (isa<arith::TruncFOp>(op) && op.getResult(0).getType().isF16()) {
-    rule.run = real1([](Op, Real x) { return rounded(x, kUnitF16, 0x1p-24, toHalf); });
+    rule.run = each([](Op, Real x) { return rounded(x, kUnitF16, 0x1p-24, toHalf); });
   } else if (isa<arith::TruncFOp>(op) && op.getResult(0).getType().isBF16()) {
-    rule.run = real1([](Op, Real x) { return rounded(x, kUnitBF16, kFlushF32, toBFloat); });
+    rule.run = each([](Op, Real x) { return rounded(x, kUnitBF16, kFlushF32, toBFloat); });
   } else if (isa<arith::SelectOp>(op)) {
-    rule.run = isa<FloatType>(op.getResult(0).getType()) ? selectReal : selectWhole;
+    rule.run = isa<FloatType>(op.getResult(0).getType())
+                   ? each([](Op, Whole c, Real t, Real f) { return select(c, t, f); })
+                   : each([](Op, Whole c, Whole t, Whole f) { return select(c, t, f); });
   } else if (isa<attn::RandOp>(op)) {
     rule.run = randomReal;
   } else if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)) {
