@@ -1,6 +1,7 @@
 #include "dialects/Tile/Schedules.h"
 #include "dialects/Tile/Tile.h"
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -142,10 +143,19 @@ std::string WarpgroupSchedule::conflict() const {
 std::string WarpgroupSchedule::seesawConflict() const {
   if (groups != 2)
     return llvm::formatv("groups is {0}; seesaw needs 2", groups);
-  if (pingPong || persistent || dynamicScheduler || bulkStores)
-    return "seesaw excludes ping_pong, persistent, dynamic_scheduler and bulk_stores";
-  if (pack != 1 || rowStages != 1 || depthStages != 0)
-    return "seesaw excludes pack, row_stages and depth_stages";
+  const std::pair<StringRef, bool> excluded[] = {{"ping_pong", pingPong},
+                                                 {"persistent", persistent},
+                                                 {"dynamic_scheduler", dynamicScheduler},
+                                                 {"bulk_stores", bulkStores},
+                                                 {"pack", pack != 1},
+                                                 {"row_stages", rowStages != 1},
+                                                 {"depth_stages", depthStages != 0}};
+  SmallVector<StringRef> found;
+  for (auto [name, isSet] : excluded)
+    if (isSet)
+      found.push_back(name);
+  if (!found.empty())
+    return "seesaw excludes " + llvm::join(found, ", ") + ": leave out the one or the other";
   if (headDimTile == 0)
     return "seesaw needs head_dim_tile, the columns of each group";
   return "";

@@ -95,16 +95,36 @@ static Status overrideByUser(red::NestOp nest, const GpuModel &machine, const Js
   return {};
 }
 
-// An override without a kernel's name: what asks for tiles is meant for the nests that have them.
+// The form that keys ask for by its name, or null.
+static const Form *askedForm(const Json &keys) {
+  auto named = keys.find("form");
+  return named != keys.end() && named->is_string() ? findForm(named->get_ref<const std::string &>())
+                                                   : nullptr;
+}
+
+// Whether the nest has a schedule of the form.
+static bool suits(const Form &form, red::NestOp nest, const GpuModel &machine) {
+  PlannedNest planned(nest);
+  std::string why;
+  return !form.candidates(planned, machine, why).empty();
+}
+
+// An override without a kernel's name: what asks for tiles is meant for the nests that have them, a
+// form for those that can have it, or for all, which says why not.
 static Status overrideAll(ArrayRef<red::NestOp> nests, const GpuModel &machine, const Json &keys) {
   bool applied = false;
   Meant meant = meantBy(keys);
   bool forTiles = !meant.form() || meant.form()->hasTiles();
+  const Form *asked = askedForm(keys);
+  auto isSuited = [&](red::NestOp nest) { return asked && suits(*asked, nest, machine); };
+  bool forAll = keys.contains("form") && llvm::none_of(nests, isSuited);
   auto isMeant = [&](red::NestOp nest) {
+    if (keys.contains("form"))
+      return forAll || isSuited(nest);
     return forTiles ? hasTiles(nest) : llvm::is_contained(meant.forms, &formOf(nest));
   };
   for (red::NestOp nest : nests) {
-    if (!keys.contains("form") && !isMeant(nest))
+    if (!isMeant(nest))
       continue;
     applied = true;
     if (Status status = overrideByUser(nest, machine, keys); !status)

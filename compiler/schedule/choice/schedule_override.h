@@ -26,8 +26,8 @@ Result<red::Schedule> overriddenSchedule(PlannedNest &nest, const GpuModel &mach
                                          const nlohmann::json &keys);
 
 /// Changes schedules by null, or by an object whose keys are those of overriddenSchedule (for every
-/// nest that has tiles, or for every nest if they name a form) or names of kernels, with an object
-/// of such keys each.
+/// nest that has tiles, or for every nest that can have the form that they name) or names of
+/// kernels, with an object of such keys each.
 Status applyOverrides(llvm::ArrayRef<red::NestOp> nests, const GpuModel &machine,
                       const nlohmann::json &overrides);
 

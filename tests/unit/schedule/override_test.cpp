@@ -202,6 +202,22 @@ TEST(OverrideOfOthers, saysWhyANestCannotUseWarpgroups) {
             "of warpgroups take f16 and bf16");
 }
 
+// The other nest finds the tiles of the documents, scalar by scalar.
+TEST(OverrideOfOthers, aFormIsForTheNestsThatCanHaveIt) {
+  auto forms = [](const char *form) {
+    FusedProgram program(librarySpec("documents", 64).dump());
+    Status status = chooseSchedules(program.fused(), "sm_90a", {{"form", form}});
+    EXPECT_TRUE(status) << status.error().text();
+    std::vector<std::string> names;
+    for (red::NestOp nest : program.nests())
+      names.push_back(formOf(nest).name().str());
+    return names;
+  };
+  EXPECT_EQ(forms("warpgroups"), (std::vector<std::string>{"rows", "rows", "warpgroups"}));
+  EXPECT_EQ(forms("portable"), (std::vector<std::string>{"rows", "rows", "portable"}));
+  EXPECT_EQ(forms("generic"), (std::vector<std::string>{"generic", "generic", "generic"}));
+}
+
 TEST_F(Override, namesOfEarlierVersionsAreRefusedWithTheNewOnes) {
   EXPECT_EQ(refusal({{"slack", 8}}), "schedule: key 'slack' is called rescale_threshold");
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"draws", true}}),
