@@ -291,14 +291,6 @@ void WarpLowering::step(Value index, Value slot, Value next, Value isKnownFull) 
   foldWeights();
 }
 
-// The warp's rows of a tile of rows.
-Value WarpLowering::warpStrip(Location loc, Value whole) {
-  auto type = cast<tile::SharedType>(whole.getType());
-  auto strip =
-      tile::SharedType::get(b.getContext(), tiles.warpRows, type.getCols(), type.getElement());
-  return tile::StripOp::create(b, loc, strip, whole, warpRow);
-}
-
 Value WarpLowering::multiply(const Contraction &contraction) {
   red::FoldOp fold = contraction.fold;
   Value fragment = contractionPlace(fold, 0);
@@ -306,24 +298,6 @@ Value WarpLowering::multiply(const Contraction &contraction) {
   tile::MmaOp::create(b, fold.getLoc(), fragment, strip, stageTiles[contraction.streamed],
                       /*transposed=*/true);
   return fragment;
-}
-
-// Follows the maximum of the scores: the reference moves when some row of the warp exceeds it by
-// more than the threshold, and what was summed against it is rescaled. Weights stay below
-// 2^threshold.
-void WarpLowering::followMaximum(unsigned number) {
-  red::FoldOp fold = plan.references[number].fold;
-  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
-  tile::ReduceRowsOp::create(b, fold.getLoc(), tile::Combine::Max, score, top[number]);
-  auto branch = scf::IfOp::create(b, fold.getLoc(), exceedsReference(number),
-                                  /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&branch.getThenRegion().front());
-  tile::ReduceQuadOp::create(b, fold.getLoc(), tile::Combine::Max, top[number]);
-  Value factor = registers(attn::renamed(fold.getLoc(), "rescale"), rowsType());
-  moveReference(number, factor);
-  rescaleFragments(number, factor);
-  anchorExponents(number);
 }
 
 // Every weight is computed once; its row sums and products follow at once, so that its registers
@@ -358,12 +332,10 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
   Value into = epilogueFragment(array, result, last);
   std::string name = cIdentifier(tensor.name);
   auto whole = tile::SharedType::get(b.getContext(), schedule.rowTile, cols, tensor.element);
-  auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, cols, tensor.element);
   tile::WaitOp::create(b, loc, b.getI64IntegerAttr(0));
   tile::BarrierOp::create(b, loc);
   Value shared = tile::SharedOp::create(b, named(name + "_tile"), whole, b.getI64IntegerAttr(0));
-  Value strip = tile::StripOp::create(b, loc, part, shared, warpRow);
-  tile::StoreFragmentOp::create(b, loc, into, strip);
+  tile::StoreFragmentOp::create(b, loc, into, warpStrip(loc, shared));
   tile::BarrierOp::create(b, loc);
 
   auto [indices, rowAxis] = rowAxisOf(result);

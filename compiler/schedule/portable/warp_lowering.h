@@ -39,8 +39,6 @@ private:
   void loopOverLive();
   void step(Value index, Value slot, Value next, Value isKnownFull = {});
   Value multiply(const Contraction &contraction);
-  Value warpStrip(mlir::Location loc, Value whole);
-  void followMaximum(unsigned number);
   void foldWeights();
   void storeFragment(Value array, Value result, bool last);
 
@@ -69,7 +67,6 @@ private:
   void beginInputs(Value slot);
 
   PortableSchedule schedule;
-  Value warpRow; ///< i32: the warp's first row in the block
   llvm::DenseMap<mlir::Operation *, Value>
       resident;                                ///< shared tile of a row x inner operand, by source
   llvm::SmallVector<Value> rings, bases, ends; ///< of the streamed operands

@@ -149,7 +149,7 @@ void StepsLowering::fetchRows() {
 // parts: they are awaited before any part is released.
 void StepsLowering::fetchStreamed() {
   for (auto [i, map] : llvm::enumerate(mapsOf(OperandMap::Kind::Streamed))) {
-    bool isLate = !isEarly(i);
+    bool isLate = !isScoreOperand(plan, i);
     Value column = columnPart && isLate ? partBegin() : scoreParts(i) > 1 ? constant(0) : Value();
     tile::FetchOp op = fetch(map.read, map.rowAxis, column0, column, map);
     tilesOf.push_back(op);
@@ -239,12 +239,8 @@ tile::StepOp StepsLowering::step(StringRef name, int64_t stage,
 }
 
 Value StepsLowering::rowsOf(const Contraction &contraction) {
-  Location loc = nest.getLoc();
   Value resident = rowTilesOf.lookup(attn::ReadOp(contraction.resident.read));
-  auto whole = cast<tile::SharedType>(resident.getType());
-  auto part = tile::SharedType::get(b.getContext(), 64, whole.getCols(), whole.getElement(),
-                                    whole.getRows());
-  return tile::StripOp::create(b, loc, part, resident, groupRow());
+  return strip(nest.getLoc(), resident, 64, groupRow());
 }
 
 void StepsLowering::scoreSteps() {
@@ -301,19 +297,12 @@ void StepsLowering::partSteps(const Contraction &contraction, Value place) {
   }
 }
 
-Value StepsLowering::warpRowsOf(Value tile, Location loc) {
-  auto whole = cast<tile::SharedType>(tile.getType());
-  auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
-                                    whole.getElement(), whole.getRows());
-  return tile::StripOp::create(b, loc, part, tile, warpRow);
-}
-
 tile::StepOp StepsLowering::foldStep() {
   SmallVector<Value> moved;
   SmallVector<Type> flags(plan.references.size(), b.getI1Type());
   auto build = [&]() -> ValueRange {
     for (auto [read, tile] : inputsOf)
-      inputTiles[read->getResult(0)] = warpRowsOf(tile, read->getLoc());
+      inputTiles[read->getResult(0)] = warpStrip(read->getLoc(), tile);
     moved = followReferences();
     foldScores();
     fragments.clear();
@@ -346,7 +335,7 @@ SmallVector<Value> StepsLowering::followReferences() {
   b.setInsertionPointToStart(branch.elseBlock());
   SmallVector<Value> moved;
   for (unsigned i = 0; i < plan.references.size(); ++i)
-    moved.push_back(followMaximum(i));
+    moved.push_back(followMaximum(i, factors[i]));
   scf::YieldOp::create(b, loc, moved);
   return llvm::to_vector(ValueRange(branch.getResults()));
 }

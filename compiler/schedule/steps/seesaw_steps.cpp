@@ -1,4 +1,5 @@
 #include "compiler/schedule/steps/seesaw_steps.h"
+#include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -96,7 +97,7 @@ void SeesawSteps::fetchStreamed() {
   SmallVector<OperandMap> maps = mapsOf(OperandMap::Kind::Streamed);
   tilesOf.resize(maps.size());
   for (auto [i, map] : llvm::enumerate(maps)) {
-    if (!isEarly(i))
+    if (!isScoreOperand(plan, i))
       continue;
     Value begin = depthBegin();
     tile::FetchOp op = fetch(map.read, map.rowAxis, column0, begin ? begin : constant(0), map);
@@ -108,7 +109,7 @@ void SeesawSteps::fetchStreamed() {
   }
   for (Whose whose : {Peer, Own})
     for (auto [i, map] : llvm::enumerate(maps))
-      if (!isEarly(i)) {
+      if (!isScoreOperand(plan, i)) {
         tile::FetchOp op = fetchValues(map, i, whose);
         op.setOrder(order++);
         valuesOf[{i, whose}] = op;
@@ -204,7 +205,7 @@ tile::StepOp SeesawSteps::convertNextStep() {
 tile::StepOp SeesawSteps::handOverStep() {
   return step("hand over", 0, [&]() -> ValueRange {
     Location loc = nest.getLoc();
-    tile::StoreOperandOp::create(b, loc, next, warpRowsOf(exchange.getMine().front(), loc));
+    tile::StoreOperandOp::create(b, loc, next, warpStrip(loc, exchange.getMine().front()));
     for (auto [rows, vector] : llvm::zip(reference, llvm::drop_begin(exchange.getMine())))
       tile::WriteVectorOp::create(b, loc, rows, vector, warpRow);
     return {};
@@ -285,7 +286,7 @@ void SeesawSteps::followPeer(unsigned number) {
   rescaleFragments(number, bySum);
   rescaleRows(number, byOwn);
   if (plan.weights[weight].reference == static_cast<int>(number)) {
-    Value strip = warpRowsOf(exchange.getTheirs().front(), loc);
+    Value strip = warpStrip(loc, exchange.getTheirs().front());
     tile::ScalePackedOp::create(b, loc, operands[weight], byOwn);
     tile::ScalePackedOp::create(b, loc, strip, byPeer);
   }

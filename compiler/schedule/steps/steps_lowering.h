@@ -42,8 +42,6 @@ protected:
   virtual void describeSteps();
   tile::StepOp step(llvm::StringRef name, int64_t stage,
                     llvm::function_ref<mlir::ValueRange()> build, mlir::TypeRange results = {});
-  /// The rows of a block's tile that are the warp's.
-  Value warpRowsOf(Value tile, mlir::Location loc);
   /// Its products make the scores: one step, or one for each part of an operand.
   void scoreSteps();
   /// References, weights, and sums without products; yields which references have moved.

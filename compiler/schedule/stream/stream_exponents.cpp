@@ -25,6 +25,37 @@ static Value orZero(OpBuilder &b, Location loc, Value x) {
 
 static constexpr double kLargestShift = 0x1p20;
 
+// Weights stay below 2^threshold.
+Value StreamLowering::followMaximum(unsigned number, Value factor) {
+  red::FoldOp fold = plan.references[number].fold;
+  Location loc = fold.getLoc();
+  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
+  Value kept = top[number];
+  if (!kept) {
+    top[number] = registers(attn::renamed(loc, attn::specName(loc).str() + "_top"), rowsType());
+    copyRows(loc, reference[number], top[number]);
+  }
+  tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, top[number]);
+  Value moved = exceedsReference(number);
+  auto branch = scf::IfOp::create(b, loc, moved, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, top[number]);
+    Value by = factor ? factor : rescaleFactor(number);
+    moveReference(number, by);
+    if (!factor)
+      rescaleFragments(number, by);
+    anchorExponents(number);
+  }
+  top[number] = kept;
+  return moved;
+}
+
+Value StreamLowering::rescaleFactor(unsigned number) {
+  return registers(attn::renamed(plan.references[number].fold.getLoc(), "rescale"), rowsType());
+}
+
 // The negation of the comparison holds for NaN, which then reaches the results.
 Value StreamLowering::exceedsReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();

@@ -51,6 +51,17 @@ tile::RowsType StreamLowering::rowsType() {
   return tile::RowsType::get(b.getContext(), tiles.warpRows);
 }
 
+Value StreamLowering::strip(Location loc, Value tile, int64_t count, Value first) {
+  auto whole = cast<tile::SharedType>(tile.getType());
+  auto part = tile::SharedType::get(b.getContext(), count, whole.getCols(), whole.getElement(),
+                                    whole.getPanelRows());
+  return tile::StripOp::create(b, loc, part, tile, first);
+}
+
+Value StreamLowering::warpStrip(Location loc, Value tile) {
+  return strip(loc, tile, tiles.warpRows, warpRow);
+}
+
 // index / tile for a non-negative i64 index, rounded up or down, as i32.
 Value StreamLowering::tileNumber(Value index, int64_t tile, bool up, StringRef name) {
   Location loc = nest.getLoc();
@@ -186,6 +197,11 @@ void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value c
         std::swap(i, j);
       return tile::PeekOp::create(b, loc, b.getF32Type(), staged.tile, i, j);
     });
+}
+
+void StreamLowering::copyRows(Location loc, Value from, Value into) {
+  map(loc, {}, {}, {{from, {}}}, into,
+      [](PointEvaluator &, ValueRange x) -> SmallVector<Value> { return {x[0]}; });
 }
 
 void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayRef<Input> ins,

@@ -105,6 +105,10 @@ protected:
   Value foldDirectly(red::FoldOp fold);
 
   // stream_exponents.cpp: references and weights.
+  /// The reference follows the maximum of the tile's scores; returns i1: it has moved. Fragments
+  /// are rescaled at once, or by whoever has passed rows for the `factor`.
+  Value followMaximum(unsigned number, Value factor = {});
+  Value rescaleFactor(unsigned number);
   /// i1: some row of the warp exceeds its reference by more than the threshold.
   Value exceedsReference(unsigned number);
   /// After the reference has moved: the anchor of exponents, and the tile's scores where it is
@@ -180,7 +184,11 @@ protected:
   Value registers(mlir::Location loc, mlir::Type type, std::optional<double> value = {});
   tile::FragmentType scoreType();
   tile::RowsType rowsType();
+  /// `count` rows of a shared tile from `first` (i32) on, and those that are the warp's.
+  Value strip(mlir::Location loc, Value tile, int64_t count, Value first);
+  Value warpStrip(mlir::Location loc, Value tile);
 
+  void copyRows(mlir::Location loc, Value from, Value into);
   llvm::SmallVector<Value> rowArguments(Value first, int64_t count);
 
   /// Creates a map over `outs` whose body evaluates the nest's `arrays`. `column` is the dim of the
@@ -210,6 +218,7 @@ protected:
 
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
   Value row0, rowBegin;                            ///< i32: the first row of the block, of the warp
+  Value warpRow;    ///< i32: the warp's first row in the block's tile
   Value columnPart; ///< i32: the block's part of the columns of states; null: it computes all
   /// Rows that decide together whether a tile is full: they take the same branches.
   Value branchRow0;

@@ -28,7 +28,7 @@ void StreamLowering::completeReferences() {
     if (!dependsOnReference(nest, r.fold))
       continue;
     tile::ReduceQuadOp::create(b, r.fold.getLoc(), tile::Combine::Max, top[number]);
-    Value factor = registers(attn::renamed(r.fold.getLoc(), "rescale"), rowsType());
+    Value factor = rescaleFactor(number);
     moveReference(number, factor);
     rescaleFragments(number, factor);
     if (Value param = scaleParam[number])

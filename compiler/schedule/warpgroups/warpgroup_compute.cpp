@@ -49,9 +49,8 @@ void WarpgroupCompute::createPlaces() {
   for (const Contraction &contraction : plan.contractions)
     places.push_back(contractionPlace(red::FoldOp(contraction.fold), {}));
   factors.clear();
-  for (const Reference &r : plan.references)
-    factors.push_back(
-        registers(attn::renamed(red::FoldOp(r.fold).getLoc(), "rescale"), rowsType()));
+  for (unsigned i = 0; i < plan.references.size(); ++i)
+    factors.push_back(rescaleFactor(i));
   operands.assign(plan.weights.size(), Value());
   for (const StreamState &s : plan.states)
     if (s.streamed != -1 && !operands[s.weight]) {
@@ -94,36 +93,8 @@ void WarpgroupCompute::firstReference(unsigned number) {
   tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, into);
   tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, into);
   if (top[number])
-    map(loc, {}, {}, {{into, {}}}, reference[number],
-        [](PointEvaluator &, ValueRange x) -> SmallVector<Value> { return {x[0]}; });
+    copyRows(loc, into, reference[number]);
   anchorExponents(number);
-}
-
-// The reference moves when some row of the warp exceeds it by more than the threshold; weights stay
-// below 2^threshold. Fragments, which products still change, are rescaled later.
-Value WarpgroupCompute::followMaximum(unsigned number) {
-  red::FoldOp fold = plan.references[number].fold;
-  Location loc = fold.getLoc();
-  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
-  Value kept = top[number];
-  if (!kept) {
-    std::string name = attn::specName(loc).str();
-    top[number] = registers(attn::renamed(loc, name + "_top"), rowsType());
-    map(loc, {}, {}, {{reference[number], {}}}, top[number],
-        [](PointEvaluator &, ValueRange x) -> SmallVector<Value> { return {x[0]}; });
-  }
-  tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, top[number]);
-  Value moved = exceedsReference(number);
-  auto branch = scf::IfOp::create(b, loc, moved, /*withElseRegion=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&branch.getThenRegion().front());
-    tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, top[number]);
-    moveReference(number, factors[number]);
-    anchorExponents(number);
-  }
-  top[number] = kept;
-  return moved;
 }
 
 void WarpgroupCompute::convertWeights() {

@@ -16,8 +16,6 @@ protected:
   void createPlaces();
   llvm::SmallVector<Value> statePlaces();
   void firstReference(unsigned number);
-  /// i1: the reference has moved.
-  Value followMaximum(unsigned number);
   void rescaleMoved(mlir::ValueRange moved);
   bool rescalesBehindScores() const;
   void convertWeights();
@@ -28,7 +26,6 @@ protected:
   void awaitStores();
   void byOneThread(llvm::function_ref<void()> build);
 
-  Value warpRow;                      ///< i32: the warp's first row in the block's tile
   llvm::SmallVector<Value> places;    ///< fragments of the products of scores, by contraction
   llvm::SmallVector<Value> operands;  ///< of each weight that states multiply; null for others
   llvm::SmallVector<Value> fragments; ///< of each weight, in the tile at hand

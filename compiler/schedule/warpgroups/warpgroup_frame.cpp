@@ -27,22 +27,12 @@ WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, Warpgro
 }
 
 int64_t WarpgroupFrame::scoreParts(unsigned streamed) const {
-  return isEarly(streamed) ? partsOf(plan.streamed[streamed]) : 1;
+  return isScoreOperand(plan, streamed) ? partsOf(plan.streamed[streamed]) : 1;
 }
 
 Value WarpgroupFrame::add(Value x, int64_t y, StringRef name) { return add(x, constant(y), name); }
 Value WarpgroupFrame::add(Value x, Value y, StringRef name) {
   return b.createOrFold<arith::AddIOp>(named(name), x, y);
-}
-
-bool WarpgroupFrame::isEarly(unsigned streamed) const {
-  return llvm::any_of(plan.contractions,
-                      [&](const Contraction &c) { return c.streamed == streamed; });
-}
-
-bool WarpgroupFrame::isStateOperand(unsigned streamed) const {
-  return llvm::any_of(
-      plan.states, [&](const StreamState &s) { return s.streamed == static_cast<int>(streamed); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,7 +44,7 @@ Value WarpgroupFrame::cellsTogether(Value cells) {
   Location loc = nest.getLoc();
   int64_t rowBytes = 0;
   for (auto [i, operand] : llvm::enumerate(plan.streamed))
-    rowBytes += operand.wholeCols() * (isEarly(i) ? plan.depthBlocks : 1) *
+    rowBytes += operand.wholeCols() * (isScoreOperand(plan, i) ? plan.depthBlocks : 1) *
                 tile::elementType(operand.element).bytes;
   Value rows = arith::MaxSIOp::create(b, loc, extent32(plan.stream), constant(1));
   Value fit = arith::DivSIOp::create(b, loc, constant(kCellsBytes / rowBytes), rows);

@@ -23,9 +23,6 @@ protected:
   /// without any takes part in the rhythm of the pipes all the same.
   std::pair<Value, Value> tileRange(Value first, int64_t count);
 
-  /// The streamed operands of products of scores, and those that only states read.
-  bool isEarly(unsigned streamed) const;
-  bool isStateOperand(unsigned streamed) const;
   /// Tiles in which a tile of the operand arrives, one after the other (tiled_plan.h).
   int64_t scoreParts(unsigned streamed) const;
   /// True if each group asks for its own rows, and lets tiles pass that do not matter to them.

@@ -26,12 +26,9 @@ void WarpgroupCompute::storeFragment(Value array, Value result, bool last) {
 // the rows is not written.
 void WarpgroupCompute::storeBox(Value fragment, Value result, Value tile) {
   Location loc = fragment.getLoc();
-  auto whole = cast<tile::SharedType>(tile.getType());
-  auto part = tile::SharedType::get(b.getContext(), tiles.warpRows, whole.getCols(),
-                                    whole.getElement(), whole.getRows());
   if (schedule.persistent)
     awaitStores();
-  Value strip = tile::StripOp::create(b, loc, part, tile, warpRow);
+  Value strip = warpStrip(loc, tile);
   tile::StoreFragmentOp::create(b, loc, fragment, strip);
   tile::PublishOp::create(b, loc);
   byOneThread([&] {
