@@ -50,10 +50,7 @@ void StreamLowering::foldEpilogue() {
           Value element = product(evaluator, loc, factors);
           if (!padded)
             return {element};
-          auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());
-          Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, op.columnIndex(),
-                                               constant(cols));
-          return {arith::SelectOp::create(b, loc, inside, element, real(identity)).getResult()};
+          return {untilColumn(loc, constant(cols), element, real(identity))};
         });
     Value rows = registers(loc, rowsType(), identity);
     tile::ReduceRowsOp::create(b, loc, combineOf(fold.getKind()), terms, rows);

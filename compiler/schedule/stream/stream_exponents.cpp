@@ -289,10 +289,7 @@ Value StreamLowering::weightFragment(const Weight &weight) {
         Value product = liftPart(sum, loc, parts);
         if (exponential && weight.factors.empty())
           return {product};
-        auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());
-        Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, op.columnIndex(),
-                                             extent32(plan.stream));
-        return {arith::SelectOp::create(b, loc, inside, product, real(0)).getResult()};
+        return {untilColumn(loc, extent32(plan.stream), product, real(0))};
       });
   return into;
 }

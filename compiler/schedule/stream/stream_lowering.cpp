@@ -187,6 +187,12 @@ bool StreamLowering::readsAlong(ArrayRef<Value> arrays, StringAttr dim, ArrayRef
   return false;
 }
 
+Value StreamLowering::untilColumn(Location loc, Value end, Value element, Value otherwise) {
+  auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, op.columnIndex(), end);
+  return arith::SelectOp::create(b, loc, inside, element, otherwise);
+}
+
 void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value column) {
   for (auto &[array, staged] : stagedTiles)
     evaluator.provide(array, [this, array, staged, row, column](PointEvaluator &) -> Value {

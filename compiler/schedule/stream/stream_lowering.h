@@ -204,6 +204,8 @@ protected:
            mlir::ValueRange outs, MapBody body);
   /// True if a first tile is computed even of a stream without elements, which has no last one.
   bool visitsEmptyStreams = false;
+  /// In a map: the element, or from column `end` on `otherwise`.
+  Value untilColumn(mlir::Location loc, Value end, Value element, Value otherwise);
   bool readsAlong(llvm::ArrayRef<Value> arrays, mlir::StringAttr dim, llvm::ArrayRef<Input> known);
   /// In a map over scores, whose element is at (row, column): elements of staged tiles.
   void provideStaged(PointEvaluator &evaluator, Value row, Value column);

@@ -156,10 +156,7 @@ void StreamLowering::addMoment(const StreamState &moment, Value sum, Value weigh
         parts[fold.getExponent() ? fold.getFactors().size() : 0] = last.front();
         parts.back() = difference;
         Value term = liftPart(fold, loc, parts);
-        auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());
-        Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, op.columnIndex(),
-                                             extent32(plan.stream));
-        return {arith::SelectOp::create(b, loc, inside, term, real(0)).getResult()};
+        return {untilColumn(loc, extent32(plan.stream), term, real(0))};
       });
   tile::ReduceRowsOp::create(b, loc, tile::Combine::Add, terms, sum);
 }

@@ -271,10 +271,7 @@ void StreamLowering::writeScores(Location loc, Value array, ArrayRef<Input> ins,
           element = withoutFactor(b, element, memory.param(scale));
         if (!identity)
           return {element};
-        auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());
-        Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, op.columnIndex(),
-                                             extent32(plan.stream));
-        return {arith::SelectOp::create(b, loc, inside, element, identity).getResult()};
+        return {untilColumn(loc, extent32(plan.stream), element, identity)};
       });
 }
 
