@@ -149,7 +149,8 @@ tile::FetchOp SeesawSteps::fetchValues(const OperandMap &map, unsigned streamed,
 // of their own until these are done.
 void SeesawSteps::describeSteps() {
   scoreSteps();
-  tile::StepOp send = sendStep(), add = addStep();
+  auto send = partialStep<tile::SendPartialOp>("send");
+  auto add = partialStep<tile::AddPartialOp>("add");
   tile::StepOp fold = foldStep(), convert = convertNextStep(), handOver = handOverStep();
   tile::StepOp agree = agreeStep();
   SmallVector<tile::StepOp> withPeer = valueSteps(Peer), withOwn = valueSteps(Own);
@@ -176,20 +177,12 @@ void SeesawSteps::describeSteps() {
   setOrder(order);
 }
 
-tile::StepOp SeesawSteps::sendStep() {
+// With the scores, where blocks have parts of the depth; else null.
+template <class Op> tile::StepOp SeesawSteps::partialStep(StringRef name) {
   if (!schedule.cluster)
     return {};
-  return step("send", 0, [&]() -> ValueRange {
-    tile::SendPartialOp::create(b, nest.getLoc(), places.front());
-    return {};
-  });
-}
-
-tile::StepOp SeesawSteps::addStep() {
-  if (!schedule.cluster)
-    return {};
-  return step("add", 0, [&]() -> ValueRange {
-    tile::AddPartialOp::create(b, nest.getLoc(), places.front());
+  return step(name, 0, [&]() -> ValueRange {
+    Op::create(b, nest.getLoc(), places.front());
     return {};
   });
 }

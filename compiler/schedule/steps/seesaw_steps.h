@@ -34,8 +34,7 @@ private:
   Value peer();
   tile::FetchOp fetchValues(const OperandMap &map, unsigned streamed, Whose whose);
   void createExchange();
-  tile::StepOp sendStep();
-  tile::StepOp addStep();
+  template <class Op> tile::StepOp partialStep(llvm::StringRef name);
   tile::StepOp convertNextStep();
   tile::StepOp handOverStep();
   tile::StepOp agreeStep();
