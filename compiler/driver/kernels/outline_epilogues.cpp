@@ -16,7 +16,10 @@ void outlineEpilogues(attn::ProgramOp program, StringRef target) {
       continue;
     schedule::PlannedNest planned(nest);
     schedule::dropVainQuestions(planned);
-    if (isa<tile::GenericAttr>(schedule::chooseSchedule(planned, *machine).schedule))
+    red::Schedule chosen = schedule::chooseSchedule(planned, *machine).schedule;
+    // Without the folds tiles may take the nest: in parts of the columns, say.
+    bool hasProducts = planned.stream() && planned.stream()->hasProducts();
+    if (isa<tile::GenericAttr>(chosen) || (hasProducts && !chosen.hasTiles()))
       outlineEpilogue(nest);
   }
   deriveUpdates(program); // of the nests that were cut out

@@ -296,5 +296,18 @@ INSTANTIATE_TEST_SUITE_P(All, WideOperands, testing::ValuesIn(wideOperands()),
                            return info.param.setting.name() + "_" + info.param.target;
                          });
 
+// The norm of a row needs all its columns. In a nest of its own it lets blocks share them.
+TEST(ColumnsOfBlocks, foldsOverThemBecomeANestOfTheirOwn) {
+  LoadedSpec spec("differential_norm", {{"e", "512"}});
+  ASSERT_TRUE(spec);
+  driver::CompileOptions options;
+  options.target = "sm_90a";
+  options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  EXPECT_EQ(compilation->nests[0].form, "portable");
+  EXPECT_GT(compilation->nests.size(), 1u);
+}
+
 } // namespace
 } // namespace attnc::e2e
