@@ -39,7 +39,7 @@ import attention_reference  # noqa: E402
 import attnc  # noqa: E402
 import trial_kernels  # noqa: E402
 
-TARGET = "sm_90a"
+TARGET = cells.TARGET
 BATCH_MS, BATCH_LAUNCHES = 5.0, (4, 20)
 WAIT_CYCLES = 2_000_000
 LACKING = 4  # the exit code where the machine lacks something, as that of attnc itself
@@ -219,7 +219,7 @@ def summarise(c, candidate, reference):
 
 def measure_cell(torch, c, options):
     row = {"name": c.name, "spec": c.spec.stem, "kind": c.kind, "mask": c.mask, "dtype": c.dtype,
-           "b": c.b, "h": c.h, "hk": c.hk, "n": c.n, "d": c.d, "aim": c.aim, "against": c.against,
+           "b": c.b, "h": c.h, "hk": c.hk, "n": c.n, "d": c.d, "aim": c.aim.get(options.target), "against": c.against,
            "share": c.share, "target": options.target, "candidates": {}}
     sets = make_sets(torch, c)
     candidates, failed = candidates_of(torch, c, sets, options)

@@ -11,10 +11,12 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 LIBRARY = REPOSITORY / "kernels_spec"
 OWN = pathlib.Path(__file__).resolve().parent / "specs"
 
-# `against` and `share`: the aim as a share of another cell's throughput; `aim`: in TFLOP/s.
+# `against` and `share`: the aim as a share of another cell's throughput; `aim`: in TFLOP/s, by
+# target.
 Cell = collections.namedtuple(
     "Cell", "name spec kind mask dtype b h hk n d set params peers aim against share")
 
+TARGET = "sm_90a"
 SDPA = ("cudnn", "flash", "flex")
 CAP, WINDOW, PREFIX = 30.0, 1024, 256
 
@@ -23,6 +25,7 @@ def cell(name, spec, d, *, n=4096, b=None, h=None, hk=None, kind="plain", mask="
          dtype="bf16", set=None, params=None, peers=SDPA, aim=None, against=None, share=None):
     h = h or {64: 32, 128: 16, 256: 8}[d]
     b = b or 16384 // n
+    aim = {TARGET: aim} if not isinstance(aim, dict) else aim
     folder = OWN if (OWN / f"{spec}.json").exists() else LIBRARY
     return Cell(name, folder / f"{spec}.json", kind, mask, dtype, b, h, hk or h, n, d,
                 {"d": d, "e": d, "T": dtype, **(set or {})}, params or {}, peers, aim, against,
@@ -72,7 +75,7 @@ CELLS = [
     cell("d128-n4096-causal", "causal", 128, mask="causal", aim=660),
     cell("d128-n16384", "full", 128, n=16384, aim=740),
     cell("d128-n16384-causal", "causal", 128, n=16384, mask="causal", aim=710),
-    cell("d256-n4096", "full", 256, aim=760),
+    cell("d256-n4096", "full", 256, aim={TARGET: 760, "sm_80": 325}),
     cell("d256-n4096-causal", "causal", 256, mask="causal"),
     cell("d256-n16384-causal", "causal", 256, n=16384, mask="causal", aim=745),
     cell("d128-gqa", "gqa", 128, h=32, hk=8, against="d128-n4096", share=1),
@@ -81,17 +84,17 @@ CELLS = [
     cell("d128-lse", "lse", 128, kind="lse"),
     *variants(128),
     *variants(64),
-    wide(320, aim=710),
+    wide(320, aim={TARGET: 710, "sm_80": 280}),
     wide(320, "causal", aim=660),
     wide(384, aim=600),
     wide(448),
-    wide(512, aim=615),
+    wide(512, aim={TARGET: 615, "sm_80": 215}),
     wide(512, "causal", aim=575),
     wide(576),
-    wide(640, aim=600),
+    wide(640, aim={TARGET: 600, "sm_80": 200}),
     wide(640, "causal", aim=540),
     wide(768, aim=420),
-    wide(1024, aim=455),
+    wide(1024, aim={TARGET: 455, "sm_80": 180}),
     wide(1024, "causal", aim=425),
 ]
 

@@ -43,15 +43,18 @@ template <int kBytes> ATTNC_DEVICE void moveFromShared(void *to, u32 from) {
 /// columns beyond Tile::kCols, become zero and are not read. All kThreads threads of the block take
 /// part. kVectorBytes says what alignment every row start has; 16 is the fast one, and 2 (a 16-bit
 /// element) copies through registers and is complete when it returns. Columns from `cols` on become
-/// zero and are not read either; it is such a multiple, too.
-template <int kThreads, int kVectorBytes = 16, class T, int kRows, int kCols>
+/// zero and are not read either; it is such a multiple, too. The columns go on in the kTiles - 1
+/// tiles that follow, which have no padding.
+template <int kThreads, int kVectorBytes = 16, int kTiles = 1, class T, int kRows, int kCols>
 ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 rowStride, i32 rows,
                            i32 cols = kAllColumns) {
   using Tile = SharedTile<T, kRows, kCols>;
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
-  constexpr int kPieces = Tile::kWidth / kVector;
+  static_assert(kTiles == 1 || kCols == Tile::kWidth);
   // A thread keeps its column while it walks down the rows, so its addresses advance by constants.
-  constexpr int kAcross = gcd(kPieces, 128 / kVectorBytes);
+  // Of few rows threads take more pieces side by side, so that more of them have one.
+  constexpr int kUsual = 128 / kVectorBytes, kLeast = kThreads / kRows;
+  constexpr int kAcross = gcd(Tile::kWidth / kVector, kUsual > kLeast ? kUsual : kLeast);
   constexpr int kDown = kThreads / kAcross;
   const int thread = threadIndex();
   const int row0 = thread / kAcross;
@@ -63,14 +66,16 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
     if (kRows % kDown != 0 && row0 + r >= kRows)
       break;
 #pragma unroll
-    for (int c = 0; c < Tile::kWidth; c += kAcross * kVector) {
+    for (int c = 0; c < kTiles * Tile::kWidth; c += kAcross * kVector) {
       const bool valid = row0 + r < rows && (kCols == Tile::kWidth || col0 + c < kCols) &&
                          (cols == kAllColumns || col0 + c < cols);
       // Where the swizzle repeats with the steps, the address advances by a constant too.
       constexpr bool kPeriodic =
           kAcross * kVectorBytes % (16 * Tile::kPeriod) == 0 && kDown % 8 == 0;
-      const u32 address = kPeriodic ? to + r * Tile::kRowBytes + c * static_cast<int>(sizeof(T))
-                                    : tile.at(row0 + r, col0 + c);
+      const int skipped = c / Tile::kWidth, at = c % Tile::kWidth;
+      const u32 address = (kPeriodic ? to + r * Tile::kRowBytes + at * static_cast<int>(sizeof(T))
+                                     : tile.at(row0 + r, col0 + at)) +
+                          skipped * Tile::kBytes;
       if constexpr (kVectorBytes >= 4)
         copyAsync<kVectorBytes>(address, line + c, valid);
       else

@@ -120,4 +120,30 @@ ATTNC_DEVICE void mmaAB(Accumulator<kRows, kCols> &c, const OperandA<T, kRows, k
     }
 }
 
+/// The same with a in shared memory.
+template <class T, int kRows, int kCols, int kDepth, int kTileCols>
+ATTNC_DEVICE void mmaAB(Accumulator<kRows, kCols> &c, SharedTile<T, kRows, kDepth> a,
+                        SharedTile<T, kDepth, kTileCols> b) {
+  static_assert(sizeof(T) == 2 && kCols == SharedTile<T, kDepth, kTileCols>::kWidth);
+  const auto aAt = a.cursor(lane() % 16, lane() / 16);
+  const auto bAt = b.cursor(lane() % 16, lane() / 16);
+#pragma unroll
+  for (int k = 0; k < kDepth / 16; ++k) {
+    u32 x[kRows / 16][4];
+#pragma unroll
+    for (int r = 0; r < kRows / 16; ++r)
+      loadMatrix(x[r], aAt.step(r * 16, 2 * k));
+#pragma unroll
+    for (int n = 0; n < kCols / 16; ++n) {
+      u32 y[4];
+      loadMatrixTransposed(y, bAt.step(k * 16, 2 * n));
+#pragma unroll
+      for (int r = 0; r < kRows / 16; ++r) {
+        mmaAtom<T>(c.block[r][2 * n], x[r], y[0], y[1]);
+        mmaAtom<T>(c.block[r][2 * n + 1], x[r], y[2], y[3]);
+      }
+    }
+  }
+}
+
 } // namespace attnc

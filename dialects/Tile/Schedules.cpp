@@ -56,6 +56,7 @@ ScheduleKeys PortableSchedule::keys() {
           {"min_blocks", &minBlocks, {.least = 1, .most = 16}},
           {"head_dim_tile", &headDimTile, partOf(16), true},
           {"depth", &depth, partOf(16), true},
+          {"column_warps", &columnWarps, {.least = 2, .most = 8, .zero = "none"}, true},
           {"copy_inputs", &copyInputs, {}, true},
           {"halves", &halves, {}, true}};
 }
@@ -164,10 +165,24 @@ std::string WarpgroupSchedule::seesawConflict() const {
 std::string PortableSchedule::check() const {
   if (warps < 1 || warps > 32 || (warps & (warps - 1)))
     return llvm::formatv("warps is {0}; it can be 1, 2, 4, 8, 16 or 32", warps);
-  if (rowTile < 1 || rowTile % (16 * warps) || rowTile > kMostTileRows)
-    return llvm::formatv("row_tile is {0}; with {1} warps it is a multiple of {2} up to {3}",
-                         rowTile, warps, 16 * warps, kMostTileRows);
-  return checkKeys(PortableSchedule(*this).keys());
+  if (std::string why = checkKeys(PortableSchedule(*this).keys()); !why.empty())
+    return why;
+  if (warps % sharingWarps())
+    return llvm::formatv("column_warps is {0}; it divides the {1} warps", columnWarps, warps);
+  int64_t least = 16 * warps / sharingWarps();
+  if (rowTile % least)
+    return llvm::formatv(
+        "row_tile is {0}; with {1} warps{2} it is a multiple of {3} up to {4}", rowTile, warps,
+        columnWarps ? llvm::formatv(" of which {0} share rows", columnWarps).str() : "", least,
+        kMostTileRows);
+  if (columnWarps && streamTile % (16 * columnWarps))
+    return llvm::formatv("stream_tile is {0}; with column_warps {1} it is a multiple of {2}",
+                         streamTile, columnWarps, 16 * columnWarps);
+  // Parts of both operands take turns in the same slots.
+  if (columnWarps && (headDimTile == 0 || depth != headDimTile))
+    return llvm::formatv("depth is {0} and head_dim_tile {1}; with column_warps they are equal",
+                         depth, headDimTile);
+  return "";
 }
 
 std::string RowsSchedule::check() const { return checkKeys(RowsSchedule(*this).keys()); }

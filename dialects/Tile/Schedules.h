@@ -99,7 +99,7 @@ struct PortableSchedule {
 
   int64_t rowTile = 64;        ///< rows of a block; a multiple of 16 * warps
   int64_t streamTile = 64;     ///< stream indices of a tile
-  int64_t warps = 4;           ///< each owns rowTile / warps rows
+  int64_t warps = 4;           ///< that copy and compute
   int64_t stages = 2;          ///< tiles of the stream in shared memory at a time
   int64_t minBlocks = 1;       ///< blocks that have to fit on a multiprocessor: limits registers
   double rescaleThreshold = 8; ///< a running maximum may lag by this much, in powers of 2
@@ -108,6 +108,9 @@ struct PortableSchedule {
   int64_t headDimTile = 0;
   /// Columns of the operands of scores in shared memory at a time; 0: all.
   int64_t depth = 0;
+  /// Warps that share rows: each has headDimTile columns of the states and a part of a tile's
+  /// scores, and takes the weights of the others from shared memory. 0: each has rows of its own.
+  int64_t columnWarps = 0;
   /// Whether tensors with both dims arrive in shared memory as the streamed
   /// operands do, where their extents allow it (stream_inputs.h); else code
   /// reads their elements.
@@ -115,6 +118,11 @@ struct PortableSchedule {
   /// Whether states multiply f32 as halves (tile.mma): of nests whose f32
   /// operands are roundedSums.
   bool halves = false;
+
+  /// Rows of a warp, and the columns of its scores.
+  int64_t warpRows() const { return rowTile / (warps / sharingWarps()); }
+  int64_t scoreColumns() const { return streamTile / sharingWarps(); }
+  int64_t sharingWarps() const { return std::max<int64_t>(1, columnWarps); }
 
   bool operator==(const PortableSchedule &) const = default;
   ScheduleKeys keys();

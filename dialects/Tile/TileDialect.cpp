@@ -211,6 +211,16 @@ LogicalResult StageOp::verify() {
   return tile == getType() ? success() : emitOpError("takes ") << getType() << " from " << tile;
 }
 
+LogicalResult CopyOp::verify() {
+  SharedType tile = getTile().getType();
+  int64_t count = getTiles();
+  if (count < 1 || !tile.fitsBlock(count))
+    return emitOpError("copies ") << count << " tiles of " << tile;
+  if (count > 1 && tile.getCols() != tile.getWidth())
+    return emitOpError("copies ") << count << " tiles whose rows are padded";
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
   auto c = getC().getType();
   auto b = getB().getType();

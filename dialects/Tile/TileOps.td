@@ -146,10 +146,13 @@ def Tile_CopyOp : Tile_Op<"copy"> {
   let description = [{
     Row r comes from `offset + r * stride`; rows from `rows` on, and with `cols` columns from that on,
     are zero and not read. Every row start, and where `cols` of a row end, is aligned to `vector_bytes`.
+    With `tiles` the columns go on in as many tiles that follow `tile`, each without padding.
     The copy belongs to the group that the next tile.commit closes.
   }];
   let arguments = (ins Tile_PtrType:$pointer, I64:$offset, I64:$stride, I32:$rows,
-                       Optional<I32>:$cols, Tile_SharedType:$tile, I64Attr:$vector_bytes);
+                       Optional<I32>:$cols, Tile_SharedType:$tile, I64Attr:$vector_bytes,
+                       DefaultValuedAttr<I64Attr, "1">:$tiles);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $pointer `[` $offset `]` `stride` $stride `rows` $rows (`cols` $cols^)? `to` $tile `vector`
     $vector_bytes attr-dict `:` type($pointer) `->` type($tile)

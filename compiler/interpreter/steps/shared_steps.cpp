@@ -92,17 +92,18 @@ void addStrip(CodeBuilder &builder, tile::StripOp op) {
 
 /// Which pieces of a tile each thread moves, as copyTile of the device headers divides it.
 struct CopyPlan {
-  unsigned vectorBytes, vector, pieces, across, down, threads;
+  unsigned vectorBytes, vector, columns, across, down, threads;
 
-  CopyPlan(const TileLayout &layout, unsigned vectorBytes, unsigned threads)
+  CopyPlan(const TileLayout &layout, unsigned vectorBytes, unsigned tiles, unsigned threads)
       : vectorBytes(vectorBytes), vector(vectorBytes / layout.elementBytes()),
-        pieces(layout.width / vector), across(std::gcd(pieces, 128 / vectorBytes)),
+        columns(tiles * layout.width),
+        across(std::gcd(layout.width / vector, std::max(128 / vectorBytes, threads / layout.rows))),
         down(threads / across), threads(threads) {}
 
   template <class Body> void eachOf(const TileLayout &layout, unsigned warp, Body body) const {
     for (unsigned thread = warp * 32; thread < warp * 32 + 32; ++thread)
       for (unsigned row = thread / across; row < layout.rows; row += down)
-        for (unsigned col = thread % across * vector; col < layout.width; col += across * vector)
+        for (unsigned col = thread % across * vector; col < columns; col += across * vector)
           if (body(row, col) == Outcome::Fault)
             return;
   }
@@ -121,7 +122,8 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
   std::optional<unsigned> cols =
       op.getCols() ? std::optional(builder.word(op.getCols())) : std::nullopt;
   TileLayout layout(op.getTile().getType());
-  CopyPlan plan(layout, op.getVectorBytes(), builder.code().threads);
+  CopyPlan plan(layout, op.getVectorBytes(), op.getTiles(), builder.code().threads);
+  int64_t tileBytes = op.getTile().getType().getBytes();
   // Pieces of 2 bytes go through registers.
   bool async = plan.vectorBytes >= 4;
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
@@ -134,11 +136,13 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
     Outcome outcome = Outcome::Done;
     uint32_t base = warp.words[tile].i;
     auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i);
-    int64_t end = cols ? std::min<int64_t>(warp.words[*cols].i, layout.cols) : layout.cols;
+    int64_t all = plan.columns - layout.width + layout.cols;
+    int64_t end = cols ? std::min<int64_t>(warp.words[*cols].i, all) : all;
     // Lanes that fill a chunk together are no conflict.
     llvm::DenseSet<uint32_t> chunks;
     plan.eachOf(layout, warp.number, [&](unsigned row, unsigned col) {
-      uint32_t to = layout.at(base, row, col), chunk = to / kChunkBytes * kChunkBytes;
+      uint32_t to = layout.at(base + col / layout.width * tileBytes, row, col % layout.width);
+      uint32_t chunk = to / kChunkBytes * kChunkBytes;
       if (chunks.insert(chunk).second)
         outcome = machine.write(warp, *warp.block, chunk, by);
       if (outcome == Outcome::Fault)

@@ -72,8 +72,8 @@ public:
 
   // What blocks and tiles have a part of: "e in 2 parts of 256, a block each: scores are computed 2
   // times".
-  void reportParts(const StreamPlan &cut, int64_t depth, ScheduleReport &into,
-                   int64_t sharing = 1) {
+  void reportParts(const StreamPlan &cut, int64_t depth, ScheduleReport &into, int64_t sharing = 1,
+                   const char *sharer = "a group") {
     if (int64_t blocks = llvm::divideCeil(headDimTiles(cut), sharing); blocks > 1)
       into.roles.push_back(fmt::format(
           "{} columns of the states in {} parts of {}, a block each{}", widestColumns(plan), blocks,
@@ -84,11 +84,11 @@ public:
           "{} is the sum of {} parts of {} products",
           cut.depthBlocks == 1 ? "a score" : "a block's part of a score", parts, depth));
     into.numbers["column_parts"] = headDimTiles(cut);
-    reportCuts(cut, sharing > 1 ? "a group each" : "a block each", into);
+    reportCuts(cut, fmt::format("{} each", sharing > 1 ? sharer : "a block"), into);
   }
 
-  void reportCuts(const StreamPlan &cut, const char *owner, ScheduleReport &into) {
-    auto say = [&](llvm::StringRef dim, const OperandTile &operand, const char *what) {
+  void reportCuts(const StreamPlan &cut, const std::string &owner, ScheduleReport &into) {
+    auto say = [&](llvm::StringRef dim, const OperandTile &operand, const std::string &what) {
       if (int64_t parts = partsOf(operand); parts > 1)
         into.cuts[dim.str()] = fmt::format("{} parts of {}, {}", parts, operand.cols, what);
     };
@@ -108,8 +108,13 @@ public:
 
   void report(const PortableSchedule &s, ScheduleReport &into) {
     into.roles = {fmt::format("{} warps, each copies a share of the tiles and computes {} rows",
-                              s.warps, s.rowTile / s.warps)};
-    reportParts(tiledPlan(plan, s.headDimTile, s.depth), s.depth, into);
+                              s.warps, s.warpRows())};
+    if (s.columnWarps)
+      into.roles.push_back(
+          fmt::format("{} warps have the same rows, {} columns of the states each; each computes "
+                      "{} of {} scores of a row, and they exchange weights",
+                      s.columnWarps, s.headDimTile, s.scoreColumns(), s.streamTile));
+    reportParts(tiledPlan(plan, s.headDimTile, s.depth), s.depth, into, s.sharingWarps(), "a warp");
     reportTiles(s, into);
     reportMemory(s.rowTile, s.streamTile, s.stages, sharedBytes(nest, plan, s), into);
     into.occupancy = fmt::format(
@@ -141,7 +146,7 @@ private:
       if (const OperandTile &tile = contraction.resident; seen.insert(tile.source).second)
         into.stages.push_back(operandText(tile, s.rowTile, partsOf(tile)));
     for (auto [i, operand] : llvm::enumerate(cut.streamed))
-      into.stages.push_back(operandText(operand, s.streamTile, ringStages(cut, i, s)));
+      into.stages.push_back(operandText(operand, streamedRows(cut, i, s), ringStages(cut, i, s)));
   }
 
   static std::string operandText(const OperandTile &operand, int64_t rows, int64_t stages) {

@@ -25,6 +25,28 @@ static constexpr PortableSchedule kCandidates[] = {
     {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
 };
 
+// Of wide heads: warps share rows, so that scores are computed once and each operand that is loaded
+// is used for many of them. Large tiles make the barriers rare that this takes.
+static constexpr PortableSchedule kSharingCandidates[] = {
+    {.rowTile = 128, .streamTile = 128, .warps = 8, .stages = 2, .columnWarps = 2},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2, .columnWarps = 2},
+    {.rowTile = 128, .streamTile = 64, .warps = 8, .stages = 3, .columnWarps = 2},
+    {.rowTile = 64, .streamTile = 64, .warps = 4, .stages = 2, .columnWarps = 2},
+    {.rowTile = 96, .streamTile = 128, .warps = 8, .stages = 2, .columnWarps = 4},
+    {.rowTile = 64, .streamTile = 128, .warps = 8, .stages = 2, .columnWarps = 4},
+    {.rowTile = 64, .streamTile = 64, .warps = 8, .stages = 3, .columnWarps = 4},
+    {.rowTile = 32, .streamTile = 64, .warps = 4, .stages = 3, .columnWarps = 4},
+    {.rowTile = 32, .streamTile = 64, .warps = 4, .stages = 2, .columnWarps = 4},
+    {.rowTile = 48, .streamTile = 128, .warps = 8, .stages = 3, .columnWarps = 8},
+    {.rowTile = 32, .streamTile = 128, .warps = 8, .stages = 2, .columnWarps = 8},
+    {.rowTile = 16, .streamTile = 64, .warps = 4, .stages = 2, .columnWarps = 4},
+};
+// Columns of accumulators that warps have without sharing rows.
+static constexpr int64_t kOwnColumns = 128;
+// A warp's columns are copied best in whole rows of banks, which is worth a quarter of the columns.
+static constexpr std::array<int64_t, 3> kColumnMultiples = {64, 32, 16};
+static constexpr int64_t kMostWaste = 4;
+
 // The same for operands so wide that their tiles have a part of the columns, and for accumulators
 // that only blocks together hold.
 static constexpr PortableSchedule kCutCandidates[] = {
@@ -103,10 +125,15 @@ static bool allowsHalves(const StreamPlan &plan) {
   return some;
 }
 
+static bool hasFewRows(red::NestOp nest, const StreamPlan &plan) {
+  attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
+  return row.isStatic() && row.getExtent() <= kFewRows;
+}
+
 static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const StreamPlan &plan) {
   attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
   attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
-  bool isFew = row.isStatic() && row.getExtent() <= kFewRows;
+  bool isFew = hasFewRows(nest, plan);
   bool readsWeights = plan.hasProducts() && plan.contractions.empty();
   std::vector<PortableSchedule> all;
   if (plan.hasProducts() && !isFew && allowsHalves(plan))
@@ -129,8 +156,26 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
   return all;
 }
 
+static std::vector<PortableSchedule> sharingCandidates(red::NestOp nest, const StreamPlan &plan) {
+  std::vector<PortableSchedule> all;
+  int64_t columns = widestColumns(plan);
+  if (columns <= kOwnColumns || hasFewRows(nest, plan))
+    return all;
+  for (PortableSchedule candidate : kSharingCandidates)
+    for (int64_t multiple : kColumnMultiples) {
+      int64_t part = llvm::alignTo(llvm::divideCeil(columns, candidate.columnWarps), multiple);
+      bool wastes = kMostWaste * (part * candidate.columnWarps - columns) > columns;
+      if (part == candidate.headDimTile || (wastes && multiple != kColumnMultiples.back()))
+        continue;
+      candidate.headDimTile = candidate.depth = part;
+      all.push_back(candidate);
+    }
+  return all;
+}
+
 static std::vector<PortableSchedule> candidatesFor(red::NestOp nest, const StreamPlan &plan) {
-  std::vector<PortableSchedule> all = plainCandidates(nest, plan);
+  std::vector<PortableSchedule> all = sharingCandidates(nest, plan);
+  llvm::append_range(all, plainCandidates(nest, plan));
   int64_t columns = widestColumns(plan), depth = chooseDepth(widestDepth(plan));
   for (int64_t most : kMostColumns)
     for (PortableSchedule candidate : kCutCandidates) {
@@ -170,7 +215,9 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   TiledPlan cut(plan, schedule.headDimTile, schedule.depth);
   if (std::string why = checkColumnParts(*cut); !why.empty())
     return why;
-  int64_t parts = depthTiles(*cut);
+  if (std::string why = checkColumnWarps(*cut, schedule); !why.empty())
+    return why;
+  int64_t parts = tileParts(*cut, schedule);
   if (parts > 1 && schedule.stages > parts)
     return llvm::formatv("stages is {0}; with depth {1}, which makes {2} parts, it is 2 to {2}",
                          schedule.stages, schedule.depth, parts);

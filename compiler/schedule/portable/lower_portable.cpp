@@ -53,8 +53,11 @@ void WarpLowering::locateBlock() {
   Value last = arith::SubIOp::create(b, loc, count, constant(1));
   Value number = arith::SubIOp::create(b, loc, last, fromEnd);
   row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
-  bindCells(takeColumnPart(arith::DivSIOp::create(b, named("cell"), block, count)));
+  Value cell = arith::DivSIOp::create(b, named("cell"), block, count);
+  bindCells(sharesRows() ? cell : takeColumnPart(cell));
   Value warp = tile::WarpOp::create(b, named("warp_number"));
+  if (sharesRows())
+    warp = takeWarpColumn(warp);
   warpRow = arith::MulIOp::create(b, named("warp_row"), warp, constant(tiles.warpRows));
   rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, warpRow);
   branchRow0 = row0;
@@ -101,6 +104,8 @@ void WarpLowering::placeTiles() {
     else
       resident[operand.source] = place(type, type.getBytes(), name + "_tile");
   }
+  if (sharesRows())
+    return placeExchange(offset);
   for (auto [number, operand] : llvm::enumerate(plan.streamed)) {
     tile::SharedType type = sharedTile(operand, schedule.streamTile);
     if (operand.isComputed()) {
@@ -135,7 +140,7 @@ Value WarpLowering::operandEnd(const OperandTile &operand, StringAttr along) {
 }
 
 void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value first, Value end,
-                               Value into, Value columns) {
+                               Value into, Value columns, int64_t tiles) {
   attn::ReadOp read = operand.read;
   Location loc = read.getLoc();
   Value stride = memory.stride(read.getSource(), operand.rowAxis);
@@ -148,12 +153,12 @@ void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value fir
   // assumed.
   int64_t rowBytes = operand.wholeCols() * tile::elementType(operand.element).bytes;
   tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
-                       into, b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+                       into, std::gcd<int64_t>(16, rowBytes), tiles);
 }
 
 // The tiles whose copies run before the loop.
 void WarpLowering::startFirstCopies() {
-  if (tilesDepth())
+  if (isInParts())
     return startFirstParts();
   if (skipsTiles())
     return; // in the loop
@@ -200,7 +205,7 @@ void WarpLowering::loopOverLive() {
   Location loc = nest.getLoc();
   Value zero = constant(0), no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
   Value firstSlot = zero;
-  bool startsInside = !tilesDepth();
+  bool startsInside = !isInParts();
   if (startsInside) {
     ahead.numbers.assign(schedule.stages - 1, endTile);
     ahead.full.assign(schedule.stages - 1, no);
@@ -274,11 +279,11 @@ void WarpLowering::step(Value index, Value slot, Value next, Value isKnownFull) 
     }
     std::string name = sourceName(operand.read) + "_tile";
     auto type = cast<tile::RingType>(ring.getType()).getTile();
-    Value number = tilesDepth() ? constant(0) : slot;
+    Value number = isInParts() ? constant(0) : slot;
     stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, number));
   }
   beginInputs(slot);
-  if (tilesDepth())
+  if (isInParts())
     multiplyParts(index, slot, next);
   else
     for (const Contraction &contraction : plan.contractions)
@@ -289,6 +294,8 @@ void WarpLowering::step(Value index, Value slot, Value next, Value isKnownFull) 
     followMaximum(number);
   foldScores();
   foldWeights();
+  if (sharesRows())
+    multiplyValues(index, slot, next);
 }
 
 Value WarpLowering::multiply(const Contraction &contraction) {
@@ -311,6 +318,10 @@ void WarpLowering::foldWeights() {
     for (auto [s, place] : llvm::zip(plan.states, state)) {
       if (s.weight != static_cast<int>(number) || s.streamed == -1)
         continue;
+      if (sharesRows()) {
+        handOver(s, fragment);
+        continue;
+      }
       auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, schedule.streamTile,
                                          plan.streamed[s.streamed].element);
       bool halves = schedule.halves && tile::elementType(type.getElement()).isSplit;
@@ -334,8 +345,11 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
   auto whole = tile::SharedType::get(b.getContext(), schedule.rowTile, cols, tensor.element);
   tile::WaitOp::create(b, loc, b.getI64IntegerAttr(0));
   tile::BarrierOp::create(b, loc);
-  Value shared = tile::SharedOp::create(b, named(name + "_tile"), whole, b.getI64IntegerAttr(0));
-  tile::StoreFragmentOp::create(b, loc, into, warpStrip(loc, shared));
+  auto ring = tile::RingType::get(b.getContext(), schedule.sharingWarps(), whole);
+  Value shared = tile::SharedOp::create(
+      b, named(name + "_tile"), sharesRows() ? Type(ring) : Type(whole), b.getI64IntegerAttr(0));
+  Value own = sharesRows() ? stage(loc, shared, warpColumn) : shared;
+  tile::StoreFragmentOp::create(b, loc, into, warpStrip(loc, own));
   tile::BarrierOp::create(b, loc);
 
   auto [indices, rowAxis] = rowAxisOf(result);
@@ -344,12 +358,17 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
   Value offset = arith::AddIOp::create(
       b, loc, base, arith::MulIOp::create(b, loc, widen(row0, ""), stride).getResult());
   Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
-  if (columnPart)
-    offset = arith::AddIOp::create(b, loc, offset, widen(partBegin(), ""));
   int64_t rowBytes = wholeCols * tile::elementType(tensor.element).bytes;
-  tile::StoreTileOp::create(b, loc, shared, memory.pointer(result), offset, stride, rows,
-                            columnsLeft(wholeCols, cols),
-                            b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+  auto storePart = [&](Value part, Value begin, Value left) {
+    Value from = begin ? arith::AddIOp::create(b, loc, offset, widen(begin, "")) : offset;
+    tile::StoreTileOp::create(b, loc, part, memory.pointer(result), from, stride, rows, left,
+                              b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+  };
+  if (!sharesRows())
+    return storePart(shared, columnPart ? partBegin() : Value(), columnsLeft(wholeCols, cols));
+  for (int64_t part = 0; part < schedule.columnWarps; ++part)
+    storePart(stage(loc, shared, constant(part)), constant(part * cols),
+              columnsOfPart(wholeCols, cols, part));
 }
 
 FailureOr<tile::KernelOp> lowerPortableNest(red::NestOp nest, OpBuilder &builder) {
@@ -363,7 +382,8 @@ FailureOr<tile::KernelOp> lowerPortableNest(red::NestOp nest, OpBuilder &builder
                                builder.getI64IntegerAttr(schedule.rowTile));
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
     blocks = gridApply("mul", blocks, gridExtent(nest, dim));
-  blocks = gridApply("mul", builder.getI64IntegerAttr(headDimTiles(*plan)), blocks);
+  int64_t parts = schedule.columnWarps ? 1 : headDimTiles(*plan);
+  blocks = gridApply("mul", builder.getI64IntegerAttr(parts), blocks);
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(nest);

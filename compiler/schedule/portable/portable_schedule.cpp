@@ -4,6 +4,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -21,7 +22,70 @@ static int64_t tileBytes(const OperandTile &operand, int64_t rows) {
 // asks for that): what arrives once a tile then has one slot.
 int64_t ringStages(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule) {
   bool inParts = isScoreOperand(plan, streamed) && partsOf(plan.streamed[streamed]) > 1;
-  return depthTiles(plan) == 1 || inParts ? schedule.stages : 1;
+  return schedule.columnWarps || depthTiles(plan) == 1 || inParts ? schedule.stages : 1;
+}
+
+int64_t streamedRows(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule) {
+  return isScoreOperand(plan, streamed) ? schedule.streamTile : schedule.scoreColumns();
+}
+
+int64_t tileParts(const StreamPlan &plan, const PortableSchedule &schedule) {
+  return depthTiles(plan) + schedule.columnWarps;
+}
+
+// A result takes the place of the operands on its way out.
+static int64_t resultBytes(red::NestOp nest, const StreamPlan &plan,
+                           const PortableSchedule &schedule) {
+  int64_t bytes = 0;
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1) {
+      OperandTile out = plan.streamed[state.streamed];
+      for (Value result : nest.getResults())
+        if (cast<attn::ArrayType>(result.getType()).getDims().size() ==
+            cast<attn::ArrayType>(red::FoldOp(state.fold).getType()).getDims().size()) {
+          out.element = tensorOf(result).element;
+          bytes = std::max(bytes, schedule.sharingWarps() * tileBytes(out, schedule.rowTile));
+        }
+    }
+  return bytes;
+}
+
+// Where warps share rows: slots that hold a part of either operand, weights, a vector of each warp.
+static int64_t exchangeBytes(const StreamPlan &plan, const PortableSchedule &schedule) {
+  const OperandTile &scores = plan.streamed[plan.contractions.front().streamed];
+  OperandTile weights = scores;
+  weights.cols = schedule.streamTile;
+  return schedule.stages * tileBytes(scores, schedule.streamTile) +
+         tileBytes(weights, schedule.rowTile) + schedule.columnWarps * schedule.rowTile * 4;
+}
+
+std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &schedule) {
+  if (schedule.columnWarps == 0)
+    return "";
+  std::string lacks;
+  if (plan.contractions.size() != 1 || plan.streamed.size() != 2 || !plan.isOfTensorsOnly())
+    lacks = "one product for the scores and one for the states, of tensors";
+  else if (llvm::any_of(plan.streamed, [](const OperandTile &operand) {
+             return tile::elementType(operand.element).bytes != 2;
+           }))
+    lacks = "operands of 16 bits";
+  else if (plan.needs.moments || !plan.epilogue.empty())
+    lacks = "states that do not need whole rows";
+  if (!lacks.empty())
+    return "column_warps is for nests with " + lacks + ": leave it out";
+  unsigned scores = plan.contractions.front().streamed;
+  const OperandTile &keys = plan.streamed[scores], &values = plan.streamed[1 - scores];
+  int64_t fits =
+      llvm::alignTo(llvm::divideCeil(values.wholeCols(), schedule.columnWarps), int64_t(16));
+  if (headDimTiles(plan) > schedule.columnWarps)
+    return llvm::formatv("head_dim_tile {0} makes {1} parts of the columns for {2} column_warps: "
+                         "{3} fits",
+                         schedule.headDimTile, headDimTiles(plan), schedule.columnWarps, fits);
+  if (keys.cols != schedule.depth)
+    return llvm::formatv("column_warps needs scores over depth {0} or more, not over {1}: leave "
+                         "it out",
+                         schedule.depth, keys.wholeCols());
+  return "";
 }
 
 int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSchedule &schedule) {
@@ -32,23 +96,14 @@ int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSch
   for (const Contraction &contraction : plan.contractions)
     if (resident.insert(contraction.resident.source))
       bytes += partsOf(contraction.resident) * tileBytes(contraction.resident, schedule.rowTile);
+  if (schedule.columnWarps)
+    return std::max(bytes + exchangeBytes(plan, schedule), resultBytes(nest, plan, schedule));
   for (auto [number, operand] : llvm::enumerate(plan.streamed))
     bytes += (operand.isComputed() ? 1 : ringStages(plan, number, schedule)) *
              tileBytes(operand, schedule.streamTile);
   for (const StagedInput &input : stagedInputs(nest, plan, schedule))
     bytes += schedule.stages * input.type.getBytes();
-  // A result takes the place of the operands on its way out.
-  for (const StreamState &state : plan.states)
-    if (state.streamed != -1) {
-      OperandTile out = plan.streamed[state.streamed];
-      for (Value result : nest.getResults())
-        if (cast<attn::ArrayType>(result.getType()).getDims().size() ==
-            cast<attn::ArrayType>(red::FoldOp(state.fold).getType()).getDims().size()) {
-          out.element = tensorOf(result).element;
-          bytes = std::max(bytes, tileBytes(out, schedule.rowTile));
-        }
-    }
-  return bytes;
+  return std::max(bytes, resultBytes(nest, plan, schedule));
 }
 
 int64_t scoreFragments(const StreamPlan &plan) {
@@ -71,12 +126,12 @@ int64_t scoreFragments(const StreamPlan &plan) {
 int64_t fragmentRegisters(const StreamPlan &whole, const PortableSchedule &schedule) {
   TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
   const StreamPlan &plan = *cut;
-  int64_t lanesRows = schedule.rowTile / schedule.warps;
+  int64_t lanesRows = schedule.warpRows();
   int64_t columns = 0;
   for (const StreamState &state : plan.states)
     if (state.streamed != -1)
       columns += sharedTile(plan.streamed[state.streamed], 1).getWidth();
-  columns += scoreFragments(plan) * schedule.streamTile;
+  columns += scoreFragments(plan) * schedule.scoreColumns();
   // A split operand is twice as large as the fragment that it is made of.
   if (!schedule.halves && llvm::any_of(plan.streamed, [](const OperandTile &o) {
         return tile::elementType(o.element).isSplit;
@@ -99,8 +154,8 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole,
   TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
   const StreamPlan &plan = *cut;
   const RegisterNeeds &needs = plan.needs;
-  int64_t lanesRows = schedule.rowTile / schedule.warps, rows = lanesRows / 8;
-  int64_t scores = lanesRows * schedule.streamTile / 32, columns = schedule.streamTile / 4;
+  int64_t lanesRows = schedule.warpRows(), rows = lanesRows / 8;
+  int64_t scores = lanesRows * schedule.scoreColumns() / 32, columns = schedule.scoreColumns() / 4;
   int64_t inputs = needs.inputs + plan.inputs.size();
   if (schedule.copyInputs) // read where they are needed
     for (const StagedInput &input : stagedInputs(nest, plan, schedule))
@@ -137,7 +192,9 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole,
   bool splits = !schedule.halves && llvm::any_of(plan.streamed, [](const OperandTile &operand) {
     return tile::elementType(operand.element).isSplit;
   });
-  int64_t plain = kPlainRegisters - (plan.contractions.empty() && !splits ? kScoreRegisters : 0);
+  // Weights that go through shared memory are no operands in registers.
+  bool fewer = schedule.columnWarps || (plan.contractions.empty() && !splits);
+  int64_t plain = kPlainRegisters - (fewer ? kScoreRegisters : 0);
   return plain + std::max<int64_t>(0, words - kWordsIncluded + elements + perhaps);
 }
 

@@ -13,6 +13,16 @@ using tile::PortableSchedule;
 /// The type of an operand's tile in shared memory.
 tile::SharedType sharedTile(const OperandTile &operand, int64_t rows);
 
+/// Parts that arrive one after the other for a tile of the stream.
+int64_t tileParts(const StreamPlan &plan, const PortableSchedule &schedule);
+
+/// Why warps cannot share the rows of a plan that is cut by such a schedule, or "".
+std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &schedule);
+
+/// Rows of a tile of a streamed operand: of a part of it, where warps share rows. Of a plan that is
+/// cut.
+int64_t streamedRows(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule);
+
 /// Tiles of a streamed operand in shared memory at a time. Of a plan that is cut.
 int64_t ringStages(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule);
 

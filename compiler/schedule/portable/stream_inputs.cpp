@@ -11,7 +11,7 @@ namespace attnc::schedule {
 SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
                                       const PortableSchedule &schedule) {
   SmallVector<StagedInput> staged;
-  if (!schedule.copyInputs ||
+  if (!schedule.copyInputs || schedule.columnWarps ||
       depthTiles(*TiledPlan(plan, schedule.headDimTile, schedule.depth)) > 1)
     return staged;
   auto add = [&](const InputTile &input, StringAttr last, int64_t rows, int64_t cols, bool turned) {

@@ -17,9 +17,9 @@ public:
   WarpLowering(red::NestOp nest, StreamPlan plan, PortableSchedule schedule,
                const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder)
       : StreamLowering(nest, std::move(plan),
-                       {schedule.rowTile, schedule.streamTile, schedule.rowTile / schedule.warps,
+                       {schedule.rowTile, schedule.streamTile, schedule.warpRows(),
                         schedule.rescaleThreshold, /*padded=*/true, /*pack=*/1,
-                        schedule.headDimTile},
+                        schedule.headDimTile, schedule.sharingWarps()},
                        signature, kernel, builder),
         schedule(schedule) {}
 
@@ -31,8 +31,10 @@ private:
   void boundStream();
   Value operandBase(const OperandTile &operand);
   Value operandEnd(const OperandTile &operand, mlir::StringAttr along);
+  /// Rows from `first` to `end`. Of each the first `columns`, or all, in so many tiles from `into`
+  /// on.
   void copyOperand(const OperandTile &operand, Value base, Value first, Value end, Value into,
-                   Value columns = {});
+                   Value columns = {}, int64_t tiles = 1);
   void startFirstCopies();
   void startCopies(Value index, Value slot);
   void loopOverStream();
@@ -41,9 +43,26 @@ private:
   Value multiply(const Contraction &contraction);
   void foldWeights();
   void storeFragment(Value array, Value result, bool last);
+  Value times(Value index, int64_t by);
+  /// Slot `number` of a ring.
+  Value stage(mlir::Location loc, Value ring, Value number);
+
+  // column_warps.cpp: warps that share rows.
+  bool sharesRows() const { return schedule.columnWarps != 0; }
+  Value takeWarpColumn(Value warp);
+  void placeExchange(int64_t offset);
+  Value anyOfSharing(Value some) override;
+  void mergeSharing(red::FoldOp fold, Value rows) override;
+  void handOver(const StreamState &state, Value weights);
+  void copyValues(unsigned number, Value first, Value part, Value slot);
+  void multiplyValues(Value index, Value slot, Value next);
+  Value columnsOfPart(int64_t extent, int64_t cols, int64_t part);
 
   // warp_parts.cpp: operands that are cut along their inner dims.
-  bool tilesDepth();
+  bool isInParts();
+  /// Parts that arrive one after the other for a tile of the stream.
+  int64_t tileParts();
+  Value awaitPart(Value index, Value slot, Value next, Value part);
   Value streamedBase(unsigned number);
   void fillResident(const OperandTile &operand);
   void copyStreamed(unsigned number, Value first, Value slot);
@@ -78,6 +97,8 @@ private:
   } ahead;
   llvm::SmallVector<StagedRing> staged;
   llvm::SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
+  /// Where warps share rows: rings with a tile of weights, and a vector of rows, of each of them.
+  Value weightRing, vectorRing;
 };
 
 } // namespace attnc::schedule

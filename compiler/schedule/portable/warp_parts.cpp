@@ -16,7 +16,7 @@ namespace attnc::schedule {
 // The offset of row 0 of a streamed operand, from the block's first column on.
 Value WarpLowering::streamedBase(unsigned number) {
   Value base = operandBase(plan.streamed[number]);
-  if (!columnPart || !isStateOperand(plan, number) || isScoreOperand(plan, number))
+  if (!columnPart || sharesRows() || !isStateOperand(plan, number) || isScoreOperand(plan, number))
     return base;
   return arith::AddIOp::create(b, base.getLoc(), base, widen(partBegin(), ""));
 }
@@ -38,7 +38,9 @@ void WarpLowering::copyStreamed(unsigned number, Value first, Value slot) {
 // Scores as sums of parts
 //===----------------------------------------------------------------------===//
 
-bool WarpLowering::tilesDepth() { return depthTiles(plan) > 1; }
+bool WarpLowering::isInParts() { return sharesRows() || depthTiles(plan) > 1; }
+
+int64_t WarpLowering::tileParts() { return schedule::tileParts(plan, schedule); }
 
 // The columns of part `part` and of what follows it, where the last part is not a whole one.
 static int64_t columnsAfter(const OperandTile &operand) {
@@ -84,7 +86,7 @@ void WarpLowering::startFirstParts() {
     std::tie(index, slot) = std::pair(number, constant(0));
   }
   Location loc = nest.getLoc();
-  Value before = b.createOrFold<arith::MulIOp>(loc, slot, constant(depthTiles(plan)));
+  Value before = b.createOrFold<arith::MulIOp>(loc, slot, constant(tileParts()));
   for (int64_t part = 0; part + 1 < schedule.stages; ++part)
     startPart(index, constant(part), b.createOrFold<arith::AddIOp>(loc, before, constant(part)));
 }
@@ -93,14 +95,17 @@ void WarpLowering::startFirstParts() {
 // in parts comes with the part at which it is needed.
 void WarpLowering::startPart(Value index, Value part, Value number) {
   Location loc = nest.getLoc();
-  auto onlyIf = [&](arith::CmpIPredicate is, Value x, Value y) {
-    Value condition = arith::CmpIOp::create(b, loc, is, x, y);
+  auto mayBe = [&](arith::CmpIPredicate is, Value x, Value y) {
+    Value condition = b.createOrFold<arith::CmpIOp>(loc, is, x, y);
+    if (APInt known; matchPattern(condition, m_ConstantInt(&known)))
+      return known.isOne();
     auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
+    return true;
   };
   {
     OpBuilder::InsertionGuard guard(b);
-    onlyIf(arith::CmpIPredicate::slt, index, endTile);
+    mayBe(arith::CmpIPredicate::slt, index, endTile);
     Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "_next"), index,
                                         constant(schedule.streamTile));
     for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
@@ -108,13 +113,20 @@ void WarpLowering::startPart(Value index, Value part, Value number) {
       if (operand.isComputed())
         continue;
       bool isScore = isScoreOperand(plan, i);
-      if (isScore && partsOf(operand) > 1) {
+      Value scores = constant(depthTiles(plan));
+      if (sharesRows() && isScore) {
+        if (mayBe(arith::CmpIPredicate::slt, part, scores))
+          copyScorePart(i, first, part, number);
+      } else if (sharesRows()) {
+        if (mayBe(arith::CmpIPredicate::sge, part, scores))
+          copyValues(i, first, b.createOrFold<arith::SubIOp>(loc, part, scores), number);
+      } else if (isScore && partsOf(operand) > 1) {
         copyScorePart(i, first, part, number);
-        continue;
+      } else {
+        Value with = constant(isScore ? 0 : depthTiles(plan) - 1);
+        if (mayBe(arith::CmpIPredicate::eq, part, with))
+          copyStreamed(i, first, constant(0));
       }
-      int64_t with = isScore ? 0 : depthTiles(plan) - 1;
-      onlyIf(arith::CmpIPredicate::eq, part, constant(with));
-      copyStreamed(i, first, constant(0));
     }
   }
   tile::CommitOp::create(b, loc);
@@ -142,7 +154,7 @@ void WarpLowering::awaitCopies() {
 
 // Starts the copies that are due before tile `index`, and returns the tile after those under way.
 Value WarpLowering::advance(Value index, Value slot) {
-  if (tilesDepth())
+  if (isInParts())
     return arith::AddIOp::create(b, named("next"), index, constant(1));
   awaitCopies();
   Value next = arith::AddIOp::create(b, named("next"), index, constant(schedule.stages - 1));
@@ -157,7 +169,7 @@ void WarpLowering::tabulateStreamed() {
     bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
     if (!operand.isComputed() || inParts)
       continue;
-    if (!computes && tilesDepth()) // what the tile before has read
+    if (!computes && isInParts()) // what the tile before has read
       tile::BarrierOp::create(b, nest.getLoc());
     computes = true;
     bool shared = columnPart && !isScoreOperand(plan, i);
@@ -167,26 +179,35 @@ void WarpLowering::tabulateStreamed() {
     tile::BarrierOp::create(b, nest.getLoc());
 }
 
+// Waits for a part of tile `index` and starts the copies of a later one. Returns its number among
+// all parts.
+Value WarpLowering::awaitPart(Value index, Value slot, Value next, Value part) {
+  Location loc = nest.getLoc();
+  Value parts = constant(tileParts());
+  int64_t distance = schedule.stages - 1;
+  awaitCopies();
+  Value before = arith::MulIOp::create(b, loc, slot, parts);
+  Value number = arith::AddIOp::create(b, named("number"), before, part);
+  Value later = arith::AddIOp::create(b, named("later"), part, constant(distance));
+  Value ofNext = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, later, parts);
+  Value laterOfNext = arith::SubIOp::create(b, loc, later, parts);
+  startPart(arith::SelectOp::create(b, named("tile_ahead"), ofNext, next, index),
+            arith::SelectOp::create(b, named("part_ahead"), ofNext, laterOfNext, later),
+            arith::AddIOp::create(b, loc, number, constant(distance)));
+  return number;
+}
+
 // The parts of the scores of tile `index` one after the other, while the next ones arrive.
 void WarpLowering::multiplyParts(Value index, Value slot, Value next) {
   Location loc = nest.getLoc();
-  int64_t parts = depthTiles(plan), distance = schedule.stages - 1;
   for (const Contraction &contraction : plan.contractions)
     contractionFragments[red::FoldOp(contraction.fold)] = contractionPlace(contraction.fold, 0);
-  Value before = arith::MulIOp::create(b, loc, slot, constant(parts));
-  auto loop = scf::ForOp::create(b, loc, constant(0), constant(parts), constant(1));
+  auto loop = scf::ForOp::create(b, loc, constant(0), constant(depthTiles(plan)), constant(1));
   loop.getInductionVar().setLoc(named("part"));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value part = loop.getInductionVar();
-  awaitCopies();
-  Value number = arith::AddIOp::create(b, named("number"), before, part);
-  Value later = arith::AddIOp::create(b, named("later"), part, constant(distance));
-  Value ofNext = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, later, constant(parts));
-  Value laterOfNext = arith::SubIOp::create(b, loc, later, constant(parts));
-  startPart(arith::SelectOp::create(b, named("tile_ahead"), ofNext, next, index),
-            arith::SelectOp::create(b, named("part_ahead"), ofNext, laterOfNext, later),
-            arith::AddIOp::create(b, loc, number, constant(distance)));
+  Value number = awaitPart(index, slot, next, part);
   bool computes = false;
   for (auto [i, operand] : llvm::enumerate(plan.streamed))
     if (operand.isComputed() && isScoreOperand(plan, i) && partsOf(operand) > 1) {
@@ -216,7 +237,10 @@ void WarpLowering::multiplyPart(const Contraction &contraction, Value part, Valu
     rows =
         tile::StageOp::create(b, loc, cast<tile::RingType>(rows.getType()).getTile(), rows, part);
   if (auto ring = dyn_cast<tile::RingType>(tile.getType()))
-    tile = tile::StageOp::create(b, loc, ring.getTile(), tile, parts > 1 ? number : constant(0));
+    tile = tile::StageOp::create(b, loc, ring.getTile(), tile,
+                                 parts > 1 || sharesRows() ? number : constant(0));
+  if (sharesRows())
+    tile = strip(loc, tile, scoreColumns(), times(warpColumn, scoreColumns()));
   tile::MmaOp::create(b, loc, contractionFragments[fold], warpStrip(loc, rows), tile,
                       /*transposed=*/true);
 }

@@ -355,20 +355,17 @@ void SeesawSteps::completeRowTile() {
     tile::BarrierSyncOp::create(b, nest.getLoc(), Type(), constant(kMeetBarrier),
                                 b.getI64IntegerAttr(kAllThreads), Value());
   for (auto [share, places] : llvm::zip_equal(rows, vectors))
-    mergeRows(share.first, share.second, places);
+    mergeShares(share.first, share.second, places);
   completeReferences();
 }
 
-void SeesawSteps::mergeRows(Value place, red::FoldOp fold, ArrayRef<Value> places) {
+void SeesawSteps::mergeShares(Value place, red::FoldOp fold, ArrayRef<Value> places) {
   Location loc = fold.getLoc();
   Value theirs =
       tile::ChooseOp::create(b, named("peer_share"), places[0].getType(), peer(), places);
   Value other = registers(attn::renamed(loc, "other"), rowsType());
   tile::ReadVectorOp::create(b, loc, other, theirs, warpRow);
-  map(loc, {}, {}, {{place, {}}, {other, {}}}, place,
-      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-        return {red::inlineUpdate(b, loc, fold.getMerge(), x)};
-      });
+  mergeRows(fold, place, other);
 }
 
 } // namespace attnc::schedule

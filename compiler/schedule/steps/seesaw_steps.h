@@ -44,7 +44,7 @@ private:
   Value columnsOf(Value weights, int64_t first, int64_t count, mlir::Location loc);
   tile::StepOp takeOverStep();
   llvm::SmallVector<std::pair<Value, red::FoldOp>> sharedRows();
-  void mergeRows(Value place, red::FoldOp fold, llvm::ArrayRef<Value> vectors);
+  void mergeShares(Value place, red::FoldOp fold, llvm::ArrayRef<Value> vectors);
 
   unsigned weight = 0; ///< that states multiply
   Value next;          ///< operand: the weights of the group's next tile

@@ -36,12 +36,12 @@ Value StreamLowering::followMaximum(unsigned number, Value factor) {
     copyRows(loc, reference[number], top[number]);
   }
   tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, top[number]);
-  Value moved = exceedsReference(number);
+  Value moved = anyOfSharing(exceedsReference(number));
   auto branch = scf::IfOp::create(b, loc, moved, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, top[number]);
+    reduceRows(fold, top[number]);
     Value by = factor ? factor : rescaleFactor(number);
     moveReference(number, by);
     if (!factor)

@@ -44,7 +44,7 @@ Value StreamLowering::registers(Location loc, Type type, std::optional<double> v
 }
 
 tile::FragmentType StreamLowering::scoreType() {
-  return tile::FragmentType::get(b.getContext(), tiles.warpRows, tiles.columns);
+  return tile::FragmentType::get(b.getContext(), tiles.warpRows, scoreColumns());
 }
 
 tile::RowsType StreamLowering::rowsType() {

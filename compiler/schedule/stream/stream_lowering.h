@@ -10,13 +10,14 @@ namespace attnc::schedule {
 
 /// Tiles of a stream kernel.
 struct StreamTiles {
-  int64_t rows;            ///< of a block: indices of the row dim
-  int64_t columns;         ///< stream indices
-  int64_t warpRows;        ///< of a warp
-  double rescaleThreshold; ///< a running maximum may lag by this much, in powers of 2
-  bool padded;             ///< accumulators have the columns that fill a row of the operand's tile
-  int64_t pack = 1;        ///< indices of the plan's packed dim in a block
-  int64_t partColumns = 0; ///< columns of states that a block computes; 0: all
+  int64_t rows;             ///< of a block: indices of the row dim
+  int64_t columns;          ///< stream indices
+  int64_t warpRows;         ///< of a warp
+  double rescaleThreshold;  ///< a running maximum may lag by this much, in powers of 2
+  bool padded;              ///< accumulators have the columns that fill a row of the operand's tile
+  int64_t pack = 1;         ///< indices of the plan's packed dim in a block
+  int64_t partColumns = 0;  ///< columns of states that a block, or a warp, computes; 0: all
+  int64_t sharingWarps = 1; ///< warps that have the same rows, and parts of the columns
 };
 
 /// Base of the builders of stream kernels, which say how operands arrive, how products are computed
@@ -25,6 +26,7 @@ class StreamLowering {
 public:
   StreamLowering(red::NestOp nest, StreamPlan plan, StreamTiles tiles,
                  const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder);
+  virtual ~StreamLowering() = default;
 
   /// First rows of the block and of warps, and first columns of tiles: indices of their dims.
   llvm::ArrayRef<mlir::Value> indices() const { return indexValues; }
@@ -50,6 +52,11 @@ protected:
   /// The i64 range of the stream that matters to some of the `count` rows from `first` on.
   std::pair<Value, Value> streamRange(Value first, int64_t count);
   void hoistUniform();
+  // Where several warps have the same rows: what all of them know.
+  /// i1: one of them says `some`.
+  virtual Value anyOfSharing(Value some) { return some; }
+  /// Merges the states of a fold that each of them has in `rows`, the same in a quad.
+  virtual void mergeSharing(red::FoldOp fold, Value rows) {}
   /// The indices at which an operand is read in this cell, one for each axis; null where they vary.
   llvm::SmallVector<Value> operandIndices(attn::ReadOp read, unsigned rowAxis);
   Value tileNumber(Value index, int64_t tile, bool up, llvm::StringRef name);
@@ -151,6 +158,10 @@ protected:
 
   // stream_results.cpp: after the stream.
   void completeStates();
+  /// Row vectors of which lanes, and warps that share rows, have a share each: all get the whole.
+  void reduceRows(red::FoldOp fold, Value rows);
+  /// rows = merge(rows, other), of states of the fold.
+  void mergeRows(red::FoldOp fold, Value rows, Value other);
   void completeReferences();
   /// Stores rows, and has results per element stored by `storeFragment`; `last` says that nothing
   /// needs the states after it.
@@ -183,6 +194,7 @@ protected:
   void nameAll(mlir::ValueRange values, llvm::ArrayRef<llvm::StringRef> names);
   Value registers(mlir::Location loc, mlir::Type type, std::optional<double> value = {});
   tile::FragmentType scoreType();
+  int64_t scoreColumns() const { return tiles.columns / tiles.sharingWarps; }
   tile::RowsType rowsType();
   /// `count` rows of a shared tile from `first` (i32) on, and those that are the warp's.
   Value strip(mlir::Location loc, Value tile, int64_t count, Value first);
@@ -220,8 +232,10 @@ protected:
 
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
   Value row0, rowBegin;                            ///< i32: the first row of the block, of the warp
-  Value warpRow;    ///< i32: the warp's first row in the block's tile
-  Value columnPart; ///< i32: the block's part of the columns of states; null: it computes all
+  Value warpRow; ///< i32: the warp's first row in the block's tile
+  /// i32: which part of the columns of states the block, or the warp, has; null: all.
+  Value columnPart;
+  Value warpColumn; ///< i32: the warp's number among those that share its rows; null: it is alone
   /// Rows that decide together whether a tile is full: they take the same branches.
   Value branchRow0;
   int64_t branchRows = 0;

@@ -17,8 +17,20 @@ void StreamLowering::completeStates() {
   }
   for (auto [s, place] : llvm::zip(plan.states, state))
     if (isa<tile::RowsType>(place.getType()))
-      tile::ReduceQuadOp::create(b, s.fold.getLoc(), combineOf(s.fold.getKind()), place);
+      reduceRows(s.fold, place);
   completeReferences();
+}
+
+void StreamLowering::reduceRows(red::FoldOp fold, Value rows) {
+  tile::ReduceQuadOp::create(b, fold.getLoc(), combineOf(fold.getKind()), rows);
+  mergeSharing(fold, rows);
+}
+
+void StreamLowering::mergeRows(red::FoldOp fold, Value rows, Value other) {
+  map(fold.getLoc(), {}, {}, {{rows, {}}, {other, {}}}, rows,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {red::inlineUpdate(b, fold.getLoc(), fold.getMerge(), x)};
+      });
 }
 
 // A reference that lags becomes exact where a result depends on it; in quotients of sums against
@@ -27,7 +39,7 @@ void StreamLowering::completeReferences() {
   for (auto [number, r] : llvm::enumerate(plan.references)) {
     if (!dependsOnReference(nest, r.fold))
       continue;
-    tile::ReduceQuadOp::create(b, r.fold.getLoc(), tile::Combine::Max, top[number]);
+    reduceRows(r.fold, top[number]);
     Value factor = rescaleFactor(number);
     moveReference(number, factor);
     rescaleFragments(number, factor);
@@ -166,7 +178,8 @@ Value StreamLowering::partBegin() {
 }
 
 Value StreamLowering::columnsLeft(int64_t extent, int64_t cols) {
-  if (!columnPart || headDimTiles(plan) * cols == extent)
+  int64_t parts = std::max(headDimTiles(plan), tiles.sharingWarps);
+  if (!columnPart || parts * cols == extent)
     return {};
   return arith::SubIOp::create(b, named("columns_left"), constant(extent), partBegin());
 }

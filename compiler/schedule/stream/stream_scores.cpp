@@ -104,6 +104,10 @@ void StreamLowering::createStates(bool keepTops) {
 void StreamLowering::beginTile(Value index, Value isKnownFull) {
   column0 = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), index,
                                   constant(tiles.columns));
+  if (warpColumn) {
+    Value first = arith::MulIOp::create(b, nest.getLoc(), warpColumn, constant(scoreColumns()));
+    column0 = arith::AddIOp::create(b, column0.getLoc(), column0, first);
+  }
   indexValues.push_back(column0);
   // What reads memory is asked once.
   tileIsFull = isKnownFull;
@@ -180,13 +184,13 @@ Value StreamLowering::isFull() {
   if (tileIsFull)
     return tileIsFull;
   Location loc = nest.getLoc();
-  Value end = arith::AddIOp::create(b, loc, column0, constant(tiles.columns));
+  Value end = arith::AddIOp::create(b, loc, column0, constant(scoreColumns()));
   Value inside =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, extent32(plan.stream));
   if (!nest.getDomainBlock())
     return inside;
   Value lastRow = arith::AddIOp::create(b, loc, branchRow0, constant(branchRows - 1));
-  Value lastColumn = arith::AddIOp::create(b, loc, column0, constant(tiles.columns - 1));
+  Value lastColumn = arith::AddIOp::create(b, loc, column0, constant(scoreColumns() - 1));
   SmallVector<Value> args;
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
     args.push_back(uniform.index(dim));

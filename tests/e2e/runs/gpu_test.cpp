@@ -189,6 +189,36 @@ std::vector<Setting> settings() {
   return list;
 }
 
+/// Each way to divide wide heads among groups and blocks, for whole rows and for parts of them.
+std::vector<Setting> wideSettings() {
+  std::vector<Setting> list;
+  for (const char *dim : {"320", "456", "512", "640", "768", "1024"})
+    for (const char *spec : {"ffpa", "ffpa_causal", "lse"})
+      list.push_back({spec, {{"d", dim}, {"e", dim}, {"T", "f16"}}});
+  for (const char *spec : {"ffpa_dropout", "ffpa_mask", "ffpa_gqa", "ffpa_cross"})
+    list.push_back({spec, {{"d", "1024"}, {"e", "768"}}});
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Wide, GpuSetting, testing::ValuesIn(wideSettings()),
+                         [](const auto &info) { return info.param.name(); });
+
+// The form of GPUs before Hopper on the one that is there.
+class GpuPortable : public testing::TestWithParam<Setting> {};
+
+TEST_P(GpuPortable, isCorrect) {
+  SKIP_WITHOUT_GPU();
+  LoadedSpec spec(GetParam().spec, GetParam().set);
+  ASSERT_TRUE(spec);
+  auto executor = makeExecutor(*spec, *gpu(), {{"form", "portable"}});
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  for (Lengths lengths : {Lengths{17, 1}, Lengths{129, 300}})
+    expectCorrect(*spec, **executor, spec.extents(lengths));
+}
+
+INSTANTIATE_TEST_SUITE_P(Wide, GpuPortable, testing::ValuesIn(wideSettings()),
+                         [](const auto &info) { return info.param.name(); });
+
 INSTANTIATE_TEST_SUITE_P(TypesAndHeadDims, GpuSetting, testing::ValuesIn(settings()),
                          [](const auto &info) { return info.param.name(); });
 

@@ -73,7 +73,11 @@ constexpr const char *kGroup = R"({"groups": 1, "stream_tile": 16})";
 INSTANTIATE_TEST_SUITE_P(
     Targets, Rescaling,
     testing::Values(
-        Rising{"warps", "lse", "sm_80", kWarps}, Rising{"group", "lse", "sm_90a", kGroup},
+        Rising{"warps", "lse", "sm_80", kWarps},
+        Rising{"warps_that_share_rows", "lse", "sm_80",
+               R"({"form": "portable", "row_tile": 16, "warps": 4, "stream_tile": 64,
+                   "head_dim_tile": 16, "depth": 16, "column_warps": 4})"},
+        Rising{"group", "lse", "sm_90a", kGroup},
         Rising{"exact", "lse", "sm_90a",
                R"({"groups": 2, "stream_tile": 16, "rescale_threshold": 0})"},
         Rising{"seesaw", "lse", "sm_90a",

@@ -65,6 +65,31 @@ module attributes {tile.a = #tile.portable<row_tile = 32>} {}
 
 // -----
 
+// expected-error @+1 {{column_warps is 3; it divides the 4 warps}}
+module attributes {tile.a = #tile.portable<column_warps = 3>} {}
+
+// -----
+
+// expected-error @+1 {{column_warps is 9; it is 2 to 8, or 0 for none}}
+module attributes {tile.a = #tile.portable<column_warps = 9>} {}
+
+// -----
+
+// expected-error @+1 {{row_tile is 24; with 4 warps of which 2 share rows it is a multiple of 32 up to 4096}}
+module attributes {tile.a = #tile.portable<row_tile = 24, column_warps = 2>} {}
+
+// -----
+
+// expected-error @+1 {{stream_tile is 48; with column_warps 2 it is a multiple of 32}}
+module attributes {tile.a = #tile.portable<stream_tile = 48, column_warps = 2>} {}
+
+// -----
+
+// expected-error @+1 {{depth is 0 and head_dim_tile 64; with column_warps they are equal}}
+module attributes {tile.a = #tile.portable<head_dim_tile = 64, column_warps = 2>} {}
+
+// -----
+
 // expected-error-re @+1 {{rescale_threshold is {{8.5.*}}; it is 0 to 8}}
 module attributes {tile.a = #tile.portable<rescale_threshold = 8.5>} {}
 

@@ -62,7 +62,7 @@ TEST(TiledPlan, wideOperandsFitEveryGpu) {
 }
 
 TEST(TiledPlan, narrowOperandsStayWhole) {
-  for (int64_t width : {64, 128, 256}) {
+  for (int64_t width : {64, 96, 128}) {
     LibraryNest of("full", width);
     PlannedNest planned(of.nest);
     Choice choice = chooseSchedule(planned, *findGpuModel("sm_80"));
@@ -70,6 +70,53 @@ TEST(TiledPlan, narrowOperandsStayWhole) {
     EXPECT_EQ(schedule.headDimTile, 0);
     EXPECT_EQ(schedule.depth, 0);
   }
+}
+
+// What column_warps says where the nest or the other keys do not allow it.
+std::string refusedSharing(const LibraryNest &of, PortableSchedule schedule) {
+  std::string why;
+  llvm::FailureOr<StreamPlan> plan = planStream(of.nest, why);
+  EXPECT_TRUE(llvm::succeeded(plan)) << why;
+  return checkSchedule(of.nest, *plan, schedule, *findGpuModel("sm_80"));
+}
+
+TEST(ColumnWarps, areThereForWideHeadsOfSixteenBits) {
+  for (int64_t width : {256, 320, 384, 512, 640, 768, 1024})
+    for (const char *target : {"sm_80", "sm_86"}) {
+      LibraryNest of("full", width);
+      PlannedNest planned(of.nest);
+      Choice choice = chooseSchedule(planned, *findGpuModel(target));
+      auto schedule = *tile::scheduleAs<PortableSchedule>(choice.schedule);
+      EXPECT_GE(schedule.columnWarps, 2) << width << " " << target;
+      EXPECT_GE(schedule.columnWarps * schedule.headDimTile, width);
+      EXPECT_LT(schedule.columnWarps * schedule.headDimTile, width * 4 / 3);
+    }
+}
+
+TEST(ColumnWarps, areRefusedWithTheReason) {
+  PortableSchedule schedule = {.rowTile = 32,
+                               .streamTile = 64,
+                               .warps = 4,
+                               .headDimTile = 64,
+                               .depth = 64,
+                               .columnWarps = 2};
+  EXPECT_EQ(refusedSharing(LibraryNest("full", 128), schedule), "");
+  EXPECT_EQ(refusedSharing(LibraryNest("full", 256), schedule),
+            "head_dim_tile 64 makes 4 parts of the columns for 2 column_warps: 128 fits");
+  EXPECT_EQ(refusedSharing(LibraryNest("differential", 128), schedule),
+            "column_warps is for nests with one product for the scores and one for the states, of "
+            "tensors: leave it out");
+  nlohmann::json wide = librarySpec("full", 128);
+  wide["dims"]["d"] = 32;
+  EXPECT_EQ(refusedSharing(LibraryNest(wide), schedule),
+            "column_warps needs scores over depth 64 or more, not over 32: leave it out");
+  nlohmann::json f32 = librarySpec("full", 128);
+  f32["types"]["T"] = "f32";
+  EXPECT_EQ(refusedSharing(LibraryNest(f32), schedule),
+            "column_warps is for nests with operands of 16 bits: leave it out");
+  schedule.stages = 8;
+  EXPECT_EQ(refusedSharing(LibraryNest("full", 128), schedule),
+            "stages is 8; with depth 64, which makes 4 parts, it is 2 to 4");
 }
 
 TEST(TiledPlan, copiesAreAheadByLessThanATile) {
