@@ -49,9 +49,10 @@ std::vector<KernelCase> kernelCases() {
       cases.push_back({"causal", "sm_90a", type, width});
   for (const char *spec : {"bias", "causal", "full", "softcap"})
     cases.push_back({spec, "sm_90a", "bf16", 256});
-  // Keys that arrive in parts, each with products of its own.
-  for (int width : {320, 512, 640})
-    cases.push_back({"causal", "sm_90a", "f16", width});
+  // Columns that groups, blocks or warps divide.
+  for (int width : {320, 512, 640, 1024})
+    for (const char *target : {"sm_80", "sm_90a"})
+      cases.push_back({"causal", target, "f16", width});
   return cases;
 }
 
