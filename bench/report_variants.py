@@ -12,6 +12,7 @@ SECTIONS = {
     "few queries": "**Few queries beside many keys**, D128 in bf16: the keys in parts, whose states a second "
                    "kernel merges. *One pass* and the numbers of parts are schedules that were asked for.",
     "wide heads": "**Wide heads**, B2 N4096 in bf16, 48, 32 and 16 heads.",
+    "FFPA's variants": "**FFPA's variants** beside its plain forward, B1 H48 N8192 in f16.",
     "float32": "**In float32**, B1 H8 N4096 D64, in parts and in one pass.",
     "formulas": "**Formulas** that no peer has a kernel for, beside what PyTorch makes of them.",
 }

@@ -146,6 +146,38 @@ def wide():
                                    "flex": flex(mask)})
 
 
+def ffpa(d, h=48, n=8192):
+    """FFPA's variants beside its plain forward, at the size of its own figures."""
+    own = {"d": d, "h": h, "n": n, "dtype": "f16"}
+
+    def make(name, spec_name, **more):
+        return attention("FFPA's variants", f"{name} D{d}", spec_name, **{**own, **more})
+
+    def masked(given, rows):
+        s = given["q"][:, :, rows].double() @ given["k"].double().transpose(-1, -2) * d ** -0.5
+        return {"o": torch.softmax(s + given["mask"][:, :, rows].double(), -1) @ given["v"].double()}
+
+    def grouped(heads):
+        def inputs():
+            return {"q": normal(1, h, n, d, dtype="f16"),
+                    **{x: normal(1, heads, n, d, dtype="f16") for x in "kv"}}
+
+        def reference(given, rows):
+            k, v = (given[x].repeat_interleave(h // heads, 1) for x in "kv")
+            return {"o": weights(given["q"], k, rows) @ v.double()}
+        return make("8 query heads to a key head", "ffpa_gqa")._replace(
+            inputs=inputs, reference=reference)
+    yield make("plain", "ffpa")
+    yield make("causal", "ffpa_causal", mask=lambda i, j: j <= i)
+    yield make("a mask that is added", "ffpa_mask", extra=lambda: {
+        "mask": normal(1, h, n, n, dtype="f16")})._replace(reference=masked)
+    # All are kept, so that there is a reference; the numbers are drawn and compared all the same.
+    yield make("dropout", "ffpa_dropout", params={"keep": 1.0})
+    yield grouped(h // 8)
+    yield make("2048 queries beside 8192 keys", "ffpa_cross", i=2048)
+    yield make("1 query beside 8192 keys", "ffpa", i=1)
+
+
 # --- few queries ---------------------------------------------------------------------------------
 
 def decode():
@@ -344,6 +376,8 @@ def cells():
     yield from masks()
     yield from decode()
     yield from wide()
+    for d in (512, 1024):
+        yield from ffpa(d)
     yield from single()
     yield sink()
     yield differential()
