@@ -311,6 +311,12 @@ protected:
     return checkSchedule(nest.op(), *nest.stream(), schedule, machine);
   }
 
+  PortableSchedule startFor(PlannedNest &nest, const GpuModel &machine) const override {
+    std::string why;
+    red::Schedule chosen = choose(nest, machine, why);
+    return chosen ? *tile::scheduleAs<PortableSchedule>(chosen) : PortableSchedule();
+  }
+
   std::string shortOf(const PortableSchedule &s) const override {
     return fmt::format("row_tile {}, stream_tile {}, {} warps, {} stages", s.rowTile, s.streamTile,
                        s.warps, s.stages);

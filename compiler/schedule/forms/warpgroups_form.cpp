@@ -79,7 +79,7 @@ public:
     if (position == ranked.end())
       position = ranked.begin();
     for (; position != ranked.end(); ++position)
-      if (spare(position->schedule) > spareNow && position->schedule.copyInputs == now.copyInputs)
+      if (spare(position->schedule) > spareNow)
         return attrOf(nest, position->schedule);
     return portableForm().choose(nest, machine, why);
   }
