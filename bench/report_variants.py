@@ -53,7 +53,9 @@ def section(name, report):
         content = list(rows(report, key))
         if content:
             parts += [words + "\n", table(["cell", "attnc, us", "TFLOP/s", "beside it", "error"], content)]
-    return f"Variants: {machine['gpu']}", "\n".join(parts)
+    found = {cell["section"] for cell in report["cells"]}
+    what = next(iter(found)) if len(found) == 1 else "Variants"
+    return f"{what}: {machine['gpu']}", "\n".join(parts)
 
 
 def picture(report):

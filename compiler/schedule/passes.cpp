@@ -9,7 +9,8 @@ FailureOr<tile::KernelOp> lowerNest(red::NestOp nest, OpBuilder &builder) {
   for (auto fold : nest.getBodyBlock()->getOps<red::FoldOp>())
     if (!fold.hasUpdate())
       return fold.emitOpError("has no update; derive-updates comes before kernels");
-  return formOf(nest).lower(nest, builder);
+  PlannedNest planned(nest);
+  return formOf(nest).lower(planned, builder);
 }
 
 } // namespace attnc::schedule

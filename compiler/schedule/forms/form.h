@@ -49,7 +49,7 @@ public:
   virtual red::Schedule smaller(PlannedNest &nest, const GpuModel &machine) const { return {}; }
   /// The kernel of a nest with such a schedule, at the builder's insertion point. Fails, with an
   /// error at the nest, where the nest has no such form.
-  virtual llvm::FailureOr<tile::KernelOp> lower(red::NestOp nest,
+  virtual llvm::FailureOr<tile::KernelOp> lower(PlannedNest &nest,
                                                 mlir::OpBuilder &builder) const = 0;
   /// Adds what explain says of the nest's schedule.
   virtual void report(PlannedNest &nest, const GpuModel &machine, ScheduleReport &into) const {}

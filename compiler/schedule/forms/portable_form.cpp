@@ -293,7 +293,7 @@ public:
     return {};
   }
 
-  FailureOr<tile::KernelOp> lower(red::NestOp nest, OpBuilder &builder) const override {
+  FailureOr<tile::KernelOp> lower(PlannedNest &nest, OpBuilder &builder) const override {
     return lowerPortableNest(nest, builder);
   }
 

@@ -55,7 +55,7 @@ public:
     return checkFor(nest, schedule, machine).empty() ? attrOf(nest, schedule) : red::Schedule();
   }
 
-  FailureOr<tile::KernelOp> lower(red::NestOp nest, OpBuilder &builder) const override {
+  FailureOr<tile::KernelOp> lower(PlannedNest &nest, OpBuilder &builder) const override {
     return lowerRowsNest(nest, builder);
   }
 
@@ -98,7 +98,7 @@ public:
     return {};
   }
 
-  FailureOr<tile::KernelOp> lower(red::NestOp nest, OpBuilder &builder) const override {
+  FailureOr<tile::KernelOp> lower(PlannedNest &nest, OpBuilder &builder) const override {
     return lowerGenericNest(nest, builder);
   }
 

@@ -84,7 +84,8 @@ public:
     return portableForm().choose(nest, machine, why);
   }
 
-  llvm::FailureOr<tile::KernelOp> lower(red::NestOp nest, mlir::OpBuilder &builder) const override {
+  llvm::FailureOr<tile::KernelOp> lower(PlannedNest &nest,
+                                        mlir::OpBuilder &builder) const override {
     return lowerWarpgroupNest(nest, builder);
   }
 

@@ -1,4 +1,5 @@
 #include "compiler/schedule/nest/signature.h"
+#include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/nest/symbol_name.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -143,10 +144,16 @@ static bool readsBesides(red::NestOp nest, Value array, ArrayRef<OperandMap> map
 }
 
 KernelSignature::KernelSignature(red::NestOp nest) {
+  PlannedNest planned(nest);
+  *this = KernelSignature(planned);
+}
+
+KernelSignature::KernelSignature(PlannedNest &planned) {
+  red::NestOp nest = planned.op();
   llvm::SmallDenseSet<StringAttr> dims;
   for (ArrayAttr role : {nest.getGrid(), nest.getRow(), nest.getStream(), nest.getInner()})
     dims.insert(role.getAsRange<StringAttr>().begin(), role.getAsRange<StringAttr>().end());
-  SmallVector<OperandMap> maps = operandMaps(nest);
+  SmallVector<OperandMap> maps = operandMaps(planned);
   auto addTensor = [&](Value array) {
     Tensor tensor = tensorOf(array);
     std::string name = cIdentifier(tensor.name);
@@ -168,7 +175,7 @@ KernelSignature::KernelSignature(red::NestOp nest) {
   for (Value value : captures)
     if (!value.getDefiningOp<attn::ParamOp>())
       addTensor(value);
-  SmallVector<ResultMap> stored = resultMaps(nest);
+  SmallVector<ResultMap> stored = resultMaps(planned);
   for (Value result : nest.getResults()) {
     ResultMap *map = llvm::find_if(stored, [&](ResultMap &m) { return m.result == result; });
     if (map == stored.end()) {

@@ -7,6 +7,8 @@
 
 namespace attnc::schedule {
 
+class PlannedNest;
+
 /// A tensor in memory: an input, an output or an intermediate of the program.
 struct Tensor {
   enum class Kind { Input, Output, Intermediate };
@@ -47,6 +49,8 @@ struct KernelArg {
 /// maps, and whether row tiles are drawn, is said by the nest's schedule.
 class KernelSignature {
 public:
+  explicit KernelSignature(PlannedNest &planned);
+  /// Of a nest that has no plans yet.
   explicit KernelSignature(red::NestOp nest);
 
   llvm::ArrayRef<KernelArg> args() const { return list; }

@@ -371,29 +371,28 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
               columnsOfPart(wholeCols, cols, part));
 }
 
-FailureOr<tile::KernelOp> lowerPortableNest(red::NestOp nest, OpBuilder &builder) {
-  std::string why;
-  FailureOr<StreamPlan> plan = planStream(nest, why);
-  if (failed(plan))
-    return nest.emitOpError("has no portable form: ") << why;
+FailureOr<tile::KernelOp> lowerPortableNest(PlannedNest &planned, OpBuilder &builder) {
+  red::NestOp nest = planned.op();
+  if (!planned.stream())
+    return nest.emitOpError("has no portable form: ") << planned.whyNoStream();
   PortableSchedule schedule = cast<tile::PortableAttr>(nest.getScheduleAttr()).getValue();
-  *plan = tiledPlan(*plan, schedule.headDimTile, schedule.depth);
-  Attribute blocks = gridApply("ceildiv", gridExtent(nest, plan->row),
-                               builder.getI64IntegerAttr(schedule.rowTile));
+  StreamPlan plan = tiledPlan(*planned.stream(), schedule.headDimTile, schedule.depth);
+  Attribute blocks =
+      gridApply("ceildiv", gridExtent(nest, plan.row), builder.getI64IntegerAttr(schedule.rowTile));
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
     blocks = gridApply("mul", blocks, gridExtent(nest, dim));
-  int64_t parts = schedule.columnWarps ? 1 : headDimTiles(*plan);
+  int64_t parts = schedule.columnWarps ? 1 : headDimTiles(plan);
   blocks = gridApply("mul", builder.getI64IntegerAttr(parts), blocks);
 
   OpBuilder::InsertionGuard guard(builder);
-  KernelSignature signature(nest);
+  KernelSignature signature(planned);
   auto kernel = tile::KernelOp::create(
       builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
-      builder.getArrayAttr({blocks}), 32 * schedule.warps, sharedBytes(nest, *plan, schedule));
+      builder.getArrayAttr({blocks}), 32 * schedule.warps, sharedBytes(nest, plan, schedule));
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   kernel.setScheduleAttr(nest.getScheduleAttr());
   kernel.setMinBlocks(schedule.minBlocks);
-  WarpLowering lowering(nest, std::move(*plan), schedule, signature, kernel, builder);
+  WarpLowering lowering(nest, std::move(plan), schedule, signature, kernel, builder);
   lowering.build();
   askForCleanUp(kernel, nest, signature, lowering.indices(), /*spreadsFactors=*/false);
   return kernel;

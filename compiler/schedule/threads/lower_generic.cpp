@@ -69,9 +69,10 @@ static void storeResult(red::NestOp nest, unsigned number, PointEvaluator &evalu
                         memory.offset(builder, loc, result, subscripts));
 }
 
-tile::KernelOp lowerGenericNest(red::NestOp nest, OpBuilder &builder) {
+tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
+  red::NestOp nest = planned.op();
   Location loc = nest.getLoc();
-  KernelSignature signature(nest);
+  KernelSignature signature(planned);
   SmallVector<StringAttr> dims = pointDims(nest);
   int64_t threads = threadsOf(nest);
 

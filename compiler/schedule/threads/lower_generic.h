@@ -2,17 +2,18 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_THREADS_LOWER_GENERIC_H
 #define ATTNC_COMPILER_SCHEDULE_THREADS_LOWER_GENERIC_H
 
+#include "compiler/schedule/nest/planned_nest.h"
 #include "dialects/Red/Red.h"
 #include "dialects/Tile/Tile.h"
 
 namespace attnc::schedule {
 
 /// Lowers any nest to a kernel at the builder's insertion point (a module's body). The arguments
-/// are those of KernelSignature(nest), the block size is the schedule's `threads` (128 if it has
+/// are those of KernelSignature, the block size is the schedule's `threads` (128 if it has
 /// none). Each thread computes the results at one point of the union of their dims; a result that
 /// lacks some of these dims is stored where they are 0. The results' extents must be positive. Slow
 /// and always possible; the ops are scalar and the same on every target.
-tile::KernelOp lowerGenericNest(red::NestOp nest, mlir::OpBuilder &builder);
+tile::KernelOp lowerGenericNest(PlannedNest &planned, mlir::OpBuilder &builder);
 
 } // namespace attnc::schedule
 

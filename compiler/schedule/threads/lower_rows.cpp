@@ -56,11 +56,11 @@ bool canLowerRows(red::NestOp nest, std::string &why) {
   return succeeded(plan) && chooseRows(nest, *plan, why);
 }
 
-FailureOr<tile::KernelOp> lowerRowsNest(red::NestOp nest, OpBuilder &builder) {
-  std::string why;
-  FailureOr<RowsPlan> plan = planRows(nest, why);
-  if (failed(plan))
-    return nest.emitOpError("has no rows form: ") << why;
+FailureOr<tile::KernelOp> lowerRowsNest(PlannedNest &planned, OpBuilder &builder) {
+  red::NestOp nest = planned.op();
+  const RowsPlan *plan = planned.rows();
+  if (!plan)
+    return nest.emitOpError("has no rows form: ") << planned.whyNoRows();
   RowsSchedule schedule = cast<tile::RowsAttr>(nest.getScheduleAttr()).getValue();
   Attribute blocks = builder.getI64IntegerAttr(1);
   for (StringAttr dim : plan->cells) {
@@ -70,7 +70,7 @@ FailureOr<tile::KernelOp> lowerRowsNest(red::NestOp nest, OpBuilder &builder) {
     blocks = gridApply("mul", blocks, extent);
   }
   OpBuilder::InsertionGuard guard(builder);
-  KernelSignature signature(nest);
+  KernelSignature signature(planned);
   auto kernel = tile::KernelOp::create(builder, nest.getLoc(), kernelName(nest),
                                        argumentTypes(signature, nest.getContext()),
                                        builder.getArrayAttr({blocks}), schedule.threads,
@@ -78,7 +78,7 @@ FailureOr<tile::KernelOp> lowerRowsNest(red::NestOp nest, OpBuilder &builder) {
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   kernel.setScheduleAttr(nest.getScheduleAttr());
   kernel.setMinBlocks(blocksOfMultiprocessor(*plan, schedule));
-  RowsLowering(nest, std::move(*plan), schedule, signature, kernel, builder).build();
+  RowsLowering(nest, *plan, schedule, signature, kernel, builder).build();
   return kernel;
 }
 

@@ -25,26 +25,27 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
   return gridApply("min", blocks, all);
 }
 
-FailureOr<tile::KernelOp> lowerWarpgroupNest(red::NestOp nest, OpBuilder &builder) {
-  std::string why;
-  FailureOr<StreamPlan> plan = planStream(nest, why);
-  if (failed(plan) || !canUseWarpgroups(nest, *plan, why))
+FailureOr<tile::KernelOp> lowerWarpgroupNest(PlannedNest &planned, OpBuilder &builder) {
+  red::NestOp nest = planned.op();
+  std::string why = planned.whyNoStream();
+  if (!planned.stream() || !canUseWarpgroups(nest, *planned.stream(), why))
     return nest.emitOpError("has no warpgroup form: ") << why;
   WarpgroupSchedule schedule = cast<tile::WarpgroupsAttr>(nest.getScheduleAttr()).getValue();
-  *plan = tiledPlan(*plan, schedule.headDimTile, schedule.depth, schedule.blocks());
+  StreamPlan plan =
+      tiledPlan(*planned.stream(), schedule.headDimTile, schedule.depth, schedule.blocks());
 
   OpBuilder::InsertionGuard guard(builder);
-  KernelSignature signature(nest);
+  KernelSignature signature(planned);
   auto kernel = tile::KernelOp::create(
       builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
-      builder.getArrayAttr({blocksOf(nest, *plan, schedule, builder)}), schedule.threads(),
+      builder.getArrayAttr({blocksOf(nest, plan, schedule, builder)}), schedule.threads(),
       /*smem=*/0);
   kernel.setScheduleAttr(nest.getScheduleAttr());
   kernel.setMinBlocks(1);
   if (schedule.cluster)
     kernel.setCluster(schedule.blocks());
   builder.setInsertionPointToStart(kernel.getBodyBlock());
-  lowerToSteps(nest, *plan, schedule, signature, kernel, builder);
+  lowerToSteps(nest, plan, schedule, signature, kernel, builder);
   askForCleanUp(kernel, nest, signature, /*indices=*/{}, /*spreadsFactors=*/true);
   return kernel;
 }

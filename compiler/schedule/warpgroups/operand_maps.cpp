@@ -93,26 +93,16 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedu
   return maps;
 }
 
-// The plan and the schedule of a nest in the form "warpgroups".
-static std::optional<std::pair<StreamPlan, WarpgroupSchedule>> scheduledPlan(red::NestOp nest) {
-  auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
-  std::string why;
-  if (!schedule)
-    return {};
-  FailureOr<StreamPlan> plan = planStream(nest, why);
-  if (failed(plan))
-    return {};
-  return std::pair(*plan, *schedule);
+SmallVector<OperandMap> operandMaps(PlannedNest &nest) {
+  auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.op().getScheduleAttr());
+  return schedule && nest.stream() ? operandMaps(*nest.stream(), *schedule)
+                                   : SmallVector<OperandMap>();
 }
 
-SmallVector<OperandMap> operandMaps(red::NestOp nest) {
-  auto scheduled = scheduledPlan(nest);
-  return scheduled ? operandMaps(scheduled->first, scheduled->second) : SmallVector<OperandMap>();
-}
-
-SmallVector<ResultMap> resultMaps(red::NestOp nest) {
-  auto scheduled = scheduledPlan(nest);
-  return scheduled ? resultMaps(scheduled->first, scheduled->second) : SmallVector<ResultMap>();
+SmallVector<ResultMap> resultMaps(PlannedNest &nest) {
+  auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.op().getScheduleAttr());
+  return schedule && nest.stream() ? resultMaps(*nest.stream(), *schedule)
+                                   : SmallVector<ResultMap>();
 }
 
 } // namespace attnc::schedule

@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUPS_OPERAND_MAPS_H
 #define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_OPERAND_MAPS_H
 
+#include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 
 namespace attnc::schedule {
@@ -25,7 +26,7 @@ struct OperandMap {
 /// The tensors that the nest's schedule copies by boxes: all operands and row x stream inputs in
 /// the form "warpgroups", none in others. Residents first, each once, then streamed ones and inputs
 /// in the plan's order.
-llvm::SmallVector<OperandMap> operandMaps(red::NestOp nest);
+llvm::SmallVector<OperandMap> operandMaps(PlannedNest &nest);
 
 /// The same for a plan and a schedule, which may cut it.
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
@@ -47,7 +48,7 @@ struct ResultMap {
 llvm::SmallVector<ResultMap> resultMaps(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// The same for a nest with its schedule; none in other forms.
-llvm::SmallVector<ResultMap> resultMaps(red::NestOp nest);
+llvm::SmallVector<ResultMap> resultMaps(PlannedNest &nest);
 
 } // namespace attnc::schedule
 
