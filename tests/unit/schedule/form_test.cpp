@@ -29,7 +29,8 @@ protected:
     of.nest.setScheduleAttr(schedule);
     module = mlir::ModuleOp::create(of.nest.getLoc());
     mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
-    mlir::FailureOr<tile::KernelOp> kernel = form().lower(of.nest, builder);
+    PlannedNest planned(of.nest);
+    mlir::FailureOr<tile::KernelOp> kernel = form().lower(planned, builder);
     return succeeded(kernel) ? *kernel : tile::KernelOp();
   }
 
@@ -175,7 +176,8 @@ TEST(Forms, aSeesawPlacesTheSharedMemoryThatItCounts) {
       of.nest.setScheduleAttr(candidate.schedule);
       mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(of.nest.getLoc());
       mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
-      mlir::FailureOr<tile::KernelOp> kernel = findForm("warpgroups")->lower(of.nest, builder);
+      PlannedNest now(of.nest);
+      mlir::FailureOr<tile::KernelOp> kernel = findForm("warpgroups")->lower(now, builder);
       ASSERT_TRUE(succeeded(kernel)) << spec;
       assignRoles(*kernel);
       placeShared(*kernel);
