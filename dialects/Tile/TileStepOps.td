@@ -81,6 +81,40 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
   }]>];
 }
 
+def Tile_StreamAheadOp : Tile_Op<"stream_ahead", [NoTerminator]> {
+  let summary = "The tiles `first` to `end` of the stream, whose copies all threads start ahead of their use";
+  let description = [{
+    What a kernel without roles does with each tile of its stream, which may have none. The block's
+    arguments are the tile's number and its number among the tiles that are copied (both i32). In the body
+    are tile.step, in the order in which they run, and what they share.
+
+    `copies` starts what a tile needs (tile.copy). Its arguments are the tile, which part of it, and the
+    number of the part among all that are copied, whose slot it takes (all i32). A tile arrives whole, as
+    part 0, before its first step. If steps are done in `parts`, they count the parts of the tile, and one
+    arrives before each time. Copies run `ahead` tiles or parts ahead; the first ones start behind the ops
+    before this one that fill shared memory, whose copies arrive with them.
+
+    `ask` is as in tile.stream, of the block's rows: then a further argument of the body is whether the
+    tile is full (i1), and copied tiles are numbered from 0, otherwise by their place in the stream.
+  }];
+  let arguments = (ins I32:$first, I32:$end, I64Attr:$ahead);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$copies, AnyRegion:$ask);
+  let assemblyFormat = [{
+    $first `to` $end `by` $ahead attr-dict-with-keyword $body `copies` $copies (`ask` $ask^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    ::mlir::BlockArgument getTile() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getNumber() { return getBody().getArgument(1); }
+    ::mlir::BlockArgument getIsFull() { return getBody().getArgument(2); }
+    /// True if only tiles that matter are visited.
+    bool isListed() { return !getAsk().empty(); }
+    /// Parts that arrive one after the other for a tile; 0: it arrives whole.
+    int64_t countParts();
+  }];
+}
+
 def Tile_FetchOp : Tile_Op<"fetch"> {
   let summary = "A tile that a copy brings from global memory, for the steps that use it";
   let description = [{
@@ -155,14 +189,18 @@ def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
     products (tile.mma_start) starts them and goes on: who needs the results comes later. With `pending`,
     it waits until so many groups of products are unfinished, itself included, so that their tiles are
     free. What a step yields may be used by steps of the same or a later stage.
+
+    In a tile.stream_ahead steps have no stage, and run in the order in which they stand. With `parts` one is
+    done for each of so many parts of the tile, each when it has arrived. The block's arguments are then
+    the number of the time, from 0, and that of the part among all that are copied (both i32).
   }];
   let arguments = (ins StrAttr:$name, DefaultValuedAttr<I64Attr, "0">:$stage,
                        DefaultValuedAttr<I64Attr, "0">:$order, OptionalAttr<I64Attr>:$pending,
-                       UnitAttr:$turn);
+                       UnitAttr:$turn, OptionalAttr<I64Attr>:$parts);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<I1>:$results);
   let assemblyFormat = [{
-    $name (`stage` $stage^)? (`order` $order^)? (`pending` $pending^)? (`turn` $turn^)?
+    $name (`parts` $parts^)? (`stage` $stage^)? (`order` $order^)? (`pending` $pending^)? (`turn` $turn^)?
     (`->` type($results)^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -176,7 +214,8 @@ def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
   }];
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$name,
                                  "int64_t":$stage), [{
-    build($_builder, $_state, results, name, stage, /*order=*/0, /*pending=*/{}, /*turn=*/false);
+    build($_builder, $_state, results, name, stage, /*order=*/0, /*pending=*/{}, /*turn=*/false,
+          /*parts=*/{});
   }]>];
 }
 

@@ -75,8 +75,8 @@ LogicalResult RowTilesOp::verify() {
 }
 
 // Scalars are computed for the steps that use them; what nobody can use would be lost.
-static LogicalResult verifyBody(StreamOp stream) {
-  for (Operation &op : *stream.getBodyBlock())
+static LogicalResult verifyBody(Block &body) {
+  for (Operation &op : body)
     if (op.getNumResults() == 0 && !isa<StepOp, ReleaseOp>(op))
       return op.emitOpError("is done by no tile.step");
   return success();
@@ -119,7 +119,7 @@ LogicalResult StreamOp::verify() {
                        "first and the last, and of a list whether it is full");
   if (!getOwnFirst() != !getOwnEnd())
     return emitOpError("has one end of its own range without the other");
-  return success(succeeded(verifyList(*this)) && succeeded(verifyBody(*this)));
+  return success(succeeded(verifyList(*this)) && succeeded(verifyBody(*getBodyBlock())));
 }
 
 // Whether scalars of the stream's body that `op` uses are computed from `value`.
@@ -281,6 +281,46 @@ bool StepOp::runsAfter(StepOp other) {
                                         : other.isBeforeInLoop(*this);
 }
 
+int64_t StreamAheadOp::countParts() {
+  int64_t parts = 0;
+  for (StepOp step : getBodyBlock()->getOps<StepOp>())
+    parts += static_cast<int64_t>(step.getParts().value_or(0));
+  return parts;
+}
+
+LogicalResult StreamAheadOp::verify() {
+  if (!isa<KernelOp>((*this)->getParentOp()))
+    return emitOpError("belongs to a kernel without roles");
+  if (static_cast<int64_t>(getAhead()) < 1)
+    return emitOpError("has copies that run ") << getAhead() << " ahead; it can be 1 or more";
+  if (int64_t parts = countParts(); parts != 0 && static_cast<int64_t>(getAhead()) > parts)
+    return emitOpError("has copies that run ")
+           << getAhead() << " parts ahead, of tiles with " << parts;
+  SmallVector<unsigned> widths = {32, 32};
+  if (isListed())
+    widths.push_back(1);
+  if (!hasArguments(getBodyBlock(), widths))
+    return emitOpError("has a block with the tile's number, that among the copied ones, and, where "
+                       "it asks, whether it is full");
+  if (!hasArguments(&getCopies().front(), {32, 32, 32}))
+    return emitOpError("has copies of a tile, a part of it, and the part's number");
+  if (isListed() && !yieldsWords(getAsk(), 2))
+    return emitOpError("asks of the 32 tiles from one on, for two words");
+  return verifyBody(*getBodyBlock());
+}
+
+static LogicalResult verifyAhead(StepOp step) {
+  if (step.getStage() != 0 || step.getPending() || step.getTurn() || step->getNumResults() != 0)
+    return step.emitOpError("of a tile.stream_ahead has no stage, turn or results");
+  if (!step.getParts())
+    return success();
+  if (static_cast<int64_t>(*step.getParts()) < 1)
+    return step.emitOpError("is done for ") << *step.getParts() << " parts; it can be 1 or more";
+  return hasArguments(step.getBodyBlock(), {32, 32})
+             ? success()
+             : step.emitOpError("in parts has a block with the part's numbers");
+}
+
 LogicalResult StepOp::verify() {
   if (getStage() > 1)
     return emitOpError("is of stage ") << getStage() << "; it can be 0 or 1";
@@ -289,6 +329,10 @@ LogicalResult StepOp::verify() {
     return emitOpError("yields one value for each of its results");
   if (static_cast<int64_t>(getPending().value_or(0)) < 0)
     return emitOpError("waits until less than no group is unfinished");
+  if (isa<StreamAheadOp>((*this)->getParentOp()))
+    return verifyAhead(*this);
+  if (getParts())
+    return emitOpError("is in parts outside of a tile.stream_ahead");
   if (auto rows = (*this)->getParentOfType<RowTilesOp>())
     return verifyInStream(*this, rows);
   if (!(*this)->getParentOfType<RoleOp>() || (*this)->getParentOfType<StepOp>())

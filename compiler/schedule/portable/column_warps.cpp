@@ -5,7 +5,6 @@
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -123,21 +122,16 @@ void WarpLowering::handOver(const StreamState &state, Value weights) {
 
 // The weights of one warp after the other, with the rows of the values that belong to them. The
 // wait for the first ones is also that for the weights.
-void WarpLowering::multiplyValues(Value index, Value slot, Value next) {
-  Location loc = nest.getLoc();
-  auto loop = scf::ForOp::create(b, loc, constant(0), constant(schedule.columnWarps), constant(1));
-  loop.getInductionVar().setLoc(named("part"));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value part = loop.getInductionVar();
-  Value number =
-      awaitPart(index, slot, next, arith::AddIOp::create(b, loc, part, constant(depthTiles(plan))));
-  Value values = arith::AddIOp::create(b, loc, times(number, schedule.columnWarps), warpColumn);
-  for (auto [s, place] : llvm::zip(plan.states, state))
-    if (s.streamed != -1)
-      tile::MmaOp::create(b, red::FoldOp(s.fold).getLoc(), place,
-                          warpStrip(loc, stage(loc, weightRing, part)),
-                          stage(loc, rings[s.streamed], values), /*transposed=*/false);
+void WarpLowering::multiplyValues() {
+  stepInParts("values", schedule.columnWarps, [&](Value part, Value number) {
+    Location loc = nest.getLoc();
+    Value values = arith::AddIOp::create(b, loc, times(number, schedule.columnWarps), warpColumn);
+    for (auto [s, place] : llvm::zip(plan.states, state))
+      if (s.streamed != -1)
+        tile::MmaOp::create(b, red::FoldOp(s.fold).getLoc(), place,
+                            warpStrip(loc, stage(loc, weightRing, part)),
+                            stage(loc, rings[s.streamed], values), /*transposed=*/false);
+  });
 }
 
 } // namespace attnc::schedule

@@ -4,7 +4,6 @@
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <numeric>
 
 using namespace mlir;
@@ -26,14 +25,15 @@ void WarpLowering::build() {
       continue;
     fillResident(operand);
   }
-  startFirstCopies();
+  stream = tile::StreamAheadOp::create(b, nest.getLoc(), firstTile, endTile, schedule.stages - 1);
+  describeCopies();
   hoistUniform();
   createStates(/*keepTops=*/true);
   if (skipsTiles())
-    loopOverLive();
-  else
-    loopOverStream();
-  locateBlock(); // again: kept across the loop it would take registers
+    askForTiles();
+  stream->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+  describeTile();
+  locateBlock(); // again: kept across the stream it would take registers
   completeStates();
   storeResults([&](Value array, Value result, bool last) { storeFragment(array, result, last); });
 }
@@ -156,146 +156,92 @@ void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value fir
                        into, std::gcd<int64_t>(16, rowBytes), tiles);
 }
 
-// The tiles whose copies run before the loop.
-void WarpLowering::startFirstCopies() {
-  if (isInParts())
-    return startFirstParts();
-  if (skipsTiles())
-    return; // in the loop
-  for (int64_t stage = 0; stage + 1 < schedule.stages; ++stage) {
-    Value number = b.createOrFold<arith::AddIOp>(nest.getLoc(), firstTile, constant(stage));
-    startCopies(number, number);
-  }
-}
-
-// Starts the copies of tile `index` of every streamed operand, if the stream has it, and closes the
-// group in any case, so that groups count tiles. `slot` numbers the tiles that are copied.
-void WarpLowering::startCopies(Value index, Value slot) {
-  Location loc = nest.getLoc();
-  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, endTile);
-  auto guarded = scf::IfOp::create(b, loc, exists, /*withElseRegion=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&guarded.getThenRegion().front());
-    Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "_next"), index,
-                                        constant(schedule.streamTile));
-    for (unsigned number = 0; number < plan.streamed.size(); ++number)
-      copyStreamed(number, first, slot);
-    for (const StagedRing &from : staged)
-      copyInput(from, first, slot);
-  }
-  tile::CommitOp::create(b, loc);
-}
-
-void WarpLowering::loopOverStream() {
-  Location loc = nest.getLoc();
-  auto loop = scf::ForOp::create(b, loc, firstTile, endTile, constant(1));
-  loop.getInductionVar().setLoc(named("t"));
+void WarpLowering::describeCopies() {
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  tileIndex = loop.getInductionVar();
-  Value next = advance(tileIndex, tileIndex);
-  step(tileIndex, tileIndex, next);
+  Block &copies = stream.getCopies().emplaceBlock();
+  Value index = copies.addArgument(b.getI32Type(), named("t"));
+  Value part = copies.addArgument(b.getI32Type(), named("part"));
+  Value number = copies.addArgument(b.getI32Type(), named("number"));
+  b.setInsertionPointToStart(&copies);
+  Value first = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "_next"), index,
+                                      constant(schedule.streamTile));
+  for (auto [i, operand] : llvm::enumerate(plan.streamed))
+    if (!operand.isComputed() && isInParts())
+      copyInPart(i, first, part, number);
+    else if (!operand.isComputed())
+      copyStreamed(i, first, number);
+  for (const StagedRing &from : staged)
+    copyInput(from, first, number);
 }
 
-// The same over those tiles that matter. What is known of the tiles that are on their way goes
-// along. The first copies start in the loop, too, before there is a tile to compute, so that a tile
-// is looked for in one place; unless tiles arrive in parts.
-void WarpLowering::loopOverLive() {
-  Location loc = nest.getLoc();
-  Value zero = constant(0), no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-  Value firstSlot = zero;
-  bool startsInside = !isInParts();
-  if (startsInside) {
-    ahead.numbers.assign(schedule.stages - 1, endTile);
-    ahead.full.assign(schedule.stages - 1, no);
-    ahead.left = {firstTile, zero, zero};
-    firstSlot = constant(1 - schedule.stages);
-  }
-  size_t count = ahead.numbers.size();
-  SmallVector<Value> init(ahead.numbers);
-  llvm::append_range(init, ahead.full);
-  init.append({ahead.left.next, ahead.left.live, ahead.left.full, firstSlot});
-  auto nameCarried = [&](ValueRange carried) {
-    for (Value tile : carried.take_front(count))
-      tile.setLoc(named("t"));
-    for (Value full : carried.slice(count, count))
-      full.setLoc(named("full"));
-    nameAll(carried.take_back(4), {"asked", "live", "full", "slot"});
-  };
-  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
-    return arith::CmpIOp::create(b, loc, predicate, x, y);
-  };
-  auto isLeft = [&](OpBuilder &, Location, ValueRange carried) {
-    nameCarried(carried);
-    Value left = compare(arith::CmpIPredicate::slt, carried[0], endTile);
-    if (startsInside) {
-      Value starts = compare(arith::CmpIPredicate::slt, carried.back(), zero);
-      left = arith::OrIOp::create(b, loc, starts, left);
-    }
-    scf::ConditionOp::create(b, loc, left, carried);
-  };
-  auto tile = [&](OpBuilder &, Location, ValueRange carried) {
-    nameCarried(carried);
-    if (startsInside)
-      awaitCopies();
-    ValueRange known = carried.take_back(4);
-    Value slot = known[3];
-    LiveTiles left = nextLive({known[0], known[1], known[2]});
-    auto [next, nextIsFull] = firstOf(left);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      if (startsInside) {
-        startCopies(next,
-                    arith::AddIOp::create(b, named("next"), slot, constant(schedule.stages - 1)));
-        Value isThere = compare(arith::CmpIPredicate::sge, slot, zero);
-        auto branch = scf::IfOp::create(b, loc, isThere, /*withElseRegion=*/false);
-        b.setInsertionPointToStart(branch.thenBlock());
-      }
-      step(carried[0], slot, next, carried[count]);
-    }
-    SmallVector<Value> after(carried.take_front(count).drop_front());
-    after.push_back(next);
-    llvm::append_range(after, carried.slice(count, count).drop_front());
-    after.append({nextIsFull, left.next, left.live, left.full,
-                  arith::AddIOp::create(b, loc, slot, constant(1))});
-    scf::YieldOp::create(b, loc, after);
-  };
-  scf::WhileOp::create(b, loc, ValueRange(init).getTypes(), init, isLeft, tile);
+void WarpLowering::askForTiles() {
+  OpBuilder::InsertionGuard guard(b);
+  Block &ask = stream.getAsk().emplaceBlock();
+  Value first = ask.addArgument(b.getI32Type(), named("chunk"));
+  b.setInsertionPointToStart(&ask);
+  tile::YieldOp::create(b, nest.getLoc(), askTiles(first, {{row0, tiles.rows}}));
 }
 
 //===----------------------------------------------------------------------===//
 // One tile
 //===----------------------------------------------------------------------===//
 
-void WarpLowering::step(Value index, Value slot, Value next, Value isKnownFull) {
-  beginTile(index, isKnownFull);
-  stageTiles.clear();
-  tabulateStreamed();
+void WarpLowering::describeTile() {
+  OpBuilder::InsertionGuard guard(b);
+  Block &body = stream.getBody().emplaceBlock();
+  Value index = body.addArgument(b.getI32Type(), named("t"));
+  Value number = body.addArgument(b.getI32Type(), named("number"));
+  Value isFull =
+      stream.isListed() ? Value(body.addArgument(b.getI1Type(), named("full"))) : Value();
+  b.setInsertionPointToStart(&body);
+  beginTile(index, isFull);
+  step("operands", [&] { tabulateStreamed(); });
   for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
-    if (operand.isComputed()) {
-      stageTiles.push_back(ring);
-      continue;
-    }
-    std::string name = sourceName(operand.read) + "_tile";
-    auto type = cast<tile::RingType>(ring.getType()).getTile();
-    Value number = isInParts() ? constant(0) : slot;
-    stageTiles.push_back(tile::StageOp::create(b, named(name), type, ring, number));
+    Value slot = isInParts() ? constant(0) : number;
+    stageTiles.push_back(
+        operand.isComputed() ? ring : stage(named(sourceName(operand.read) + "_tile"), ring, slot));
   }
-  beginInputs(slot);
+  beginInputs(number);
   if (isInParts())
-    multiplyParts(index, slot, next);
+    multiplyParts();
   else
-    for (const Contraction &contraction : plan.contractions)
-      contractionFragments[red::FoldOp(contraction.fold)] = multiply(contraction);
-  for (red::FoldOp fold : plan.direct)
-    contractionFragments[fold] = foldDirectly(fold);
-  for (unsigned number = 0; number < plan.references.size(); ++number)
-    followMaximum(number);
-  foldScores();
+    step("scores", [&] {
+      for (const Contraction &contraction : plan.contractions)
+        contractionFragments[red::FoldOp(contraction.fold)] = multiply(contraction);
+    });
+  step("fold", [&] {
+    for (red::FoldOp fold : plan.direct)
+      contractionFragments[fold] = foldDirectly(fold);
+    for (unsigned reference = 0; reference < plan.references.size(); ++reference)
+      followMaximum(reference);
+    foldScores();
+    keepLowerSums();
+  });
   foldWeights();
   if (sharesRows())
-    multiplyValues(index, slot, next);
+    multiplyValues();
+  sharePlaces(body);
+}
+
+// A step that does nothing is none.
+void WarpLowering::step(StringRef name, llvm::function_ref<void()> build) {
+  auto op = tile::StepOp::create(b, nest.getLoc(), TypeRange(), name, /*stage=*/0);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&op.getBody().emplaceBlock());
+  build();
+  tile::YieldOp::create(b, nest.getLoc(), ValueRange());
+  if (op.getBodyBlock()->without_terminator().empty())
+    op.erase();
+}
+
+void WarpLowering::stepInParts(StringRef name, int64_t parts,
+                               llvm::function_ref<void(Value part, Value number)> build) {
+  step(name, [&] {
+    Block *body = b.getInsertionBlock();
+    cast<tile::StepOp>(body->getParentOp()).setParts(parts);
+    Value part = body->addArgument(b.getI32Type(), named("part"));
+    build(part, body->addArgument(b.getI32Type(), named("number")));
+  });
 }
 
 Value WarpLowering::multiply(const Contraction &contraction) {
@@ -310,27 +256,28 @@ Value WarpLowering::multiply(const Contraction &contraction) {
 // Every weight is computed once; its row sums and products follow at once, so that its registers
 // are free again for the next one.
 void WarpLowering::foldWeights() {
-  keepLowerSums();
   SmallVector<Value> fragments;
-  for (auto [number, weight] : llvm::enumerate(plan.weights)) {
-    Value fragment = fragments.emplace_back(weightFragment(weight));
-    sumRows(number, fragment);
-    for (auto [s, place] : llvm::zip(plan.states, state)) {
-      if (s.weight != static_cast<int>(number) || s.streamed == -1)
-        continue;
-      if (sharesRows()) {
-        handOver(s, fragment);
-        continue;
-      }
-      auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, schedule.streamTile,
-                                         plan.streamed[s.streamed].element);
-      bool halves = schedule.halves && tile::elementType(type.getElement()).isSplit;
-      Value operand = tile::ToOperandOp::create(b, s.fold.getLoc(), type, fragment, halves);
-      tile::MmaOp::create(b, s.fold.getLoc(), place, operand, stageTiles[s.streamed],
-                          /*transposed=*/false, halves);
-    }
-  }
-  foldMoments(fragments);
+  for (auto [number, weight] : llvm::enumerate(plan.weights))
+    step("weights", [&] {
+      Value fragment = fragments.emplace_back(weightFragment(weight));
+      sumRows(number, fragment);
+      for (auto [s, place] : llvm::zip(plan.states, state))
+        if (s.weight == static_cast<int>(number) && s.streamed != -1)
+          multiplyWeights(s, place, fragment);
+    });
+  step("moments", [&] { foldMoments(fragments); });
+}
+
+void WarpLowering::multiplyWeights(const StreamState &state, Value place, Value weights) {
+  if (sharesRows())
+    return handOver(state, weights);
+  Location loc = red::FoldOp(state.fold).getLoc();
+  auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, schedule.streamTile,
+                                     plan.streamed[state.streamed].element);
+  bool halves = schedule.halves && tile::elementType(type.getElement()).isSplit;
+  Value operand = tile::ToOperandOp::create(b, loc, type, weights, halves);
+  tile::MmaOp::create(b, loc, place, operand, stageTiles[state.streamed], /*transposed=*/false,
+                      halves);
 }
 
 // A result per element goes out through shared memory, whose operands nobody reads any more, so

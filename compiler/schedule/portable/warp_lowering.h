@@ -35,13 +35,18 @@ private:
   /// on.
   void copyOperand(const OperandTile &operand, Value base, Value first, Value end, Value into,
                    Value columns = {}, int64_t tiles = 1);
-  void startFirstCopies();
-  void startCopies(Value index, Value slot);
-  void loopOverStream();
-  void loopOverLive();
-  void step(Value index, Value slot, Value next, Value isKnownFull = {});
+  /// What starts the copies of a tile of the stream, or a part of it.
+  void describeCopies();
+  void askForTiles();
+  /// The steps of a tile.
+  void describeTile();
+  void step(llvm::StringRef name, llvm::function_ref<void()> build);
+  /// A step for each of the parts that arrive: `part` of its own, the `number`th of all.
+  void stepInParts(llvm::StringRef name, int64_t parts,
+                   llvm::function_ref<void(Value part, Value number)> build);
   Value multiply(const Contraction &contraction);
   void foldWeights();
+  void multiplyWeights(const StreamState &state, Value place, Value weights);
   void storeFragment(Value array, Value result, bool last);
   Value times(Value index, int64_t by);
   /// Slot `number` of a ring.
@@ -55,24 +60,18 @@ private:
   void mergeSharing(red::FoldOp fold, Value rows) override;
   void handOver(const StreamState &state, Value weights);
   void copyValues(unsigned number, Value first, Value part, Value slot);
-  void multiplyValues(Value index, Value slot, Value next);
+  void multiplyValues();
   Value columnsOfPart(int64_t extent, int64_t cols, int64_t part);
 
   // warp_parts.cpp: operands that are cut along their inner dims.
   bool isInParts();
-  /// Parts that arrive one after the other for a tile of the stream.
-  int64_t tileParts();
-  Value awaitPart(Value index, Value slot, Value next, Value part);
   Value streamedBase(unsigned number);
   void fillResident(const OperandTile &operand);
   void copyStreamed(unsigned number, Value first, Value slot);
-  void awaitCopies();
-  Value advance(Value index, Value slot);
-  void startFirstParts();
-  void startPart(Value index, Value part, Value number);
+  void copyInPart(unsigned number, Value first, Value part, Value slot);
   void copyScorePart(unsigned number, Value first, Value part, Value slot);
   void tabulateStreamed();
-  void multiplyParts(Value index, Value slot, Value next);
+  void multiplyParts();
   void multiplyPart(const Contraction &contraction, Value part, Value number);
 
   // stream_inputs.cpp: tensors with both dims that arrive as tiles.
@@ -86,15 +85,10 @@ private:
   void beginInputs(Value slot);
 
   PortableSchedule schedule;
+  tile::StreamAheadOp stream;
   llvm::DenseMap<mlir::Operation *, Value>
       resident;                                ///< shared tile of a row x inner operand, by source
   llvm::SmallVector<Value> rings, bases, ends; ///< of the streamed operands
-  Value tileIndex;
-  /// The tiles whose copies run, where tiles are skipped.
-  struct {
-    llvm::SmallVector<Value> numbers, full;
-    LiveTiles left; ///< the last of them and those after it
-  } ahead;
   llvm::SmallVector<StagedRing> staged;
   llvm::SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
   /// Where warps share rows: rings with a tile of weights, and a vector of rows, of each of them.

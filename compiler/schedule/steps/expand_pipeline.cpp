@@ -1,4 +1,5 @@
 #include "compiler/schedule/steps/expand_pipeline.h"
+#include "compiler/schedule/steps/expand_ahead.h"
 #include "compiler/schedule/steps/expansion.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -427,6 +428,7 @@ void Expansion::takeTurns(ArrayRef<StepOp> steps) {
 }
 
 void expandPipeline(KernelOp kernel) {
+  expandAhead(kernel);
   SmallVector<RowTilesOp> all;
   for (RoleOp role : kernel.getBodyBlock()->getOps<RoleOp>())
     role.walk([&](RowTilesOp rows) { all.push_back(rows); });

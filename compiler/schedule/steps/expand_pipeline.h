@@ -11,7 +11,7 @@ namespace attnc::schedule {
 /// one that it is about, steps of an iteration by their order. What steps of different stages hand
 /// each other is carried by the loop. The steps stay, in the order in which they run, with numbers
 /// of tiles in pipes that count from row tile to row tile. Stages are 0 and 1: a stream has at
-/// least one tile.
+/// least one tile. Of a kernel without roles, what expand_ahead.h says.
 void expandPipeline(tile::KernelOp kernel);
 
 } // namespace attnc::schedule

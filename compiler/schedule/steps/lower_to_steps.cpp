@@ -186,7 +186,7 @@ void StepsLowering::foldStream() {
   fetchStreamed();
   fetchInputs();
   describeSteps();
-  sharePlaces();
+  sharePlaces(body);
 }
 
 void StepsLowering::beginStreamTile() {
@@ -217,16 +217,6 @@ void StepsLowering::setOrder(ArrayRef<tile::StepOp> order) {
       all.push_back(rest);
   for (auto [place, op] : llvm::enumerate(all))
     op.setOrder(place);
-}
-
-// Registers that a step hands to a later one are the tile's.
-void StepsLowering::sharePlaces() {
-  for (auto op : llvm::to_vector(stream.getBodyBlock()->getOps<tile::StepOp>()))
-    op.walk([&](tile::RegistersOp place) {
-      if (llvm::any_of(place->getUsers(),
-                       [&](Operation *user) { return !op->isProperAncestor(user); }))
-        place->moveBefore(op);
-    });
 }
 
 tile::StepOp StepsLowering::step(StringRef name, int64_t stage,

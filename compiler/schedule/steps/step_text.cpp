@@ -95,6 +95,78 @@ static std::string stepText(StepOp step) {
          (parts.empty() ? "" : ": " + fmt::format("{}", fmt::join(parts, "; ")));
 }
 
+//===----------------------------------------------------------------------===//
+// Streams whose copies run ahead
+//===----------------------------------------------------------------------===//
+
+static Value placeOf(Value tile) {
+  while (Operation *op = tile.getDefiningOp()) {
+    if (!isa<StripOp, StageOp>(op))
+      break;
+    tile = op->getOperand(0);
+  }
+  return tile;
+}
+
+/// The tensors whose tiles shared memory holds, by place.
+static llvm::DenseMap<Value, std::string> copiedTensors(KernelOp kernel) {
+  llvm::DenseMap<Value, std::string> names;
+  kernel.walk([&](CopyOp copy) { names[placeOf(copy.getTile())] = nameOf(copy.getPointer()); });
+  return names;
+}
+
+/// Of a tile in shared memory or an operand made of registers.
+static std::string operandText(Value operand, const llvm::DenseMap<Value, std::string> &copied) {
+  if (auto made = operand.getDefiningOp<ToOperandOp>())
+    return nameOf(made.getFragment());
+  Value place = placeOf(operand);
+  auto found = copied.find(place);
+  return found == copied.end() ? nameOf(place) : found->second;
+}
+
+/// "scores: o += weights v", with how often it is done.
+static std::string aheadText(StepOp step, const llvm::DenseMap<Value, std::string> &copied) {
+  std::vector<std::string> parts;
+  if (std::optional<uint64_t> times = step.getParts())
+    parts.push_back(fmt::format("{} times, a part each", *times));
+  step.walk([&](Operation *op) {
+    if (auto tabulate = dyn_cast<TabulateOp>(op))
+      parts.push_back("writes " + nameOf(placeOf(tabulate.getTile())));
+    else if (auto product = dyn_cast<MmaOp>(op))
+      parts.push_back(
+          fmt::format("{} += {} {}{}", nameOf(product.getC()), operandText(product.getA(), copied),
+                      operandText(product.getB(), copied), product.getTransposed() ? "'" : ""));
+    else if (auto store = dyn_cast<StoreFragmentOp>(op))
+      parts.push_back("hands " + nameOf(placeOf(store.getTile())) + " to the other warps");
+  });
+  return step.getName().str() +
+         (parts.empty() ? "" : ": " + fmt::format("{}", fmt::join(parts, "; ")));
+}
+
+static void addAheadLines(KernelOp kernel, StreamAheadOp stream, std::vector<std::string> &lines) {
+  llvm::DenseMap<Value, std::string> copied = copiedTensors(kernel);
+  auto add = [&](const char *who, const std::string &what) {
+    lines.push_back(fmt::format("{:8}  {}", who, what));
+  };
+  auto addCopy = [&](CopyOp copy, const std::string &when) {
+    std::string tiles = copy.getTiles() > 1 ? fmt::format("{} tiles of ", copy.getTiles()) : "";
+    add("copies", fmt::format("{}: {}{}, {}", nameOf(copy.getPointer()), tiles,
+                              shapeOf(copy.getTile().getType()), when));
+  };
+  for (auto copy : kernel.getBodyBlock()->getOps<CopyOp>())
+    addCopy(copy, "for each tile of rows");
+  const char *unit = stream.countParts() ? "part" : "tile";
+  std::string when =
+      fmt::format("{} {}{} ahead", stream.getAhead(), unit, stream.getAhead() == 1 ? "" : "s");
+  stream.getCopies().walk([&](CopyOp copy) { addCopy(copy, when); });
+  for (auto step : stream.getBodyBlock()->getOps<StepOp>())
+    add("computes", aheadText(step, copied));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
 template <class Op> static std::vector<Op> inOrder(Block &block) {
   auto ops = llvm::to_vector(block.getOps<Op>());
   llvm::sort(ops, [](Op x, Op y) {
@@ -105,6 +177,8 @@ template <class Op> static std::vector<Op> inOrder(Block &block) {
 
 std::vector<std::string> stepLines(KernelOp kernel) {
   std::vector<std::string> lines;
+  for (auto stream : kernel.getBodyBlock()->getOps<StreamAheadOp>())
+    addAheadLines(kernel, stream, lines);
   for (RowTilesOp rows : kernel.getBodyBlock()->getOps<RowTilesOp>()) {
     StreamOp stream = *rows.getBodyBlock()->getOps<StreamOp>().begin();
     auto add = [&](const char *who, uint64_t stage, const std::string &what) {

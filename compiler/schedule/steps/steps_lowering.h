@@ -61,7 +61,6 @@ private:
   void askForTiles();
   void ownRange();
   void foldStream();
-  void sharePlaces();
   void partSteps(const Contraction &contraction, Value place);
   llvm::SmallVector<Value> followReferences();
   void convertStep();

@@ -3,7 +3,6 @@
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/stream/stream_lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -56,51 +55,6 @@ SmallVector<Value> StreamLowering::askTiles(Value first, ArrayRef<AskedRows> ask
   Value number = arith::AddIOp::create(b, named("asked"), first, lane);
   tile::YieldOp::create(b, loc, askLane(number, asked));
   return llvm::to_vector(ValueRange(ballot.getWords()));
-}
-
-// Asks on until there is a tile that matters, or no tile is left.
-StreamLowering::LiveTiles StreamLowering::nextLive(LiveTiles from) {
-  Location loc = nest.getLoc();
-  Value rest = tile::WithoutFirstBitOp::create(b, loc, from.live);
-  SmallVector<Value> init = {from.next, rest, from.full};
-  auto isSearching = [&](OpBuilder &, Location, ValueRange carried) {
-    nameAll(carried, {"asked", "live", "full"});
-    Value none = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, carried[1], constant(0));
-    Value left = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, carried[0], endTile);
-    scf::ConditionOp::create(b, loc, arith::AndIOp::create(b, loc, none, left), carried);
-  };
-  auto ask = [&](OpBuilder &, Location, ValueRange carried) {
-    nameAll(carried, {"asked", "live", "full"});
-    SmallVector<Value> words = askTiles(carried[0], {{row0, tiles.rows}});
-    Value next = arith::AddIOp::create(b, loc, carried[0], constant(kLanes));
-    scf::YieldOp::create(b, loc, ValueRange{next, words[0], words[1]});
-  };
-  SmallVector<Type> types(3, b.getI32Type());
-  auto loop = scf::WhileOp::create(b, loc, types, init, isSearching, ask);
-  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
-}
-
-StreamLowering::LiveTiles StreamLowering::firstLive() {
-  return nextLive({firstTile, constant(0), constant(0)});
-}
-
-// The first of `left`: its number, one beyond the last if there is none, and whether it is full.
-std::pair<Value, Value> StreamLowering::firstOf(LiveTiles left) {
-  Location loc = nest.getLoc();
-  SmallVector<Type> types = {b.getI32Type(), b.getI1Type()};
-  Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, left.live, constant(0));
-  auto branch = scf::IfOp::create(b, named("ahead"), types, some, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value begin = arith::SubIOp::create(b, loc, left.next, constant(kLanes));
-  Value bit = tile::FirstBitOp::create(b, named("bit"), left.live);
-  Value number = arith::AddIOp::create(b, loc, begin, bit);
-  Value isFull = tile::HasBitOp::create(b, loc, left.full, bit);
-  scf::YieldOp::create(b, loc, ValueRange{number, isFull});
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-  scf::YieldOp::create(b, loc, ValueRange{endTile, no});
-  return {branch.getResult(0), branch.getResult(1)};
 }
 
 } // namespace attnc::schedule

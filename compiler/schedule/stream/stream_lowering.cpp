@@ -249,4 +249,13 @@ void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayR
   tile::YieldOp::create(b, loc, results);
 }
 
+void StreamLowering::sharePlaces(Block &body) {
+  for (auto step : llvm::to_vector(body.getOps<tile::StepOp>()))
+    step.walk([&](tile::RegistersOp place) {
+      if (llvm::any_of(place->getUsers(),
+                       [&](Operation *user) { return !step->isProperAncestor(user); }))
+        place->moveBefore(step);
+    });
+}
+
 } // namespace attnc::schedule

@@ -64,7 +64,6 @@ protected:
   // live_tiles.cpp: tiles that matter, of those from firstTile to endTile.
   /// True if tiles within the range may matter to none of the block's rows.
   bool skipsTiles();
-  static constexpr int64_t kLanes = 32;
   /// Rows that ask together: `count` of them from `first` (i32) on.
   struct AskedRows {
     Value first;
@@ -74,15 +73,6 @@ protected:
   /// it matters, and that it needs no mask. All lanes of a warp ask together, and all warps of a
   /// block see the same.
   llvm::SmallVector<Value> askTiles(Value first, llvm::ArrayRef<AskedRows> asked);
-  /// What is known of the tiles ahead: the first one that has not been asked of, and the words of
-  /// the 32 before it, of which `live` is without those that have been taken.
-  struct LiveTiles {
-    Value next, live, full;
-  };
-  /// The same without the first of `from`, asked on until a tile matters or none is left.
-  LiveTiles nextLive(LiveTiles from);
-  LiveTiles firstLive();
-  std::pair<Value, Value> firstOf(LiveTiles left);
   llvm::SmallVector<Value> askLane(Value number, llvm::ArrayRef<AskedRows> asked);
 
   // stream_scores.cpp: one tile of the stream.
@@ -201,6 +191,8 @@ protected:
   Value warpStrip(mlir::Location loc, Value tile);
 
   void copyRows(mlir::Location loc, Value from, Value into);
+  /// Registers that a step of the block hands to a later one are the tile's.
+  static void sharePlaces(mlir::Block &body);
   llvm::SmallVector<Value> rowArguments(Value first, int64_t count);
 
   /// Creates a map over `outs` whose body evaluates the nest's `arrays`. `column` is the dim of the
