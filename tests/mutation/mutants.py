@@ -298,9 +298,9 @@ mutant(43, SCHEDULE + "stream/stream_moments.cpp", "lower moments are shifted be
        "      return plan.states[x].fold.degree() < plan.states[y].fold.degree();\n"
        "    return std::pair(plan.states[y].fold.degree(), x) < std::pair(plan.states[x].fold.degree(), y);",
        "kernels")
-mutant(44, SCHEDULE + "portable/warp_parts.cpp", "a part of the scores is read where the tile before has it",
-       "parts > 1 ? number : constant(0));",
-       "parts > 1 ? (MUTANT ? part : number) : constant(0));",
+mutant(44, SCHEDULE + "steps/expand_ahead.cpp", "a part of the scores is read where the tile before has it",
+       "  return inAll;",
+       "  return MUTANT ? part : inAll;",
        "wide")
 mutant(45, SCHEDULE + "steps/lower_to_steps.cpp", "only the last part of the scores counts",
        "/*fresh=*/part == 0);",
@@ -309,7 +309,7 @@ mutant(45, SCHEDULE + "steps/lower_to_steps.cpp", "only the last part of the sco
 
 # --- live tiles, lengths, pages --------------------------------------------------------------------
 
-mutant(46, SCHEDULE + "stream/live_tiles.cpp", "the tiles of a vote are counted from behind them",
+mutant(46, SCHEDULE + "steps/expand_ahead.cpp", "the tiles of a vote are counted from behind them",
        "  Value begin = arith::SubIOp::create(b, loc, left.next, constant(kLanes));",
        "  Value begin = MUTANT ? left.next\n"
        "                       : arith::SubIOp::create(b, loc, left.next, constant(kLanes)).getResult();",

@@ -124,6 +124,12 @@ static std::string operandText(Value operand, const llvm::DenseMap<Value, std::s
   return found == copied.end() ? nameOf(place) : found->second;
 }
 
+/// A state that the spec gives no name is "sum".
+static std::string stateText(Value state) {
+  std::string name = nameOf(state);
+  return name.empty() ? "sum" : name;
+}
+
 /// "scores: o += weights v", with how often it is done.
 static std::string aheadText(StepOp step, const llvm::DenseMap<Value, std::string> &copied) {
   std::vector<std::string> parts;
@@ -133,9 +139,9 @@ static std::string aheadText(StepOp step, const llvm::DenseMap<Value, std::strin
     if (auto tabulate = dyn_cast<TabulateOp>(op))
       parts.push_back("writes " + nameOf(placeOf(tabulate.getTile())));
     else if (auto product = dyn_cast<MmaOp>(op))
-      parts.push_back(
-          fmt::format("{} += {} {}{}", nameOf(product.getC()), operandText(product.getA(), copied),
-                      operandText(product.getB(), copied), product.getTransposed() ? "'" : ""));
+      parts.push_back(fmt::format(
+          "{} += {} {}{}", stateText(product.getC()), operandText(product.getA(), copied),
+          operandText(product.getB(), copied), product.getTransposed() ? "'" : ""));
     else if (auto store = dyn_cast<StoreFragmentOp>(op))
       parts.push_back("hands " + nameOf(placeOf(store.getTile())) + " to the other warps");
   });
@@ -148,17 +154,23 @@ static void addAheadLines(KernelOp kernel, StreamAheadOp stream, std::vector<std
   auto add = [&](const char *who, const std::string &what) {
     lines.push_back(fmt::format("{:8}  {}", who, what));
   };
-  auto addCopy = [&](CopyOp copy, const std::string &when) {
-    std::string tiles = copy.getTiles() > 1 ? fmt::format("{} tiles of ", copy.getTiles()) : "";
-    add("copies", fmt::format("{}: {}{}, {}", nameOf(copy.getPointer()), tiles,
-                              shapeOf(copy.getTile().getType()), when));
+  // Copies of one shape from one tensor are its parts.
+  auto addCopies = [&](ArrayRef<CopyOp> copies, const std::string &when) {
+    llvm::MapVector<std::pair<Value, Type>, int64_t> parts;
+    for (CopyOp copy : copies)
+      parts[{copy.getPointer(), copy.getTile().getType()}] += copy.getTiles();
+    for (auto [what, count] : parts)
+      add("copies", fmt::format("{}: {}{}, {}", nameOf(what.first),
+                                count > 1 ? fmt::format("{} parts of ", count) : "",
+                                shapeOf(cast<SharedType>(what.second)), when));
   };
-  for (auto copy : kernel.getBodyBlock()->getOps<CopyOp>())
-    addCopy(copy, "for each tile of rows");
+  addCopies(llvm::to_vector(kernel.getBodyBlock()->getOps<CopyOp>()), "for each tile of rows");
   const char *unit = stream.countParts() ? "part" : "tile";
   std::string when =
       fmt::format("{} {}{} ahead", stream.getAhead(), unit, stream.getAhead() == 1 ? "" : "s");
-  stream.getCopies().walk([&](CopyOp copy) { addCopy(copy, when); });
+  SmallVector<CopyOp> copies;
+  stream.getCopies().walk([&](CopyOp copy) { copies.push_back(copy); });
+  addCopies(copies, when);
   for (auto step : stream.getBodyBlock()->getOps<StepOp>())
     add("computes", aheadText(step, copied));
 }

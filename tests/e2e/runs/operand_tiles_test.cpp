@@ -108,35 +108,53 @@ std::vector<Cut> sharedRows() {
 INSTANTIATE_TEST_SUITE_P(SharedRows, InterpretedCut, testing::ValuesIn(sharedRows()),
                          [](const auto &info) { return info.param.name; });
 
+/// The one kernel of a program in the interpreter, as it is or with a fault planted in its tile IR.
+class Kernel {
+public:
+  Kernel(const Setting &setting, const std::string &target, const nlohmann::json &schedule,
+         Lengths lengths)
+      : spec(setting.spec, setting.set) {
+    driver::CompileOptions options;
+    options.target = target;
+    options.schedule = schedule;
+    options.upTo = driver::Stage::Tile;
+    compilation.emplace(driver::compile(*spec, options));
+    request.extents = spec.extents(lengths);
+    request.extents["b"] = request.extents["h"] = 1;
+  }
+
+  std::string tile() { return compilation->ok() ? (*compilation)->nests.front().tile : ""; }
+  bool isRight(const std::string &tile) {
+    (*compilation)->nests.front().tile = tile;
+    auto executor = driver::makeInterpreterExecutor(**compilation);
+    EXPECT_TRUE(executor.ok()) << executor.error().text(); // the fault is in what the kernel does
+    if (!executor.ok())
+      return true;
+    Result<driver::CheckReport> report = driver::checkProgram(*spec, **executor, request);
+    return report.ok() && report->ok();
+  }
+
+private:
+  LoadedSpec spec;
+  std::optional<Result<driver::Compilation>> compilation;
+  driver::CheckRequest request;
+};
+
 // Planted faults: operands, weights and shares that are read before they are there. Three barriers
 // are not missed here: others follow before anything is written over what these guard.
 TEST(SharedRows, whoDoesNotWaitForTheOtherWarpsIsSeen) {
-  LoadedSpec spec("causal", {{"d", "128"}, {"e", "128"}});
-  ASSERT_TRUE(spec);
-  driver::CompileOptions options;
-  options.target = "sm_80";
-  options.schedule = nlohmann::json::parse(sharedRows()[1].schedule);
-  options.upTo = driver::Stage::Tile;
-  Result<driver::Compilation> compilation = driver::compile(*spec, options);
-  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
-  const std::string right = compilation->nests.front().tile;
-  auto isRight = [&](const std::string &tile) {
-    compilation->nests.front().tile = tile;
-    auto executor = driver::makeInterpreterExecutor(*compilation);
-    driver::CheckRequest request;
-    request.extents = spec.extents({40, 300});
-    request.extents["b"] = request.extents["h"] = 1;
-    Result<driver::CheckReport> report = driver::checkProgram(*spec, **executor, request);
-    return report.ok() && report->ok();
-  };
-  EXPECT_TRUE(isRight(right));
+  Kernel kernel({"causal", {{"d", "128"}, {"e", "128"}}}, "sm_80",
+                nlohmann::json::parse(sharedRows()[1].schedule), {40, 300});
+  const std::string right = kernel.tile();
+  ASSERT_NE(right, "");
+  EXPECT_TRUE(kernel.isRight(right));
   std::regex barrier("\n *tile[.]barrier( [^\n]*)?(?=\n)");
   std::vector<std::pair<size_t, size_t>> places;
   for (std::sregex_iterator it(right.begin(), right.end(), barrier), end; it != end; ++it)
     places.push_back({it->position(), it->length()});
   std::string seen;
   for (auto [at, length] : places)
-    seen += isRight(std::string(right).erase(at, length)) ? "-" : "x";
+    seen += kernel.isRight(std::string(right).erase(at, length)) ? "-" : "x";
   EXPECT_EQ(seen, "xx-xx--x");
 }
 
@@ -266,56 +284,35 @@ INSTANTIATE_TEST_SUITE_P(Seesaw, InterpretedCut, testing::ValuesIn(seesaws()),
 // Planted faults: without one of these a block reads sums that are not there, writes over some that
 // are not read, or ends while the other one still needs it.
 TEST(Clusters, whoDoesNotWaitForTheOtherBlockIsSeen) {
-  LoadedSpec spec("full", {{"d", "128"}, {"e", "128"}});
-  ASSERT_TRUE(spec);
-  driver::CompileOptions options;
-  options.target = "sm_90a";
-  options.schedule = nlohmann::json::parse(clusters().back().schedule);
-  options.upTo = driver::Stage::Tile;
-  Result<driver::Compilation> compilation = driver::compile(*spec, options);
-  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
-  const std::string right = compilation->nests.front().tile;
-  auto isRight = [&](const std::string &tile) {
-    compilation->nests.front().tile = tile;
-    auto executor = driver::makeInterpreterExecutor(*compilation);
-    driver::CheckRequest request;
-    request.extents = spec.extents({70, 300});
-    request.extents["b"] = request.extents["h"] = 1;
-    Result<driver::CheckReport> report = driver::checkProgram(*spec, **executor, request);
-    return report.ok() && report->ok();
-  };
-  EXPECT_TRUE(isRight(right));
+  Kernel kernel({"full", {{"d", "128"}, {"e", "128"}}}, "sm_90a",
+                nlohmann::json::parse(clusters().back().schedule), {70, 300});
+  const std::string right = kernel.tile();
+  ASSERT_NE(right, "");
+  EXPECT_TRUE(kernel.isRight(right));
   for (const char *op : {"mbarrier_wait %taken", "mbarrier_wait %arrived", "mbarrier_arrive %taken",
                          "cluster_sync"}) {
     std::string faulty =
         std::regex_replace(right, std::regex("\n[^\n]*tile\\." + std::string(op) + "[^\n]*"), "");
     ASSERT_NE(faulty, right) << op;
-    EXPECT_FALSE(isRight(faulty)) << op;
+    EXPECT_FALSE(kernel.isRight(faulty)) << op;
   }
 }
 
 // A planted fault: each block stores its columns where those of the first one belong.
 TEST(OperandTiles, columnsInTheWrongPlaceAreSeen) {
-  LoadedSpec spec("full");
-  ASSERT_TRUE(spec);
-  driver::CompileOptions options;
-  options.target = "sm_80";
-  options.schedule = {{"form", "portable"}, {"row_tile", 32}, {"warps", 2}, {"head_dim_tile", 32}};
-  options.upTo = driver::Stage::Tile;
-  Result<driver::Compilation> compilation = driver::compile(*spec, options);
-  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
-  std::string &text = compilation->nests.front().tile;
+  Kernel kernel({"full", {}}, "sm_80",
+                {{"form", "portable"}, {"row_tile", 32}, {"warps", 2}, {"head_dim_tile", 32}},
+                {17, 20});
+  std::string text = kernel.tile();
+  ASSERT_NE(text, "");
+  EXPECT_TRUE(kernel.isRight(text));
   std::smatch store, sum;
   ASSERT_TRUE(std::regex_search(text, store, std::regex(R"(tile\.store_tile [^\[]*\[(%\w+)\])")));
   std::regex adds(store[1].str() + R"( = arith\.addi (%\w+), (%\w+) )");
   ASSERT_TRUE(std::regex_search(text, sum, adds));
-  text.replace(store.position(1), store.length(1), sum[1].str());
-  auto executor = driver::makeInterpreterExecutor(*compilation);
-  ASSERT_TRUE(executor.ok()) << executor.error().text();
-  driver::CheckRequest request;
-  request.extents = spec.extents({17, 20});
-  Result<driver::CheckReport> report = driver::checkProgram(*spec, **executor, request);
-  EXPECT_FALSE(report.ok() && report->ok());
+  std::string first = sum[1].str();
+  text.replace(store.position(1), store.length(1), first);
+  EXPECT_FALSE(kernel.isRight(text));
 }
 
 struct Wide {
