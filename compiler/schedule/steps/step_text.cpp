@@ -46,9 +46,15 @@ static std::string fetchText(FetchOp fetch) {
   return text + fmt::format(", {} slots", fetch.getStages());
 }
 
+/// A state that the spec gives no name is "sum".
+static std::string stateText(Value state) {
+  std::string name = nameOf(state);
+  return name.empty() ? "sum" : name;
+}
+
 /// "scores = q k[0]'" for products that begin a sum, else "o += weights v".
 static std::string productText(MmaStartOp product) {
-  return fmt::format("{} {} {} {}{}", nameOf(product.getC()),
+  return fmt::format("{} {} {} {}{}", stateText(product.getC()),
                      product.getFresh() ? "=" : "+=", tileText(product.getA()),
                      tileText(product.getB()), product.getTransposed() ? "'" : "");
 }
@@ -122,12 +128,6 @@ static std::string operandText(Value operand, const llvm::DenseMap<Value, std::s
   Value place = placeOf(operand);
   auto found = copied.find(place);
   return found == copied.end() ? nameOf(place) : found->second;
-}
-
-/// A state that the spec gives no name is "sum".
-static std::string stateText(Value state) {
-  std::string name = nameOf(state);
-  return name.empty() ? "sum" : name;
 }
 
 /// "scores: o += weights v", with how often it is done.
