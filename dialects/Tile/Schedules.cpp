@@ -168,7 +168,8 @@ std::string PortableSchedule::check() const {
   if (std::string why = checkKeys(PortableSchedule(*this).keys()); !why.empty())
     return why;
   if (warps % sharingWarps())
-    return llvm::formatv("column_warps is {0}; it divides the {1} warps", columnWarps, warps);
+    return llvm::formatv("column_warps is {0}, which does not divide the {1} warps", columnWarps,
+                         warps);
   int64_t least = 16 * warps / sharingWarps();
   if (rowTile % least)
     return llvm::formatv(

@@ -103,6 +103,7 @@ def Tile_StreamAheadOp : Tile_Op<"stream_ahead", [NoTerminator]> {
     $first `to` $end `by` $ahead attr-dict-with-keyword $body `copies` $copies (`ask` $ask^)?
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
     ::mlir::BlockArgument getTile() { return getBody().getArgument(0); }

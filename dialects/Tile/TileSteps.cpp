@@ -288,14 +288,15 @@ int64_t StreamAheadOp::countParts() {
   return parts;
 }
 
+// Each tile ahead is a copy of the region that starts it; numbers of parts are i32.
+static constexpr int64_t kMostAhead = 63, kMostParts = 65536;
+
 LogicalResult StreamAheadOp::verify() {
   if (!isa<KernelOp>((*this)->getParentOp()))
     return emitOpError("belongs to a kernel without roles");
-  if (static_cast<int64_t>(getAhead()) < 1)
-    return emitOpError("has copies that run ") << getAhead() << " ahead; it can be 1 or more";
-  if (int64_t parts = countParts(); parts != 0 && static_cast<int64_t>(getAhead()) > parts)
-    return emitOpError("has copies that run ")
-           << getAhead() << " parts ahead, of tiles with " << parts;
+  auto ahead = static_cast<int64_t>(getAhead());
+  if (ahead < 1 || ahead > kMostAhead)
+    return emitOpError("has copies that run ") << ahead << " ahead; it can be 1 to " << kMostAhead;
   SmallVector<unsigned> widths = {32, 32};
   if (isListed())
     widths.push_back(1);
@@ -306,16 +307,33 @@ LogicalResult StreamAheadOp::verify() {
     return emitOpError("has copies of a tile, a part of it, and the part's number");
   if (isListed() && !yieldsWords(getAsk(), 2))
     return emitOpError("asks of the 32 tiles from one on, for two words");
-  return verifyBody(*getBodyBlock());
+  WalkResult copies = getCopies().walk([](Operation *op) -> WalkResult {
+    if (isa<StepOp, WaitOp, CommitOp, BarrierOp>(op))
+      return op->emitOpError("is among the copies of a tile.stream_ahead, which are started only");
+    return WalkResult::advance();
+  });
+  return failure(copies.wasInterrupted() || failed(verifyBody(*getBodyBlock())));
+}
+
+// With steps that are right each by itself.
+LogicalResult StreamAheadOp::verifyRegions() {
+  auto ahead = static_cast<int64_t>(getAhead());
+  if (int64_t parts = countParts(); parts != 0 && ahead > parts)
+    return emitOpError("has copies that run ") << ahead << " parts ahead, of tiles with " << parts;
+  return success();
 }
 
 static LogicalResult verifyAhead(StepOp step) {
-  if (step.getStage() != 0 || step.getPending() || step.getTurn() || step->getNumResults() != 0)
-    return step.emitOpError("of a tile.stream_ahead has no stage, turn or results");
+  if (step.getStage() != 0 || step.getOrder() != 0 || step.getPending() || step.getTurn() ||
+      step->getNumResults() != 0)
+    return step.emitOpError("of a tile.stream_ahead has no stage, order, pending, turn or results");
   if (!step.getParts())
-    return success();
-  if (static_cast<int64_t>(*step.getParts()) < 1)
-    return step.emitOpError("is done for ") << *step.getParts() << " parts; it can be 1 or more";
+    return hasArguments(step.getBodyBlock(), {})
+               ? success()
+               : step.emitOpError("without parts has a block without arguments");
+  auto parts = static_cast<int64_t>(*step.getParts());
+  if (parts < 1 || parts > kMostParts)
+    return step.emitOpError("is done for ") << parts << " parts; it can be 1 to " << kMostParts;
   return hasArguments(step.getBodyBlock(), {32, 32})
              ? success()
              : step.emitOpError("in parts has a block with the part's numbers");

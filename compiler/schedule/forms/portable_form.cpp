@@ -217,10 +217,11 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
     return why;
   if (std::string why = checkColumnWarps(*cut, schedule); !why.empty())
     return why;
-  int64_t parts = tileParts(*cut, schedule);
-  if (parts > 1 && schedule.stages > parts)
-    return llvm::formatv("stages is {0}; with depth {1}, which makes {2} parts, it is 2 to {2}",
-                         schedule.stages, schedule.depth, parts);
+  int64_t arrivals = tileParts(*cut, schedule);
+  if (arrivals > 1 && schedule.stages > arrivals)
+    return llvm::formatv("stages is {0}; a tile arrives in {1} parts, so it is 2{2}",
+                         schedule.stages, arrivals,
+                         arrivals > 2 ? llvm::formatv(" to {0}", arrivals).str() : "");
   int64_t bytes = sharedBytes(nest, plan, schedule);
   int64_t limit =
       std::min(machine.sharedPerBlock,
@@ -239,20 +240,30 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   std::string blocks = schedule.minBlocks > 1
                            ? llvm::formatv(", {0} blocks at a time", schedule.minBlocks).str()
                            : "";
-  std::string text = llvm::formatv("{0} with row_tile {1}, stream_tile {2}, {3} stages{4} {5}",
+  std::string parts;
+  if (schedule.headDimTile)
+    parts += llvm::formatv(", head_dim_tile {0}", schedule.headDimTile);
+  if (schedule.columnWarps)
+    parts += llvm::formatv(", column_warps {0}", schedule.columnWarps);
+  std::string text = llvm::formatv("{0} with row_tile {1}, stream_tile {2}{3}, {4} stages{5} {6}",
                                    describeOperands(plan), schedule.rowTile, schedule.streamTile,
-                                   schedule.stages, blocks, what);
+                                   parts, schedule.stages, blocks, what);
   PortableSchedule smaller = schedule;
   for (smaller.streamTile = schedule.streamTile / 2; smaller.streamTile >= 16;
        smaller.streamTile /= 2)
     if (smaller.streamTile % 16 == 0 && checkSchedule(nest, plan, smaller, machine).empty())
       return text + llvm::formatv(": stream_tile {0} fits", smaller.streamTile).str();
-  for (const PortableSchedule &candidate : kCandidates)
-    if (candidate.streamTile < schedule.streamTile && candidate.rowTile < schedule.rowTile &&
-        checkSchedule(nest, plan, candidate, machine).empty())
+  for (const PortableSchedule &candidate : kCandidates) {
+    smaller = schedule; // all other keys are what they are
+    smaller.rowTile = candidate.rowTile;
+    smaller.streamTile = candidate.streamTile;
+    smaller.warps = candidate.warps;
+    if (smaller.streamTile < schedule.streamTile && smaller.rowTile < schedule.rowTile &&
+        checkSchedule(nest, plan, smaller, machine).empty())
       return text + llvm::formatv(": row_tile {0} with stream_tile {1}, {2} warps fits",
-                                  candidate.rowTile, candidate.streamTile, candidate.warps)
+                                  smaller.rowTile, smaller.streamTile, smaller.warps)
                         .str();
+  }
   return text;
 }
 

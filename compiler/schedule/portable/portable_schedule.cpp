@@ -62,8 +62,12 @@ static int64_t exchangeBytes(const StreamPlan &plan, const PortableSchedule &sch
 std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &schedule) {
   if (schedule.columnWarps == 0)
     return "";
+  // All warps hand over one weight of each score.
+  auto products =
+      llvm::count_if(plan.states, [](const StreamState &s) { return s.streamed != -1; });
   std::string lacks;
-  if (plan.contractions.size() != 1 || plan.streamed.size() != 2 || !plan.isOfTensorsOnly())
+  if (plan.contractions.size() != 1 || plan.streamed.size() != 2 || products != 1 ||
+      !plan.isOfTensorsOnly())
     lacks = "one product for the scores and one for the states, of tensors";
   else if (llvm::any_of(plan.streamed, [](const OperandTile &operand) {
              return tile::elementType(operand.element).bytes != 2;
@@ -81,11 +85,16 @@ std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &sch
     return llvm::formatv("head_dim_tile {0} makes {1} parts of the columns for {2} column_warps: "
                          "{3} fits",
                          schedule.headDimTile, headDimTiles(plan), schedule.columnWarps, fits);
-  if (keys.cols != schedule.depth)
-    return llvm::formatv("column_warps needs scores over depth {0} or more, not over {1}: leave "
-                         "it out",
-                         schedule.depth, keys.wholeCols());
-  return "";
+  // Parts of both take turns in the same slots.
+  int64_t most = std::min(keys.wholeCols(), values.wholeCols());
+  if (std::min(keys.cols, values.cols) == schedule.depth)
+    return "";
+  return llvm::formatv(
+             "column_warps needs scores and states over depth {0} or more, not over {1}: ",
+             schedule.depth, most)
+             .str() +
+         (fits <= most ? llvm::formatv("head_dim_tile and depth {0} fit", fits).str()
+                       : "leave it out");
 }
 
 int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSchedule &schedule) {

@@ -114,24 +114,44 @@ static Value placeOf(Value tile) {
   return tile;
 }
 
-/// The tensors whose tiles shared memory holds, by place.
-static llvm::DenseMap<Value, std::string> copiedTensors(KernelOp kernel) {
-  llvm::DenseMap<Value, std::string> names;
-  kernel.walk([&](CopyOp copy) { names[placeOf(copy.getTile())] = nameOf(copy.getPointer()); });
-  return names;
-}
+namespace {
 
-/// Of a tile in shared memory or an operand made of registers.
-static std::string operandText(Value operand, const llvm::DenseMap<Value, std::string> &copied) {
-  if (auto made = operand.getDefiningOp<ToOperandOp>())
-    return nameOf(made.getFragment());
-  Value place = placeOf(operand);
-  auto found = copied.find(place);
-  return found == copied.end() ? nameOf(place) : found->second;
-}
+/// What the lines call tiles and states of a kernel.
+class AheadNames {
+public:
+  explicit AheadNames(KernelOp kernel) {
+    kernel.walk([&](CopyOp copy) { copied[placeOf(copy.getTile())] = nameOf(copy.getPointer()); });
+  }
+
+  /// Of a tile in shared memory, by the tensor that is copied there, or of weights in registers.
+  std::string operand(Value operand) const {
+    if (operand.getDefiningOp<ToOperandOp>())
+      return "weights";
+    Value place = placeOf(operand);
+    auto found = copied.find(place);
+    return found == copied.end() ? nameOf(place) : found->second;
+  }
+
+  /// A second one of a name is "scores_2".
+  std::string state(Value state) {
+    auto [known, isNew] = states.try_emplace(state);
+    if (isNew) {
+      std::string name = stateText(state);
+      int64_t number = ++uses[name];
+      known->second = number == 1 ? name : fmt::format("{}_{}", name, number);
+    }
+    return known->second;
+  }
+
+private:
+  llvm::DenseMap<Value, std::string> copied, states;
+  llvm::StringMap<int64_t> uses;
+};
+
+} // namespace
 
 /// "scores: o += weights v", with how often it is done.
-static std::string aheadText(StepOp step, const llvm::DenseMap<Value, std::string> &copied) {
+static std::string aheadText(StepOp step, AheadNames &names) {
   std::vector<std::string> parts;
   if (std::optional<uint64_t> times = step.getParts())
     parts.push_back(fmt::format("{} times, a part each", *times));
@@ -139,9 +159,9 @@ static std::string aheadText(StepOp step, const llvm::DenseMap<Value, std::strin
     if (auto tabulate = dyn_cast<TabulateOp>(op))
       parts.push_back("writes " + nameOf(placeOf(tabulate.getTile())));
     else if (auto product = dyn_cast<MmaOp>(op))
-      parts.push_back(fmt::format(
-          "{} += {} {}{}", stateText(product.getC()), operandText(product.getA(), copied),
-          operandText(product.getB(), copied), product.getTransposed() ? "'" : ""));
+      parts.push_back(fmt::format("{} += {} {}{}", names.state(product.getC()),
+                                  names.operand(product.getA()), names.operand(product.getB()),
+                                  product.getTransposed() ? "'" : ""));
     else if (auto store = dyn_cast<StoreFragmentOp>(op))
       parts.push_back("hands " + nameOf(placeOf(store.getTile())) + " to the other warps");
   });
@@ -150,18 +170,17 @@ static std::string aheadText(StepOp step, const llvm::DenseMap<Value, std::strin
 }
 
 static void addAheadLines(KernelOp kernel, StreamAheadOp stream, std::vector<std::string> &lines) {
-  llvm::DenseMap<Value, std::string> copied = copiedTensors(kernel);
+  AheadNames names(kernel);
   auto add = [&](const char *who, const std::string &what) {
     lines.push_back(fmt::format("{:8}  {}", who, what));
   };
-  // Copies of one shape from one tensor are its parts.
   auto addCopies = [&](ArrayRef<CopyOp> copies, const std::string &when) {
-    llvm::MapVector<std::pair<Value, Type>, int64_t> parts;
+    llvm::MapVector<std::pair<Value, Type>, int64_t> tiles;
     for (CopyOp copy : copies)
-      parts[{copy.getPointer(), copy.getTile().getType()}] += copy.getTiles();
-    for (auto [what, count] : parts)
+      tiles[{copy.getPointer(), copy.getTile().getType()}] += copy.getTiles();
+    for (auto [what, count] : tiles)
       add("copies", fmt::format("{}: {}{}, {}", nameOf(what.first),
-                                count > 1 ? fmt::format("{} parts of ", count) : "",
+                                count > 1 ? fmt::format("{} tiles of ", count) : "",
                                 shapeOf(cast<SharedType>(what.second)), when));
   };
   addCopies(llvm::to_vector(kernel.getBodyBlock()->getOps<CopyOp>()), "for each tile of rows");
@@ -172,7 +191,7 @@ static void addAheadLines(KernelOp kernel, StreamAheadOp stream, std::vector<std
   stream.getCopies().walk([&](CopyOp copy) { copies.push_back(copy); });
   addCopies(copies, when);
   for (auto step : stream.getBodyBlock()->getOps<StepOp>())
-    add("computes", aheadText(step, copied));
+    add("computes", aheadText(step, names));
 }
 
 //===----------------------------------------------------------------------===//

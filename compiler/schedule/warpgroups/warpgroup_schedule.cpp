@@ -345,6 +345,19 @@ static std::string checkSeesaw(red::NestOp nest, const StreamPlan &whole,
   return checkShares(whole, plan, s);
 }
 
+// A box is as wide as a panel: beyond the last panel of a part it would write columns of the next.
+static std::string checkBulkStores(const StreamPlan &whole, const WarpgroupSchedule &s) {
+  TiledPlan cut = cutPlan(whole, s);
+  for (auto [uncut, result] : llvm::zip_equal(whole.results, cut->results)) {
+    int64_t panel = tile::elementType(result.element).panelColumns();
+    if (s.bulkStores && result.cols < uncut.cols && result.cols % panel)
+      return llvm::formatv("bulk_stores needs head_dim_tile in multiples of {0}, not {1}: leave "
+                           "bulk_stores out",
+                           panel, s.headDimTile);
+  }
+  return "";
+}
+
 static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) {
   int64_t widest = 0;
   Type element;
@@ -388,7 +401,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
   return machine.warpgroups && schedule.conflict().empty() &&
          checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
          checkColumnParts(*cutPlan(plan, schedule)).empty() &&
-         checkSeesaw(nest, plan, schedule).empty() &&
+         checkSeesaw(nest, plan, schedule).empty() && checkBulkStores(plan, schedule).empty() &&
          schedule.depthStages >= partsInTurns(plan, schedule) &&
          sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
          productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
@@ -408,6 +421,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (std::string why = checkColumnParts(*cutPlan(plan, schedule)); !why.empty())
     return why;
   if (std::string why = checkSeesaw(nest, plan, schedule); !why.empty())
+    return why;
+  if (std::string why = checkBulkStores(plan, schedule); !why.empty())
     return why;
   int64_t parts = partsInTurns(plan, schedule);
   if (schedule.depthStages < parts)

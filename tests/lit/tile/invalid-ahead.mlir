@@ -1,7 +1,7 @@
 // RUN: attnc-opt %s --split-input-file --verify-diagnostics
 
 tile.kernel @nothing_ahead("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
-  // expected-error @+1 {{has copies that run 0 ahead; it can be 1 or more}}
+  // expected-error @+1 {{has copies that run 0 ahead; it can be 1 to 63}}
   tile.stream_ahead %tiles to %tiles by 0 {
   ^bb0(%t: i32, %n: i32):
   } copies {
@@ -77,7 +77,7 @@ tile.kernel @in_no_step("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
 tile.kernel @later_stage("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
   tile.stream_ahead %tiles to %tiles by 1 {
   ^bb0(%t: i32, %n: i32):
-    // expected-error @+1 {{of a tile.stream_ahead has no stage, turn or results}}
+    // expected-error @+1 {{of a tile.stream_ahead has no stage, order, pending, turn or results}}
     tile.step "values" stage 1 {
       tile.yield
     }
@@ -112,5 +112,98 @@ tile.kernel @parts_elsewhere("works" = %works: i32) grid [1] threads 256 smem 0 
         tile.yield
       }
     }
+  }
+}
+
+// -----
+
+tile.kernel @far_ahead("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
+  // expected-error @+1 {{has copies that run 100000 ahead; it can be 1 to 63}}
+  tile.stream_ahead %tiles to %tiles by 100000 {
+  ^bb0(%t: i32, %n: i32):
+  } copies {
+  ^bb0(%t: i32, %part: i32, %n: i32):
+  }
+}
+
+// -----
+
+tile.kernel @negative_ahead("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
+  // expected-error @+1 {{has copies that run -1 ahead; it can be 1 to 63}}
+  tile.stream_ahead %tiles to %tiles by -1 {
+  ^bb0(%t: i32, %n: i32):
+  } copies {
+  ^bb0(%t: i32, %part: i32, %n: i32):
+  }
+}
+
+// -----
+
+tile.kernel @negative_parts("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
+  tile.stream_ahead %tiles to %tiles by 1 {
+  ^bb0(%t: i32, %n: i32):
+    // expected-error @+1 {{is done for -1 parts; it can be 1 to 65536}}
+    tile.step "scores" parts -1 {
+    ^bb0(%a: i32, %b: i32):
+      tile.yield
+    }
+  } copies {
+  ^bb0(%t: i32, %part: i32, %n: i32):
+  }
+}
+
+// -----
+
+tile.kernel @many_parts("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
+  tile.stream_ahead %tiles to %tiles by 1 {
+  ^bb0(%t: i32, %n: i32):
+    // expected-error @+1 {{is done for 4294967296 parts; it can be 1 to 65536}}
+    tile.step "scores" parts 4294967296 {
+    ^bb0(%a: i32, %b: i32):
+      tile.yield
+    }
+  } copies {
+  ^bb0(%t: i32, %part: i32, %n: i32):
+  }
+}
+
+// -----
+
+tile.kernel @arguments_without_parts("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
+  tile.stream_ahead %tiles to %tiles by 1 {
+  ^bb0(%t: i32, %n: i32):
+    // expected-error @+1 {{without parts has a block without arguments}}
+    tile.step "scores" {
+    ^bb0(%a: i32, %b: i32):
+      tile.yield
+    }
+  } copies {
+  ^bb0(%t: i32, %part: i32, %n: i32):
+  }
+}
+
+// -----
+
+tile.kernel @order("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
+  tile.stream_ahead %tiles to %tiles by 1 {
+  ^bb0(%t: i32, %n: i32):
+    // expected-error @+1 {{of a tile.stream_ahead has no stage, order, pending, turn or results}}
+    tile.step "scores" order 5 {
+      tile.yield
+    }
+  } copies {
+  ^bb0(%t: i32, %part: i32, %n: i32):
+  }
+}
+
+// -----
+
+tile.kernel @waits_in_copies("tiles" = %tiles: i32) grid [1] threads 32 smem 0 {
+  tile.stream_ahead %tiles to %tiles by 1 {
+  ^bb0(%t: i32, %n: i32):
+  } copies {
+  ^bb0(%t: i32, %part: i32, %n: i32):
+    // expected-error @+1 {{is among the copies of a tile.stream_ahead, which are started only}}
+    tile.barrier
   }
 }

@@ -65,7 +65,7 @@ module attributes {tile.a = #tile.portable<row_tile = 32>} {}
 
 // -----
 
-// expected-error @+1 {{column_warps is 3; it divides the 4 warps}}
+// expected-error @+1 {{column_warps is 3, which does not divide the 4 warps}}
 module attributes {tile.a = #tile.portable<column_warps = 3>} {}
 
 // -----

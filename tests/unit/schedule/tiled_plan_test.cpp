@@ -108,15 +108,28 @@ TEST(ColumnWarps, areRefusedWithTheReason) {
             "tensors: leave it out");
   nlohmann::json wide = librarySpec("full", 128);
   wide["dims"]["d"] = 32;
-  EXPECT_EQ(refusedSharing(LibraryNest(wide), schedule),
-            "column_warps needs scores over depth 64 or more, not over 32: leave it out");
+  EXPECT_EQ(
+      refusedSharing(LibraryNest(wide), schedule),
+      "column_warps needs scores and states over depth 64 or more, not over 32: leave it out");
+  nlohmann::json narrow = librarySpec("full", 128);
+  narrow["dims"]["e"] = 32;
+  EXPECT_EQ(
+      refusedSharing(LibraryNest(narrow), schedule),
+            "column_warps needs scores and states over depth 64 or more, not over 32: "
+            "head_dim_tile and depth 16 fit");
+  nlohmann::json two = librarySpec("full", 128); // weights of two kinds, of which one would be lost
+  two["body"].push_back("squares[b,h,i,e] = sum(j, p * p * v[b,h,j,e])");
+  two["outputs"]["squares"] = "f32";
+  EXPECT_EQ(refusedSharing(LibraryNest(two), schedule),
+            "column_warps is for nests with one product for the scores and one for the states, of "
+            "tensors: leave it out");
   nlohmann::json f32 = librarySpec("full", 128);
   f32["types"]["T"] = "f32";
   EXPECT_EQ(refusedSharing(LibraryNest(f32), schedule),
             "column_warps is for nests with operands of 16 bits: leave it out");
   schedule.stages = 8;
   EXPECT_EQ(refusedSharing(LibraryNest("full", 128), schedule),
-            "stages is 8; with depth 64, which makes 4 parts, it is 2 to 4");
+            "stages is 8; a tile arrives in 4 parts, so it is 2 to 4");
 }
 
 TEST(TiledPlan, copiesAreAheadByLessThanATile) {
@@ -124,7 +137,7 @@ TEST(TiledPlan, copiesAreAheadByLessThanATile) {
   PortableSchedule schedule{
       .rowTile = 64, .streamTile = 16, .stages = 3, .headDimTile = 256, .depth = 256};
   EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, *findGpuModel("sm_80")),
-            "stages is 3; with depth 256, which makes 2 parts, it is 2 to 2");
+            "stages is 3; a tile arrives in 2 parts, so it is 2");
   schedule.depth = 24;
   EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, *findGpuModel("sm_80")),
             "depth is 24; it is a multiple of 16, or 0 for all");

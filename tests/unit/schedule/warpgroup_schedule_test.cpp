@@ -270,6 +270,20 @@ TEST(HeadDimTile, DoesNotDivideWhatAFoldOverTheResultNeeds) {
     EXPECT_EQ(columnBlocks(*cutPlan(of.plan, ranked.schedule), ranked.schedule), 1);
 }
 
+TEST(BulkStores, AreOfWholePanels) {
+  LibraryNest of("full", 192);
+  WarpgroupSchedule schedule = makeSchedule(of, 1, 64, 2);
+  schedule.bulkStores = true;
+  schedule.headDimTile = 64;
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()), "");
+  schedule.headDimTile = 96; // a box of the first part would have 32 columns of the second
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()),
+            "bulk_stores needs head_dim_tile in multiples of 64, not 96: leave bulk_stores out");
+  EXPECT_FALSE(fits(of.nest, of.plan, schedule, hopper()));
+  schedule.bulkStores = false;
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()), "");
+}
+
 TEST(Cluster, SaysWhatItCannotDivide) {
   auto check = [](int64_t width, int64_t columns) {
     LibraryNest of("full", width);
