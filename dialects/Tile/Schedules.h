@@ -97,14 +97,14 @@ private:
 struct PortableSchedule {
   using Attr = PortableAttr;
 
-  int64_t rowTile = 64;        ///< rows of a block; a multiple of 16 * warps
-  int64_t streamTile = 64;     ///< stream indices of a tile
-  int64_t warps = 4;           ///< that copy and compute
-  int64_t stages = 2;          ///< tiles of the stream in shared memory at a time
-  int64_t minBlocks = 1;       ///< blocks that have to fit on a multiprocessor: limits registers
+  int64_t rowTile = 64;    ///< rows of a block: 16 or more for each warp, or warps that share rows
+  int64_t streamTile = 64; ///< stream indices of a tile
+  int64_t warps = 4;       ///< that copy and compute
+  int64_t stages = 2;      ///< tiles of the stream in shared memory at a time
+  int64_t minBlocks = 1;   ///< blocks that have to fit on a multiprocessor: limits registers
   double rescaleThreshold = 8; ///< a running maximum may lag by this much, in powers of 2
-  /// Columns of the states that a block computes; blocks share the rest and
-  /// each computes the scores. 0: all.
+  /// Columns of the states that a block computes, or a warp of those that share rows; blocks share
+  /// the rest and each computes the scores. 0: all.
   int64_t headDimTile = 0;
   /// Columns of the operands of scores in shared memory at a time; 0: all.
   int64_t depth = 0;

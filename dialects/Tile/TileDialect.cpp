@@ -211,8 +211,23 @@ LogicalResult StageOp::verify() {
   return tile == getType() ? success() : emitOpError("takes ") << getType() << " from " << tile;
 }
 
+// What a thread moves at a time.
+static LogicalResult verifyVector(Operation *op, uint64_t bytes, Type element) {
+  auto least = static_cast<uint64_t>(elementType(element).bytes);
+  return bytes >= least && bytes <= 16 && llvm::isPowerOf2_64(bytes)
+             ? success()
+             : op->emitOpError("moves ") << static_cast<int64_t>(bytes) << " bytes at a time; it "
+                                         << "can be a power of 2 from " << least << " to 16";
+}
+
+LogicalResult StoreTileOp::verify() {
+  return verifyVector(*this, getVectorBytes(), getTile().getType().getElement());
+}
+
 LogicalResult CopyOp::verify() {
   SharedType tile = getTile().getType();
+  if (failed(verifyVector(*this, getVectorBytes(), tile.getElement())))
+    return failure();
   int64_t count = getTiles();
   if (count < 1 || !tile.fitsBlock(count))
     return emitOpError("copies ") << count << " tiles of " << tile;
@@ -236,7 +251,10 @@ LogicalResult MmaOp::verify() {
     return emitOpError("multiplies ") << rows << "x" << depth << " by " << bDepth << "x" << bCols
                                       << " into " << c.getRows() << "x" << c.getCols();
   auto a = dyn_cast<OperandType>(getA().getType());
-  bool isSplit = a && a.getElement() == b.getElement() && elementType(b.getElement()).isSplit;
+  Type element = a ? a.getElement() : cast<SharedType>(getA().getType()).getElement();
+  if (element != b.getElement())
+    return emitOpError("multiplies ") << element << " by " << b.getElement();
+  bool isSplit = a && elementType(element).isSplit;
   if (getHalves() && (!isSplit || getTransposed()))
     return emitOpError("has halves of f32 only, a in registers and b not transposed");
   return success();

@@ -371,6 +371,7 @@ def Tile_StoreTileOp : Tile_Op<"store_tile"> {
     $tile `to` $pointer `[` $offset `]` `stride` $stride `rows` $rows (`cols` $cols^)? `vector`
     $vector_bytes attr-dict `:` type($tile) `->` type($pointer)
   }];
+  let hasVerifier = 1;
 }
 
 def Tile_StoreRowsOp : Tile_Op<"store_rows"> {

@@ -36,6 +36,7 @@ Value WarpLowering::takeWarpColumn(Value warp) {
 // has the columns of each warp in a tile of its own.
 void WarpLowering::placeExchange(int64_t offset) {
   int64_t sharing = schedule.columnWarps, slotBytes = 0;
+  Type valueType;
   auto place = [&](tile::SharedType type, int64_t count, const std::string &name) -> Value {
     return tile::SharedOp::create(b, named(name), tile::RingType::get(b.getContext(), count, type),
                                   b.getI64IntegerAttr(offset));
@@ -46,11 +47,12 @@ void WarpLowering::placeExchange(int64_t offset) {
     int64_t count = isScore ? 1 : sharing;
     assert(slotBytes == 0 || slotBytes == count * type.getBytes());
     slotBytes = count * type.getBytes();
+    if (!isScore)
+      valueType = operand.element;
     rings.push_back(place(type, schedule.stages * count, sourceName(operand.read) + "_ring"));
   }
   offset += schedule.stages * slotBytes;
-  auto weights = tile::SharedType::get(b.getContext(), schedule.rowTile, scoreColumns(),
-                                       plan.streamed.front().element);
+  auto weights = tile::SharedType::get(b.getContext(), schedule.rowTile, scoreColumns(), valueType);
   weightRing = place(weights, sharing, "weights");
   offset += sharing * weights.getBytes();
   vectorRing = place(tile::SharedType::get(b.getContext(), 1, schedule.rowTile, b.getF32Type(), 0),

@@ -11,7 +11,8 @@ namespace attnc::schedule {
 /// The tensor's name in generated code.
 std::string sourceName(attn::ReadOp read);
 
-/// The portable kernel: every warp copies, multiplies and folds its own rows.
+/// The portable kernel: every warp copies, multiplies and folds, rows of its own or columns of
+/// rows that it shares.
 class WarpLowering : public StreamLowering {
 public:
   WarpLowering(red::NestOp nest, StreamPlan plan, PortableSchedule schedule,
@@ -41,7 +42,7 @@ private:
   /// The steps of a tile.
   void describeTile();
   void step(llvm::StringRef name, llvm::function_ref<void()> build);
-  /// A step for each of the parts that arrive: `part` of its own, the `number`th of all.
+  /// A step for each of the parts that arrive: the `part`th time, with the `number`th part of all.
   void stepInParts(llvm::StringRef name, int64_t parts,
                    llvm::function_ref<void(Value part, Value number)> build);
   Value multiply(const Contraction &contraction);

@@ -23,8 +23,6 @@ Value WarpLowering::streamedBase(unsigned number) {
 
 void WarpLowering::copyStreamed(unsigned number, Value first, Value slot) {
   const OperandTile &operand = plan.streamed[number];
-  if (operand.isComputed())
-    return;
   auto ring = cast<tile::RingType>(rings[number].getType());
   Value stage = tile::StageOp::create(b, attn::ReadOp(operand.read).getLoc(), ring.getTile(),
                                       rings[number], slot);
@@ -40,9 +38,8 @@ void WarpLowering::copyStreamed(unsigned number, Value first, Value slot) {
 
 bool WarpLowering::isInParts() { return sharesRows() || depthTiles(plan) > 1; }
 
-// The columns of part `part` and of what follows it, where the last part is not a whole one.
-static int64_t columnsAfter(const OperandTile &operand) {
-  return operand.wholeCols() % operand.cols ? operand.wholeCols() : 0;
+static bool endsInPart(const OperandTile &operand) {
+  return operand.wholeCols() % operand.cols != 0;
 }
 
 void WarpLowering::fillResident(const OperandTile &operand) {
@@ -108,7 +105,7 @@ void WarpLowering::copyScorePart(unsigned number, Value first, Value part, Value
   Value base = arith::AddIOp::create(b, loc, bases[number], widen(begin, ""));
   Value columns;
   // Operands of fewer parts than others are zero in the rest.
-  if (partsOf(operand) < depthTiles(plan) || columnsAfter(operand))
+  if (partsOf(operand) < depthTiles(plan) || endsInPart(operand))
     columns = arith::SubIOp::create(b, named("columns_left"), constant(operand.wholeCols()), begin);
   copyOperand(operand, base, first, ends[number], stage, columns);
 }

@@ -6,9 +6,9 @@
 
 namespace attnc::schedule {
 
-/// A line for each tile.fetch, in the order of copies, and for each tile.step, in the order in
-/// which they run; "*" marks what is about the tile before, as the last line says. Empty for a
-/// kernel without tile.row_tiles.
+/// A line for each tile.fetch or kind of tile.copy, in the order of copies, and for each tile.step,
+/// in the order in which they run. In a kernel with roles "*" marks what is about the tile before,
+/// as the last line says. Empty for a kernel without tile.row_tiles or tile.stream_ahead.
 std::vector<std::string> stepLines(tile::KernelOp kernel);
 
 } // namespace attnc::schedule

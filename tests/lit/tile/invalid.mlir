@@ -136,6 +136,36 @@ tile.kernel @element_type() grid [1] threads 32 smem 0 {
 
 // -----
 
+tile.kernel @vectors("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
+  %zero = arith.constant 0 : i64
+  %rows = arith.constant 16 : i32
+  %tile = tile.shared at 0 : !tile.shared<16, 16, f16>
+  // expected-error @+1 {{moves 3 bytes at a time; it can be a power of 2 from 2 to 16}}
+  tile.copy %x[%zero] stride %zero rows %rows to %tile vector 3 : !tile.ptr<f16> -> !tile.shared<16, 16, f16>
+}
+
+// -----
+
+tile.kernel @store_vectors("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
+  %zero = arith.constant 0 : i64
+  %rows = arith.constant 16 : i32
+  %tile = tile.shared at 0 : !tile.shared<16, 16, f16>
+  // expected-error @+1 {{moves 64 bytes at a time; it can be a power of 2 from 2 to 16}}
+  tile.store_tile %tile to %x[%zero] stride %zero rows %rows vector 64 : !tile.shared<16, 16, f16> -> !tile.ptr<f16>
+}
+
+// -----
+
+tile.kernel @mixed_product() grid [1] threads 32 smem 2048 {
+  %a = tile.shared at 0 : !tile.shared<16, 16, f16>
+  %b = tile.shared at 1024 : !tile.shared<16, 16, bf16>
+  %c = tile.registers all 0.0 : !tile.fragment<16, 16>
+  // expected-error @+1 {{multiplies 'f16' by 'bf16'}}
+  tile.mma %c, %a, %b : <16, 16>, !tile.shared<16, 16, f16>, <16, 16, bf16>
+}
+
+// -----
+
 tile.kernel @empty_array() grid [1] threads 32 smem 0 {
   // expected-error @+1 {{has an extent that is not positive}}
   %all = tile.array shared : <[0], f32>
