@@ -8,8 +8,8 @@ namespace attnc::schedule {
 
 /// Makes loops of the kernel's tile.stream_ahead ops: over tiles, or those that matter, and over
 /// parts of a tile. The copies of each are started as far ahead as the op says, as one group, and
-/// awaited before its steps, whose ops become those of the loop. One barrier says both that a tile is there and
-/// that all warps are done with the one before, whose slot the next copies take.
+/// awaited before its steps, whose ops become those of the loop. One barrier says both that a tile
+/// is there and that all warps are done with the one before, whose slot the next copies take.
 void expandAhead(tile::KernelOp kernel);
 
 } // namespace attnc::schedule
