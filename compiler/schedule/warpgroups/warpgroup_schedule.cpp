@@ -6,6 +6,7 @@
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -390,10 +391,18 @@ static std::string lack(const StreamPlan &plan, const WarpgroupSchedule &schedul
   return "";
 }
 
-// Where groups take turns, all parts of a tile have to be there at a time.
-static int64_t partsInTurns(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+// Whether two products of scores read the same tiles, one after the other.
+static bool readsTwice(const StreamPlan &plan) {
+  llvm::SmallSet<unsigned, 4> read;
+  return llvm::any_of(plan.contractions,
+                      [&](const Contraction &each) { return !read.insert(each.streamed).second; });
+}
+
+// How many parts of a tile have to be there at a time: all where groups take turns or parts are
+// read twice, else 0 for any number.
+static int64_t partsTogether(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   int64_t parts = depthTiles(*cutPlan(plan, schedule));
-  return parts > 1 && schedule.pingPong ? parts : 0;
+  return parts > 1 && (schedule.pingPong || readsTwice(plan)) ? parts : 0;
 }
 
 bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule,
@@ -402,7 +411,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
          checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
          checkColumnParts(*cutPlan(plan, schedule)).empty() &&
          checkSeesaw(nest, plan, schedule).empty() && checkBulkStores(plan, schedule).empty() &&
-         schedule.depthStages >= partsInTurns(plan, schedule) &&
+         schedule.depthStages >= partsTogether(plan, schedule) &&
          sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
          productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
          consumerRegisters(plan, schedule) <= schedule.consumerRegisters;
@@ -424,12 +433,13 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
     return why;
   if (std::string why = checkBulkStores(plan, schedule); !why.empty())
     return why;
-  int64_t parts = partsInTurns(plan, schedule);
+  int64_t parts = partsTogether(plan, schedule);
   if (schedule.depthStages < parts)
-    return llvm::formatv(
-        "ping_pong needs depth_stages {0}, all parts of depth {1}: the group whose "
-        "turn it is uses parts before the others",
-        parts, schedule.depth);
+    return llvm::formatv("{0} needs depth_stages {1}, all parts of depth {2}: {3}",
+                         schedule.pingPong ? "ping_pong" : "the nest", parts, schedule.depth,
+                         schedule.pingPong
+                             ? "the group whose turn it is uses parts before the others"
+                             : "two products of scores read the same parts");
   std::string what = lack(plan, schedule, machine);
   if (what.empty())
     return "";

@@ -270,6 +270,26 @@ TEST(HeadDimTile, DoesNotDivideWhatAFoldOverTheResultNeeds) {
     EXPECT_EQ(columnBlocks(*cutPlan(of.plan, ranked.schedule), ranked.schedule), 1);
 }
 
+// A part is free for the next tile when it has been read: the second product would wait for ever.
+TEST(DepthStages, HoldAllPartsThatAreReadTwice) {
+  nlohmann::json spec = librarySpec("full", 512);
+  spec["inputs"]["g"] = spec["inputs"]["q"];
+  spec["body"] = {"s = sum(d, q[b,h,i,d] * k[b,h,j,d]) * scale",
+                  "t = sum(d, g[b,h,i,d] * k[b,h,j,d])", "o[b,h,i] = sum(j, softmax(j, s) * t)"};
+  spec["inputs"].erase("v");
+  spec["dims"].erase("e");
+  LibraryNest of(spec);
+  WarpgroupSchedule schedule = makeSchedule(of, 1, 64, 2);
+  schedule.depth = 128;
+  schedule.depthStages = 3;
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()),
+            "the nest needs depth_stages 4, all parts of depth 128: two products of scores read "
+            "the same parts");
+  EXPECT_FALSE(fits(of.nest, of.plan, schedule, hopper()));
+  schedule.depthStages = 4;
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()), "");
+}
+
 TEST(BulkStores, AreOfWholePanels) {
   LibraryNest of("full", 192);
   WarpgroupSchedule schedule = makeSchedule(of, 1, 64, 2);
