@@ -164,6 +164,17 @@ def Red_ScalarOp : Red_Op<"scalar", [Pure, HasParent<"NestOp">]> {
   let assemblyFormat = "$array attr-dict `:` type($array) `->` type($result)";
 }
 
+def Red_AtMostOp : Red_Op<"at_most"> {
+  let summary = "A fact: no element of an array is above that of another, NaN aside";
+  let description = [{
+    Says of a maximum that comes from outside what would be seen if it were computed here: the
+    exponential of `value - bound` is at most 1. It stands at the level of the program and goes when
+    that is divided into nests.
+  }];
+  let arguments = (ins Attn_ArrayType:$value, Attn_ArrayType:$bound);
+  let assemblyFormat = "$value `,` $bound attr-dict `:` type($value) `,` type($bound)";
+}
+
 def Red_ExtremeOp : Red_Op<"extreme", [Pure, HasParent<"NestOp">, SameVariadicOperandSize]> {
   let summary = "The largest or the smallest element of a box of an array of integers";
   let description = [{

@@ -4,7 +4,6 @@
 #include "compiler/evaluator/float64/host_expression.h"
 #include "compiler/evaluator/float64/read.h"
 #include "compiler/evaluator/inputs/binding.h"
-#include "dialects/Attn/SpecLocation.h"
 #include "dialects/Red/Cancellation.h"
 
 #include <thread>
@@ -42,17 +41,6 @@ bool walksElements(Operation *op) {
   return fold && fold.getFactors().size() == 1 && !fold.getExponent() && !fold.getBase();
 }
 
-llvm::Error at(Operation *op, llvm::Error error) {
-  if (!error)
-    return error;
-  std::string message = llvm::toString(std::move(error));
-  std::string place = placePrefix(op->getLoc());
-  // An error inside a nest or an expanded map has its place already.
-  if (place.empty() || StringRef(message).starts_with(place))
-    return llvm::createStringError(message);
-  return llvm::createStringError(place + message);
-}
-
 } // namespace
 
 Evaluation::Evaluation(attn::ProgramOp program, const EvalInputs &inputs,
@@ -78,7 +66,7 @@ llvm::Expected<Outputs> Evaluation::run() {
 
 llvm::Error Evaluation::evaluateBlock(Block &block) {
   for (Operation &op : block)
-    if (llvm::Error error = at(&op, evaluateOp(op)))
+    if (llvm::Error error = locatedAt(op, evaluateOp(op)))
       return error;
   return llvm::Error::success();
 }
@@ -104,8 +92,8 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
   } else if (auto output = dyn_cast<attn::OutputOp>(op)) {
     if (llvm::Error error = storeOutput(output))
       return error;
-  } else if (isa<attn::ExtentOp>(op)) {
-    // Extents have been bound before.
+  } else if (isa<attn::ExtentOp, red::AtMostOp>(op)) {
+    // Extents have been bound before, and facts change nothing.
   } else {
     Result result = compute(op);
     if (!result)

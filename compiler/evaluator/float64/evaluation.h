@@ -11,7 +11,7 @@ namespace attnc::evaluator {
 
 /// Evaluates the ops of a program in order. A map that only reductions (or one map over the same
 /// dims) use is not stored but expanded where it is used; an array is freed after its last use.
-class Evaluation : ArraySource {
+class Evaluation final : ArraySource {
 public:
   Evaluation(attn::ProgramOp program, const EvalInputs &inputs, const EvalOptions &options,
              std::map<std::string, int64_t> extents,

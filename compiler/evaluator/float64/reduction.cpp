@@ -185,13 +185,6 @@ Space joined(const Space &kept, const Space &reduced) {
   return all;
 }
 
-Extents stridesOver(const Tensor &tensor, const Space &space) {
-  Extents strides;
-  for (StringAttr dim : space.dims)
-    strides.push_back(tensor.strideOf(dim));
-  return strides;
-}
-
 /// One row of a softmax: maximum, exp(x - maximum) and their sum.
 struct Row {
   Rounding round;
@@ -243,6 +236,13 @@ void forEachRow(Workplace work, const Tensor &array, const Space &kept, const Sp
 }
 
 } // namespace
+
+Extents stridesOver(const Tensor &tensor, const Space &space) {
+  Extents strides;
+  for (StringAttr dim : space.dims)
+    strides.push_back(tensor.strideOf(dim));
+  return strides;
+}
 
 llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, const Space &space) {
   llvm::Expected<Tensor> result = makeTensor(work.memory, space.dims, space.shape, program.kind());

@@ -22,6 +22,9 @@ struct Space {
   int64_t size() const { return product(shape); }
 };
 
+/// The stride of `tensor` along each dim of `space`, 0 along those that it lacks.
+Extents stridesOver(const Tensor &tensor, const Space &space);
+
 /// The array of `program` over `space`.
 llvm::Expected<Tensor> evaluateElements(Workplace work, ScalarProgram program, const Space &space);
 

@@ -1,4 +1,5 @@
 #include "compiler/evaluator/float64/scalar_program.h"
+#include "compiler/evaluator/float64/cursor.h"
 #include "compiler/evaluator/float64/emulated.h"
 #include "dialects/Attn/SpecLocation.h"
 
@@ -11,6 +12,17 @@ namespace attnc::evaluator {
 std::string placePrefix(Location loc) {
   std::string place = attn::specPlace(loc);
   return place.empty() ? place : place + ": ";
+}
+
+llvm::Error locatedAt(Operation &op, llvm::Error error) {
+  if (!error)
+    return error;
+  std::string message = llvm::toString(std::move(error));
+  std::string place = placePrefix(op.getLoc());
+  // An error inside a nest or an expanded map has its place already.
+  if (place.empty() || StringRef(message).starts_with(place))
+    return llvm::createStringError(message);
+  return llvm::createStringError(place + message);
 }
 
 namespace {
@@ -300,63 +312,6 @@ void ScalarProgram::walk(ArrayRef<StringAttr> dims, ArrayRef<int64_t> shape) {
     leafStrides.push_back(std::move(strides));
   }
 }
-
-namespace {
-
-/// Walks the offsets of one leaf, a run of the innermost dim at a time.
-class Cursor {
-public:
-  Cursor(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides, int64_t start)
-      : shape(shape), strides(strides), position(shape.size()) {
-    for (size_t axis = shape.size(); axis-- > 0; start /= shape[axis]) {
-      position[axis] = start % shape[axis];
-      offset += position[axis] * strides[axis];
-    }
-  }
-
-  /// Calls `body(done, offset, stride, count)` for runs that make up the next `count` elements.
-  template <class Body> void runs(int64_t count, Body body) {
-    if (shape.empty())
-      return body(int64_t(0), offset, int64_t(0), count);
-    size_t last = shape.size() - 1;
-    for (int64_t done = 0; done < count;) {
-      int64_t run = std::min(count - done, shape[last] - position[last]);
-      body(done, offset, strides[last], run);
-      done += run;
-      advance(run);
-    }
-  }
-
-private:
-  void advance(int64_t run) {
-    size_t axis = shape.size() - 1;
-    position[axis] += run;
-    offset += run * strides[axis];
-    while (position[axis] == shape[axis] && axis > 0) {
-      offset -= position[axis] * strides[axis];
-      position[axis] = 0;
-      --axis;
-      ++position[axis];
-      offset += strides[axis];
-    }
-  }
-
-  ArrayRef<int64_t> shape, strides;
-  Extents position;
-  int64_t offset = 0;
-};
-
-template <class T> void copyRun(T *to, const T *from, int64_t stride, int64_t count) {
-  if (stride == 1)
-    std::copy_n(from, count, to);
-  else if (stride == 0)
-    std::fill_n(to, count, *from);
-  else
-    for (int64_t i = 0; i < count; ++i)
-      to[i] = from[i * stride];
-}
-
-} // namespace
 
 void ScalarProgram::load(const Instruction &instruction, Register &into, int64_t start,
                          int64_t count) const {

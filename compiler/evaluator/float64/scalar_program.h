@@ -139,6 +139,9 @@ Instruction grossQuotientRule();
 /// "file:line:column: " if `loc` has a place in the spec, else "".
 std::string placePrefix(mlir::Location loc);
 
+/// The error with the place of `op` before it, once.
+llvm::Error locatedAt(mlir::Operation &op, llvm::Error error);
+
 } // namespace attnc::evaluator
 
 #endif
