@@ -1,4 +1,6 @@
 #include "compiler/driver/compile.h"
+#include "compiler/driver/entries.h"
+#include "compiler/driver/gradient.h"
 #include "compiler/driver/images/build_images.h"
 #include "compiler/driver/images/host_code.h"
 #include "compiler/driver/images/side_by_side.h"
@@ -89,7 +91,7 @@ private:
     std::optional<Error> error;
     PassManager passes(module->getContext(), ModuleOp::getOperationName());
     addSteps(passes,
-             steps("desugar", lowersNests() ? pipelineSteps().back().name : "choose-schedules"),
+             steps(firstStep(), lowersNests() ? pipelineSteps().back().name : "choose-schedules"),
              {options.target, std::move(keys), options.tuned, &error});
     if (Status status = instrument(passes, error); !status)
       return status;
@@ -112,6 +114,11 @@ private:
                               OpPrintingFlags().printNameLocAsPrefix());
     if (!options.reproducer.empty())
       passes.enableCrashReproducerGeneration(options.reproducer);
+  }
+
+  // A program in fold form, as halve makes it, is one that reassociate has left.
+  StringRef firstStep() {
+    return program.getBodyBlock()->getOps<red::FoldOp>().empty() ? "desugar" : "fuse-nests";
   }
 
   bool lowersNests() const { return !onCpu() && reaches(Stage::Tile); }
@@ -413,7 +420,20 @@ private:
 } // namespace
 
 Result<Compilation> compile(const Spec &spec, const CompileOptions &options) {
-  return Compiler(spec, options).run();
+  if (spec.grad.empty())
+    return Compiler(spec, options).run();
+  Result<GradientSpecs> specs = differentiateSpec(spec);
+  if (!specs)
+    return specs.error();
+  Result<Compilation> forward = compile(specs->forward, options);
+  Result<Compilation> backward = forward ? compile(specs->backward, options) : forward.error();
+  if (!backward)
+    return backward.error();
+  addEntry(forward->program, backwardEntry, backward->program);
+  forward->deferred = deferredImagesOf(forward->program, options.images);
+  forward->saved = std::move(specs->saved);
+  forward->backward = std::make_shared<const Compilation>(*std::move(backward));
+  return forward;
 }
 
 void loadDialects(MLIRContext &context) {

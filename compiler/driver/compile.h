@@ -12,6 +12,7 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/schedule/choice/tuning_database.h"
 #include "compiler/transforms/derivation/derivation.h"
+#include "compiler/transforms/gradient/halve.h"
 #include "runtime/cuda/image_compiler.h"
 #include "runtime/program/program.h"
 #include <memory>
@@ -103,6 +104,10 @@ struct NestReport {
 
 /// The result of a compilation.
 struct Compilation {
+  /// Of a spec with `grad`: the backward program, which `program` has as an entry point.
+  std::shared_ptr<const Compilation> backward;
+  /// What this, the forward program, stores for it: outputs here, inputs there.
+  std::vector<SavedValue> saved;
   std::string target;
   std::string name;
   std::vector<PassRecord> passes;
@@ -129,7 +134,8 @@ struct Compilation {
   double llvmSeconds = 0; ///< or from nests to machine code of the processor, nearly all in LLVM
 };
 
-/// Compiles a spec. The spec's module is read and not changed. Errors: InvalidArgument for what the
+/// Compiles a spec; with `grad`, its forward and its backward program as the two entry points of
+/// one. The spec's module is read and not changed. Errors: InvalidArgument for what the
 /// target or the schedule cannot do (located in the spec where it has a place), Compilation for
 /// NVRTC's and for a limit of the watch, Internal for a bug of ours, with what to report.
 /// Thread-safe for different contexts.

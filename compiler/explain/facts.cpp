@@ -36,6 +36,14 @@ public:
           scope.sizes[dim.name] = *extent;
   }
 
+  std::vector<TensorFacts> saved() const {
+    std::vector<TensorFacts> facts;
+    for (const SavedValue &value : compilation.saved)
+      if (const TensorDecl *decl = compilation.program.manifest.findTensor(value.name))
+        facts.push_back(tensor(*decl));
+    return facts;
+  }
+
   TensorFacts tensor(const TensorDecl &decl) const {
     bool between = llvm::any_of(manifest.intermediates, [&](const TensorDecl &intermediate) {
       return intermediate.name == decl.name;
@@ -255,6 +263,11 @@ Explanation explain(const Compilation &compilation, const std::string &doc,
   explanation.budgetText = budgetSentence(explanation);
   explanation.copies = gatherer.copies();
   explanation.copiesText = copiesSentence(explanation);
+  if (compilation.backward) {
+    explanation.saved = gatherer.saved();
+    explanation.backward = std::make_shared<const Explanation>(explain(
+        *compilation.backward, "Gradients of " + (doc.empty() ? compilation.name : doc), extents));
+  }
   return explanation;
 }
 

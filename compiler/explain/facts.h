@@ -64,6 +64,9 @@ struct Explanation {
   /// The stand-ins of tensors that are not aligned, in the order of Compilation::copies.
   std::vector<TensorFacts> copies;
   std::string copiesText; ///< who copies them, as a sentence; empty if there are none
+  /// With gradients: what the forward program stores for the backward one, and that.
+  std::vector<TensorFacts> saved;
+  std::shared_ptr<const Explanation> backward;
 };
 
 /// Gathers the facts. Bytes and operations are for `extents` of the dynamic dims; empty if they are

@@ -42,6 +42,15 @@ std::string materialisedText(const Explanation &explanation) {
   return explanation.budgetText.empty() ? text : text + explanation.budgetText + "\n";
 }
 
+std::string savedText(const Explanation &explanation) {
+  if (explanation.saved.empty())
+    return "Nothing is saved for the backward program.\n";
+  std::string text = "Saved for the backward program:\n";
+  for (const TensorFacts &tensor : explanation.saved)
+    text += line(tensor.tensor->name, sizeText(tensor, explanation.shape));
+  return text + "    What is not saved and not passed in is computed again.\n";
+}
+
 nlohmann::ordered_json tensorsJson(const std::vector<TensorFacts> &tensors) {
   auto list = nlohmann::ordered_json::array();
   for (const TensorFacts &tensor : tensors) {
@@ -139,7 +148,11 @@ std::string explainText(const Explanation &explanation, bool boldNames) {
   for (const KernelFacts &kernel : explanation.kernels)
     text += "\n" + kernelText(kernel, boldNames);
   text += "\n" + rulesText(explanation) + "\n" + materialisedText(explanation);
-  return explanation.copiesText.empty() ? text : text + explanation.copiesText + "\n";
+  if (!explanation.copiesText.empty())
+    text += explanation.copiesText + "\n";
+  if (explanation.backward)
+    text += savedText(explanation) + "\n" + explainText(*explanation.backward, boldNames);
+  return text;
 }
 
 nlohmann::ordered_json explainJson(const Explanation &explanation) {
@@ -168,6 +181,10 @@ nlohmann::ordered_json explainJson(const Explanation &explanation) {
     if (explanation.copies[i].bytes)
       one["bytes"] = *explanation.copies[i].bytes;
     json["copied_unless_aligned"].push_back(one);
+  }
+  if (explanation.backward) {
+    json["saved"] = tensorsJson(explanation.saved);
+    json["backward"] = explainJson(*explanation.backward);
   }
   return json;
 }

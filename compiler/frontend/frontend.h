@@ -34,8 +34,11 @@ struct Spec {
   Diagnostic schedulePlace;
   /// The spec's `reference` object: {"shape": {dim: extent}} for the dynamic dims, or {}.
   nlohmann::json reference = nlohmann::json::object();
-  /// Inputs whose gradients are asked for.
+  /// Inputs and params whose gradients are asked for: then a compilation has a backward program
+  /// beside the forward one (compiler/driver/gradient.h).
   std::vector<std::string> grad;
+  /// Whether the forward program stores nothing for the backward one.
+  bool savesLess = false;
   /// What it was parsed from, for who has it compiled elsewhere: the file's name without its
   /// folder, its text, and what was set. Empty for a .mlir file.
   std::string fileName, text;

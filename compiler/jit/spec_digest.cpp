@@ -1,4 +1,5 @@
 #include "compiler/jit/spec_digest.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -46,7 +47,7 @@ std::string specDigest(const Spec &spec) {
         }
   });
   out << '\n' << spec.name << '\n' << spec.doc << '\n' << spec.schedule.dump() << '\n';
-  out << spec.reference.dump();
+  out << spec.reference.dump() << '\n' << llvm::join(spec.grad, ",") << spec.savesLess;
   return text;
 }
 

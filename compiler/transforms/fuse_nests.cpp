@@ -323,7 +323,7 @@ private:
         apart = states.whyApart(fold, own, all);
       else if (id < last && !canWait(fold, id))
         apart = states.whyLate(fold, passes[last]);
-      else if (join(fold, pass, obstacle)) {
+      else if (!isIdleBeside(fold, pass) && join(fold, pass, obstacle)) {
         if (id < last)
           FoldOrder(passes).moveBehind(id, last);
         return;
@@ -336,6 +336,40 @@ private:
     if (last >= 0 && obstacle.operation.empty())
       obstacle = PassStates(program, passes[last]).whyApart(fold);
     start(fold, obstacle);
+  }
+
+  // True if neither the fold nor the pass computes anything that the other could use, and each has
+  // an inner dim of its own: every element of the one would be walked for each of the other.
+  bool isIdleBeside(FoldOp fold, const Pass &pass) {
+    auto hasOwn = [&](FoldOp one, FoldOp other) { return !hasDims(other, one); };
+    return llvm::all_of(pass.states,
+                        [&](FoldOp state) {
+                          return hasOwn(fold, state) && hasOwn(state, fold) && !contracts(state);
+                        }) &&
+           !contracts(fold);
+  }
+
+  // True if a contraction of the step is behind the fold.
+  bool contracts(FoldOp fold) {
+    SmallVector<Value> left(fold->getOperands());
+    llvm::SmallDenseSet<Value> seen;
+    while (!left.empty()) {
+      Value value = left.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      Operation *op = value.getDefiningOp();
+      if (auto inner = dyn_cast<FoldOp>(op); inner && !isKept(inner))
+        return true;
+      if (isa<MapOp>(op))
+        llvm::append_range(left, op->getOperands());
+    }
+    return false;
+  }
+
+  // True if some pass has the fold as a state.
+  bool isKept(FoldOp fold) {
+    return llvm::any_of(passes,
+                        [&](const Pass &pass) { return llvm::is_contained(pass.states, fold); });
   }
 
   // True if the pass can be put off until the fold's operands are known: none of them waits for it.

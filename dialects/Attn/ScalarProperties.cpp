@@ -1,5 +1,6 @@
 #include "dialects/Attn/ScalarProperties.h"
 #include "dialects/Attn/Attn.h"
+#include "dialects/Attn/Derivatives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -70,6 +71,10 @@ struct SumModel : External<SumModel, arith::AddFOp> {
   ScalarForm getForm(Operation *) const { return ScalarForm::Sum; }
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Grows; }
   Sign sign(Operation *, Signs x) const { return signOfSum(x[0], x[1]); }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return grad;
+  }
 };
 
 template <typename Op> struct DifferenceModel : External<DifferenceModel<Op>, Op> {
@@ -78,12 +83,20 @@ template <typename Op> struct DifferenceModel : External<DifferenceModel<Op>, Op
     return operand == 0 ? Growth::Grows : Growth::Falls;
   }
   Sign sign(Operation *, Signs x) const { return signOfSum(x[0], negated(x[1])); }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return operand == 0 ? grad : negated(b, grad);
+  }
 };
 
 struct NegationModel : External<NegationModel, arith::NegFOp> {
   ScalarForm getForm(Operation *) const { return ScalarForm::Negation; }
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Falls; }
   Sign sign(Operation *, Signs x) const { return negated(x[0]); }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return negated(b, grad);
+  }
 };
 
 struct ProductModel : External<ProductModel, arith::MulFOp> {
@@ -96,6 +109,10 @@ struct ProductModel : External<ProductModel, arith::MulFOp> {
                ? Sign::NotNegative
                : signOfProduct(x[0], x[1]);
   }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return times(b, grad, op->getOperand(1 - operand));
+  }
 };
 
 struct QuotientModel : External<QuotientModel, arith::DivFOp> {
@@ -104,17 +121,29 @@ struct QuotientModel : External<QuotientModel, arith::DivFOp> {
     return operand == 0 ? growthWithFactor(x[1]) : Growth::Unknown;
   }
   Sign sign(Operation *, Signs x) const { return signOfProduct(x[0], x[1]); }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfQuotient(op, b, operand, grad);
+  }
 };
 
 struct ChoiceModel : External<ChoiceModel, arith::SelectOp> {
   ScalarForm getForm(Operation *) const { return ScalarForm::Choice; }
   Sign sign(Operation *, Signs x) const { return signOfEither(x[1], x[2]); }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfChoice(op, b, operand, grad);
+  }
 };
 
 template <typename Op> struct ExponentialModel : External<ExponentialModel<Op>, Op> {
   double getExponentialBase(Operation *) const { return std::is_same_v<Op, math::ExpOp> ? M_E : 2; }
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Grows; }
   Sign sign(Operation *, Signs) const { return Sign::Positive; }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfExponential(op, b, grad, std::is_same_v<Op, math::ExpOp> ? 0 : 2);
+  }
 };
 
 template <typename Op> struct LogarithmModel : External<LogarithmModel<Op>, Op> {
@@ -122,6 +151,10 @@ template <typename Op> struct LogarithmModel : External<LogarithmModel<Op>, Op> 
     return std::is_same_v<Op, math::LogOp> ? ScalarForm::Logarithm : ScalarForm::Other;
   }
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Grows; }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfLogarithm(op, b, grad, std::is_same_v<Op, math::LogOp> ? 0 : 2);
+  }
 };
 
 template <typename Op> struct ExtremumModel : External<ExtremumModel<Op>, Op> {
@@ -132,6 +165,10 @@ template <typename Op> struct ExtremumModel : External<ExtremumModel<Op>, Op> {
     return std::is_same_v<Op, arith::MaximumFOp> ? signOfLarger(x[0], x[1])
                                                  : signOfEither(x[0], x[1]);
   }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfExtremum(op, b, operand, grad);
+  }
 };
 
 /// tanh, erf: they grow, keep the sign and stay below 1.
@@ -141,6 +178,11 @@ template <typename Op> struct SigmoidModel : External<SigmoidModel<Op>, Op> {
     return isNotNegative(x[0]) ? Sign::NotNegative : Sign::Unknown;
   }
   bool isBoundedAbove(Operation *) const { return true; }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return std::is_same_v<Op, math::TanhOp> ? derivativeOfTanh(op, b, grad)
+                                            : derivativeOfErf(op, b, grad);
+  }
 };
 
 OpFoldResult powerOf(Operation *op, double n) {
@@ -158,6 +200,10 @@ struct PowerModel : External<PowerModel, math::PowFOp> {
            : isNotNegative(x[0])  ? Sign::NotNegative
                                   : Sign::Unknown;
   }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfPower(op, b, operand, grad);
+  }
 };
 
 /// Conversions and roots: they grow and keep what is not negative.
@@ -170,17 +216,37 @@ template <typename Op> struct GrowingModel : External<GrowingModel<Op>, Op> {
     bool isRoot = std::is_same_v<Op, math::SqrtOp>;
     return isRoot || isNotNegative(x[0]) ? Sign::NotNegative : Sign::Unknown;
   }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return std::is_same_v<Op, math::SqrtOp> ? derivativeOfRoot(op, b, grad)
+                                            : derivativeOfConversion(op, b, grad);
+  }
 };
 
 struct MagnitudeModel : External<MagnitudeModel, math::AbsFOp> {
   bool isPositivelyHomogeneous(Operation *) const { return true; }
   Sign sign(Operation *, Signs) const { return Sign::NotNegative; }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfMagnitude(op, b, grad);
+  }
 };
 
 struct InverseRootModel : External<InverseRootModel, math::RsqrtOp> {
   OpFoldResult getPower(Operation *op) const { return powerOf(op, -0.5); }
   Growth growth(Operation *, unsigned, Signs) const { return Growth::Falls; }
   Sign sign(Operation *, Signs) const { return Sign::NotNegative; }
+  Derivative buildDerivative(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,
+                             Value grad) const {
+    return derivativeOfInverseRoot(op, b, grad);
+  }
+};
+
+/// What is constant between its steps.
+template <typename Op> struct StepModel : External<StepModel<Op>, Op> {
+  Derivative buildDerivative(Operation *, ImplicitLocOpBuilder &, unsigned, Value) const {
+    return Value();
+  }
 };
 
 } // namespace
@@ -206,6 +272,7 @@ void attachScalarProperties(MLIRContext &context) {
   math::PowFOp::attachInterface<PowerModel>(context);
   math::AbsFOp::attachInterface<MagnitudeModel>(context);
   math::RsqrtOp::attachInterface<InverseRootModel>(context);
+  math::FloorOp::attachInterface<StepModel<math::FloorOp>>(context);
 }
 
 } // namespace attnc::attn

@@ -2,7 +2,9 @@
 #ifndef ATTNC_DIALECTS_ATTN_SCALARPROPERTIES_H
 #define ATTNC_DIALECTS_ATTN_SCALARPROPERTIES_H
 
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/OpDefinition.h"
+#include <optional>
 
 namespace attnc::attn {
 

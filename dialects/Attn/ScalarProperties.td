@@ -42,6 +42,15 @@ def Attn_ScalarProperties : OpInterface<"ScalarProperties"> {
       "bool", "isOneOfOperands", (ins), "", "return false;">,
     InterfaceMethod<"True if the result is at most a constant, whatever the operands are.",
       "bool", "isBoundedAbove", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      What an operand's gradient is, given that of the result: `grad` times the partial derivative,
+      built at `b` from the op's own operands and result. A null value where no gradient passes: an
+      operand that is no real number, a function that is constant between its steps. Nothing where no
+      derivative is declared. Where `grad` is 0 the result is, also where the partial derivative is
+      infinite or NaN. See docs/gradients.md for what holds at corners.
+    }], "std::optional<::mlir::Value>", "buildDerivative",
+      (ins "::mlir::ImplicitLocOpBuilder &":$b, "unsigned":$operand, "::mlir::Value":$grad), "",
+      "return std::nullopt;">,
   ];
 }
 

@@ -170,6 +170,13 @@ void expectCorrect(const Spec &spec, const driver::Executor &executor, const Ext
   expectChecks(spec, executor, request, true);
 }
 
+void expectNothingWrong(const Spec &spec, const driver::Executor &executor,
+                        const Extents &extents) {
+  driver::CheckRequest request;
+  request.extents = extents;
+  expectChecks(spec, executor, request, false);
+}
+
 void expectCorrectOnAdversarialInputs(const Spec &spec, const driver::Executor &executor,
                                       const Extents &extents) {
   using evaluator::InputKind;

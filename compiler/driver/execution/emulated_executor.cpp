@@ -1,5 +1,6 @@
 #include "compiler/driver/execution/emulated_executor.h"
 #include "compiler/driver/execution/evaluator_run.h"
+#include "compiler/driver/execution/gradient_executor.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -34,12 +35,16 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Executor>> makeEmulatedExecutor(const Compilation &compilation) {
+static Result<std::unique_ptr<Executor>> emulateOne(const Compilation &compilation) {
   auto executor = std::make_unique<EmulatedExecutor>(compilation.program.manifest, compilation.red);
   if (!executor->isValid())
     return internalError("the IR of '" + compilation.name + "' does not parse",
                          "report this with the spec");
   return std::unique_ptr<Executor>(std::move(executor));
+}
+
+Result<std::unique_ptr<Executor>> makeEmulatedExecutor(const Compilation &compilation) {
+  return withBackward(compilation, emulateOne);
 }
 
 } // namespace attnc::driver

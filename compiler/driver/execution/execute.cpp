@@ -1,6 +1,7 @@
 #include "compiler/driver/execution/execute.h"
 #include "compiler/driver/execution/cpu_executor.h"
 #include "compiler/driver/execution/cuda_executor.h"
+#include "compiler/driver/execution/gradient_executor.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
@@ -28,8 +29,8 @@ Result<Scope> sizesOf(const Manifest &manifest, const RunRequest &request) {
   return resolveSizes(manifest, refs, extraSizes(manifest, request));
 }
 
-Result<std::unique_ptr<Executor>> makeExecutor(const Compilation &compilation,
-                                               std::shared_ptr<const CudaDevice> device) {
+static Result<std::unique_ptr<Executor>> makeOne(const Compilation &compilation,
+                                                 std::shared_ptr<const CudaDevice> device) {
   if (compilation.target == "cpu")
     return makeCpuExecutor(compilation);
   if (!device)
@@ -37,6 +38,11 @@ Result<std::unique_ptr<Executor>> makeExecutor(const Compilation &compilation,
         fmt::format("the target {} needs a GPU to run, and there is none", compilation.target),
         "use --target cpu, or see `attnc doctor`");
   return makeCudaExecutor(compilation, std::move(device));
+}
+
+Result<std::unique_ptr<Executor>> makeExecutor(const Compilation &compilation,
+                                               std::shared_ptr<const CudaDevice> device) {
+  return withBackward(compilation, [&](const Compilation &one) { return makeOne(one, device); });
 }
 
 } // namespace attnc::driver

@@ -1,4 +1,5 @@
 #include "compiler/driver/execution/interpreter_executor.h"
+#include "compiler/driver/execution/gradient_executor.h"
 #include "compiler/driver/execution/host_memory.h"
 #include "compiler/driver/kernels/split_variant.h"
 #include "compiler/interpreter/interpreter.h"
@@ -153,10 +154,9 @@ Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
 
 } // namespace
 
-Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &compilation,
-                                                          InterpreterOptions options) {
-  auto executor =
-      std::make_unique<InterpreterExecutor>(compilation.program.manifest, std::move(options));
+static Result<std::unique_ptr<Executor>> interpretOne(const Compilation &compilation,
+                                                      const InterpreterOptions &options) {
+  auto executor = std::make_unique<InterpreterExecutor>(compilation.program.manifest, options);
   for (const NestReport &nest : compilation.nests)
     if (Status status = executor->add(nest.kernel, nest.tile); !status)
       return status.error();
@@ -167,6 +167,12 @@ Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &com
     if (Status status = executor->add(copy.kernel.name, copy.tile); !status)
       return status.error();
   return std::unique_ptr<Executor>(std::move(executor));
+}
+
+Result<std::unique_ptr<Executor>> makeInterpreterExecutor(const Compilation &compilation,
+                                                          InterpreterOptions options) {
+  return withBackward(compilation,
+                      [&](const Compilation &one) { return interpretOne(one, options); });
 }
 
 } // namespace attnc::driver

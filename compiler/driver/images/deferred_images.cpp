@@ -71,9 +71,14 @@ std::shared_ptr<DeferredImages> deferredImagesOf(const Program &program,
   // The source is called after its kernel, as where it does not wait: NVRTC names what is internal
   // after it.
   std::map<std::string, NvrtcRequest> requests;
-  for (const KernelDecl &kernel : program.manifest.kernels)
-    if (const Image *image = program.findImage(kernel.image, ImageKind::Cuda))
-      requests[kernel.image] = requestFor(program.manifest.target, image->bytes, kernel.symbol);
+  auto addKernels = [&](const Manifest &manifest) {
+    for (const KernelDecl &kernel : manifest.kernels)
+      if (const Image *image = program.findImage(kernel.image, ImageKind::Cuda))
+        requests[kernel.image] = requestFor(manifest.target, image->bytes, kernel.symbol);
+  };
+  addKernels(program.manifest);
+  for (const Entry &entry : program.entries)
+    addKernels(entry.manifest);
   if (requests.empty())
     return nullptr;
   return std::make_shared<DeferredImages>(

@@ -206,7 +206,7 @@ static const Scalar *compose(ScalarFactory &scalars, Location loc, const Functio
   case Form::Silu:
     return make(ScalarOp::Div, {x, logisticDenominator()});
   case Form::Relu:
-    return make(ScalarOp::Max, {x, number(0)});
+    return scalars.extremum(loc, ScalarOp::Max, type, {x, number(0)}, /*tie=*/1);
   case Form::Gelu: {
     const Scalar *erf =
         make(ScalarOp::Erf, {make(ScalarOp::Mul, {x, number(1 / std::numbers::sqrt2)})});
@@ -214,7 +214,8 @@ static const Scalar *compose(ScalarFactory &scalars, Location loc, const Functio
     return make(ScalarOp::Mul, {half, make(ScalarOp::Add, {number(1), erf})});
   }
   case Form::Clamp:
-    return make(ScalarOp::Min, {make(ScalarOp::Max, {x, args[1]}), args[2]});
+    x = scalars.extremum(loc, ScalarOp::Max, type, {x, args[1]}, /*tie=*/0);
+    return scalars.extremum(loc, ScalarOp::Min, type, {x, args[2]}, /*tie=*/0);
   case Form::Xlogy: {
     const Scalar *isZero = scalars.operation(loc, ScalarOp::Eq, ScalarType::Bool, {x, number(0)});
     const Scalar *product = make(ScalarOp::Mul, {x, make(ScalarOp::Log, {args[1]})});

@@ -76,31 +76,47 @@ void ProgramBuilder::createOutput(const JsonMember &output) {
   attn::OutputOp::create(builder, loc, output.key, array, order, storage);
 }
 
-void ProgramBuilder::readGrad() {
-  const JsonValue *grad = section("grad", JsonValue::Array);
-  if (!grad)
-    return;
-  for (const JsonValue &name : grad->elements) {
-    if (!expectKind(name, JsonValue::String, "a gradient", "\"grad\": [\"q\", \"k\", \"v\"]"))
-      continue;
-    Symbol *symbol = lookup(name.text);
-    if (symbol && symbol->kind == Symbol::Wrong)
-      continue;
-    if (!symbol || symbol->kind != Symbol::Input) {
-      report(
-          file.at(name.offset, "the spec has no input '" + name.text + "'",
-                  didYouMean(name.text, namesOf(Symbol::Input), "gradients are those of inputs")));
-      continue;
-    }
-    Type element = cast<attn::ArrayType>(symbol->array.getType()).getElementType();
-    if (!isa<FloatType>(element)) {
-      report(file.at(name.offset,
-                     "the input '" + name.text + "' has no gradient: it does not hold real numbers",
-                     "gradients are those of inputs of f16, bf16, f32 or f64"));
-      continue;
-    }
-    spec.grad.push_back(name.text);
+/// An input or param of real numbers that a gradient is asked for, or null if it was wrong.
+const Symbol *ProgramBuilder::differentiable(const JsonValue &name) {
+  Symbol *symbol = lookup(name.text);
+  if (symbol && symbol->kind == Symbol::Wrong)
+    return nullptr;
+  bool isParam = symbol && symbol->kind == Symbol::Param;
+  if (!symbol || (symbol->kind != Symbol::Input && !isParam)) {
+    report(file.at(
+        name.offset, "the spec has no input or param '" + name.text + "'",
+        didYouMean(name.text, namesOf(Symbol::Input), "gradients are those of inputs and params")));
+    return nullptr;
   }
+  Type element = isParam ? mlirType(&context, symbol->value->type)
+                         : cast<attn::ArrayType>(symbol->array.getType()).getElementType();
+  if (isa<FloatType>(element))
+    return symbol;
+  report(file.at(name.offset,
+                 "the " + std::string(isParam ? "param" : "input") + " '" + name.text +
+                     "' has no gradient: it does not hold real numbers",
+                 "gradients are those of inputs of f16, bf16, f32 or f64, and of f32 params"));
+  return nullptr;
+}
+
+void ProgramBuilder::readGrad() {
+  if (const JsonValue *grad = section("grad", JsonValue::Array))
+    for (const JsonValue &name : grad->elements) {
+      if (!expectKind(name, JsonValue::String, "a gradient", "\"grad\": [\"q\", \"k\", \"v\"]"))
+        continue;
+      if (llvm::is_contained(spec.grad, name.text))
+        report(file.at(name.offset, "the gradient of '" + name.text + "' is asked for twice",
+                       "name it once"));
+      else if (differentiable(name))
+        spec.grad.push_back(name.text);
+    }
+  const JsonValue *save = section("save", JsonValue::String);
+  if (!save)
+    return;
+  spec.savesLess = save->text == "less";
+  if (!spec.savesLess && save->text != "auto")
+    report(file.at(save->offset, "'" + save->text + "' is no way to save",
+                   "write \"auto\", or \"less\" to save nothing and compute it again"));
 }
 
 void ProgramBuilder::readReference() {

@@ -30,6 +30,7 @@ static constexpr Section sections[] = {
     {"body", JsonValue::Array, true, "\"body\": [\"s = sum(d, q[b,h,i,d] * k[b,h,j,d])\"]"},
     {"outputs", JsonValue::Object, true, "\"outputs\": {\"o\": \"T\"}"},
     {"grad", JsonValue::Array, false, "\"grad\": [\"q\", \"k\", \"v\"]"},
+    {"save", JsonValue::String, false, "\"save\": \"auto\""},
     {"schedule", JsonValue::Object, false, "\"schedule\": {\"fold\": \"auto\"}"},
     {"reference", JsonValue::Object, false, "\"reference\": {\"shape\": {\"b\": 2, \"i\": 300}}"},
 };

@@ -260,6 +260,7 @@ private:
   // outputs.cpp: outputs, grad, schedule, reference.
   void createOutputs();
   void createOutput(const JsonMember &output);
+  const Symbol *differentiable(const JsonValue &name);
   void readGrad();
   void readReference();
 

@@ -91,6 +91,16 @@ const Scalar *ScalarFactory::operation(Location loc, ScalarOp op, ScalarType typ
   return node;
 }
 
+const Scalar *ScalarFactory::extremum(Location loc, ScalarOp op, ScalarType type,
+                                      ArrayRef<const Scalar *> args, unsigned tie) {
+  const Scalar *result = operation(loc, op, type, args);
+  if (result->kind != Scalar::Operation)
+    return result;
+  nodes.push_back(*result);
+  nodes.back().tie = tie;
+  return &nodes.back();
+}
+
 const Scalar *ScalarFactory::toFloat(Location loc, const Scalar *value, ScalarType type) {
   if (value->isPoison() || value->type == type)
     return value;

@@ -8,6 +8,7 @@
 #include "dialects/Attn/Attn.h"
 #include "mlir/IR/Builders.h"
 #include <deque>
+#include <optional>
 
 namespace attnc {
 
@@ -73,6 +74,8 @@ struct Scalar {
   mlir::Value array;
   ScalarOp op = ScalarOp::Add;
   mlir::Type storage; // of RoundTo
+  /// Of Min and Max, the argument that has the gradient where both are equal.
+  std::optional<unsigned> tie;
   llvm::SmallVector<const Scalar *, 5> args;
   mlir::Location loc;
 
@@ -95,6 +98,9 @@ public:
   /// An operation; a constant if its operands are constants and the result is defined.
   const Scalar *operation(mlir::Location loc, ScalarOp op, ScalarType type,
                           llvm::ArrayRef<const Scalar *> args, mlir::Type storage = {});
+  /// A maximum or minimum of floats or integers, `tie` as in Scalar.
+  const Scalar *extremum(mlir::Location loc, ScalarOp op, ScalarType type,
+                         llvm::ArrayRef<const Scalar *> args, unsigned tie);
   /// Converts a number or a condition to a float type.
   const Scalar *toFloat(mlir::Location loc, const Scalar *value, ScalarType type);
 

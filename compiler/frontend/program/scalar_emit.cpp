@@ -1,5 +1,6 @@
 // Scalars become the ops of an attn.map.
 #include "compiler/frontend/program/scalar.h"
+#include "dialects/Attn/Derivatives.h"
 
 using namespace mlir;
 
@@ -88,6 +89,12 @@ private:
     return arith::ExtFOp::create(builder, loc, value.getType(), narrow);
   }
 
+  Value withTie(const Scalar &s, Value extremum) {
+    if (s.tie && isFloat(s.type))
+      extremum.getDefiningOp()->setAttr(attn::kTieAttr, builder.getI64IntegerAttr(*s.tie));
+    return extremum;
+  }
+
   Value operation(const Scalar &s) {
     SmallVector<Value, 3> args;
     for (const Scalar *arg : s.args)
@@ -113,9 +120,9 @@ private:
     case ScalarOp::Neg:
       return negate(loc, args[0]);
     case ScalarOp::Min:
-      return either<arith::MinimumFOp, arith::MinSIOp>(loc, args);
+      return withTie(s, either<arith::MinimumFOp, arith::MinSIOp>(loc, args));
     case ScalarOp::Max:
-      return either<arith::MaximumFOp, arith::MaxSIOp>(loc, args);
+      return withTie(s, either<arith::MaximumFOp, arith::MaxSIOp>(loc, args));
     case ScalarOp::Abs:
       return either<math::AbsFOp, math::AbsIOp>(loc, args);
     case ScalarOp::Lt:

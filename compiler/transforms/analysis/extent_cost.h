@@ -23,6 +23,7 @@ public:
 
   void operator+=(const ExtentCost &other);
   bool operator<(const ExtentCost &other) const;
+  unsigned getDegree() const { return degree; }
 
 private:
   unsigned degree = 0; // 0 also of nothing

@@ -245,6 +245,11 @@ bool isAtLeast(Value array, Value x, unsigned &steps) {
     return false;
   if (auto fold = array.getDefiningOp<red::FoldOp>())
     return fold.getKind() == red::FoldKind::Max && fold.getFactors().front() == x;
+  if (array.getDefiningOp<ReadOp>())
+    return llvm::any_of(array.getUsers(), [&](Operation *user) {
+      auto fact = dyn_cast<red::AtMostOp>(user);
+      return fact && fact.getBound() == array && fact.getValue() == x;
+    });
   auto map = array.getDefiningOp<MapOp>();
   return map && isAtLeast(map, map.getYielded(), x, steps);
 }

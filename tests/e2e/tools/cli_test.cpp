@@ -147,12 +147,63 @@ TEST(Run, takesASpecFromStdin) {
   EXPECT_THAT(ended.out, HasSubstr("f32[n=5]"));
 }
 
-TEST(Run, saysThatGradientsAreLeftOut) {
-  std::string text = R"({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"}, "grad": ["x"],
-    "body": ["y = x[n] + x[n]"], "outputs": {"y": "f32"}})";
-  Ended ended = attnc({"run", "-", "--shape", "n=5", "--target", "cpu"}, text);
+//===--- gradients ---------------------------------------------------------------------------===//
+
+TEST(Grad, areRunWithTheSpecAndComparedWithFloat64) {
+  std::string text = R"j({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"}, "grad": ["x"],
+    "body": ["y = x * x"], "outputs": {"y": "f32"}})j";
+  auto json =
+      attnc({"run", "-", "--shape", "n=5", "--target", "cpu", "--check", "--json"}, text).json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json.at("ok"), true);
+  EXPECT_TRUE(json.dump().find("grad_x") != std::string::npos) << json.dump();
+}
+
+TEST(Grad, ofTheCommandLineStandsForThatOfTheSpec) {
+  auto json =
+      attnc({"check", "alibi", "--grad", "slope, scale", "--target", "cpu", "--json"}).json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_NE(json.dump().find("grad_slope"), std::string::npos);
+  EXPECT_NE(json.dump().find("grad_scale"), std::string::npos);
+  EXPECT_EQ(json.dump().find("grad_q"), std::string::npos);
+}
+
+TEST(Grad, thatThereIsNotIsWrongUsage) {
+  Ended ended = attnc({"check", "causal", "--grad", "q,kk", "--target", "cpu"});
+  EXPECT_EQ(ended.exit, 2) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("'kk' is no input or param of real numbers"));
+  EXPECT_THAT(ended.err, HasSubstr("those that have one are q, k, v, scale"));
+  ended = attnc({"compile", "causal", "--grad", "q", "--target", "sm_80", "--emit", "ptx",
+                 "--launch-json", "-o", "x.ptx"});
+  EXPECT_EQ(ended.exit, 2) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("--launch-json describes one entry point"));
+}
+
+TEST(Grad, onWhichNothingDependsIsZeroWithANote) {
+  std::string text = R"j({"attnc": 1, "name": "one", "inputs": {"x": "f32[n]", "z": "f32[n]"},
+    "body": ["y = x + floor(z)"], "outputs": {"y": "f32"}})j";
+  Ended ended =
+      attnc({"run", "-", "--grad", "all", "--shape", "n=5", "--target", "cpu", "--check"}, text);
   EXPECT_EQ(ended.exit, 0) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("those of x are left out"));
+  EXPECT_THAT(ended.err, HasSubstr("no output of one depends on 'z': its gradient is 0"));
+}
+
+TEST(Grad, isExplainedWithWhatIsSaved) {
+  std::string text = attnc({"explain", "causal", "--grad", "q,k,v", "--target", "cpu"}).out;
+  EXPECT_THAT(text, HasSubstr("Saved for the backward program:\n    saved_p_max f32[b, h, i]"));
+  EXPECT_THAT(text, HasSubstr("causal_grad for cpu"));
+  auto json = attnc({"explain", "causal", "--grad", "q", "--target", "cpu", "--json"}).json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json.at("saved").size(), 3u);
+  EXPECT_EQ(json.at("backward").at("spec"), "causal_grad");
+}
+
+TEST(Grad, hasAPartOfItsOwnInEachStage) {
+  Ended ended =
+      attnc({"compile", "causal", "--grad", "q,k,v", "--target", "sm_80", "--emit", "red"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("attn.program @causal "));
+  EXPECT_THAT(ended.out, HasSubstr("attn.program @causal_grad "));
 }
 
 TEST(Check, interpretsTheKernelsOfAGpuTargetWithoutAGpu) {

@@ -410,7 +410,12 @@ TEST_F(Errors, GradAndReference) {
   expectErrors(specOf("\"x\": \"f32[i]\", \"ids\": \"i32[i]\"", "\"o = x + ids\"", "\"o\": \"f32\"",
                       "\"grad\": [\"x\", @@\"xx\", @@\"ids\"], \"reference\": {\"shape\": "
                       "{@@\"j\": 3, \"i\": @@0}}"),
-               {"no input 'xx'", "does not hold real numbers", "no dim 'j'"});
+               {"no input or param 'xx'", "does not hold real numbers", "no dim 'j'"});
+  expectErrors(specOf("\"x\": \"f32[i]\"", "\"o = x * n\"", "\"o\": \"f32\"",
+                      "\"params\": {\"n\": \"i64 = 1\"}, \"grad\": [\"x\", @@\"n\", @@\"x\", "
+                      "@@\"o\"], \"save\": @@\"more\""),
+               {"the param 'n' has no gradient", "'x' is asked for twice",
+                "no input or param 'o'", "'more' is no way to save"});
   expectErrors(specOf("\"x\": \"f32[i]\"", "\"o = x\"", "\"o\": \"f32\"",
                       "\"reference\": {\"shape\": @@{}}"),
                {"no extent of 'i'"});

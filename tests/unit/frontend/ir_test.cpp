@@ -262,11 +262,12 @@ TEST_F(Ir, OverridesOfLetsDimsAndTypes) {
 TEST_F(Ir, HintsAreHandedOn) {
   std::optional<Spec> spec =
       parse(specOf("\"x\": \"f32[i]\"", "\"o = x\"", "\"o\": \"f32\"",
-                   "\"schedule\": {\"fold\": \"one_pass\"}, \"grad\": [\"x\"], \"doc\": \"d\", "
+                   "\"schedule\": {\"fold\": \"one_pass\"}, \"grad\": [\"x\"], \"save\": \"less\", \"doc\": \"d\", "
                    "\"name\": \"n\", \"reference\": {\"shape\": {\"i\": 7}}"));
   ASSERT_TRUE(spec) << rendered();
   EXPECT_EQ(spec->schedule["fold"], "one_pass");
   EXPECT_EQ(spec->grad, std::vector<std::string>{"x"});
+  EXPECT_TRUE(spec->savesLess);
   EXPECT_EQ(spec->reference["shape"]["i"], 7);
   EXPECT_EQ(spec->name, "n");
   EXPECT_EQ(spec->doc, "d");

@@ -20,7 +20,8 @@ namespace attnc::cli {
 namespace {
 
 struct CheckArguments {
-  std::vector<std::string> specs, targets, set;
+  std::vector<std::string> specs, targets;
+  SpecChanges changes;
   std::string schedule, memoryBudget;
   uint64_t seed = 1;
   bool verifyPasses = false, interpret = false, emulate = false, json = false;
@@ -135,13 +136,13 @@ driver::CheckReport checkOne(const LoadedSpec &loaded, const Target &target,
       prepare(*loaded.spec, target,
               {schedule, arguments.verifyPasses, readMemoryBudget(arguments.memoryBudget)});
   driver::CheckRequest request;
-  request.extents = resolveExtents(*loaded.spec, {}, {});
+  request.extents = resolveExtents(loaded.meaning(), {}, {});
   request.seeds = {arguments.seed};
   std::unique_ptr<driver::Executor> emulated;
   if (arguments.emulate)
     emulated = orFail(driver::makeEmulatedExecutor(prepared.compilation));
   return orFail(
-      driver::checkProgram(*loaded.spec, emulated ? *emulated : *prepared.executor, request));
+      driver::checkProgram(loaded.meaning(), emulated ? *emulated : *prepared.executor, request));
 }
 
 ExitCode checkSpecs(CheckArguments arguments) {
@@ -157,7 +158,7 @@ ExitCode checkSpecs(CheckArguments arguments) {
   for (const std::string &spec : arguments.specs) {
     std::string target;
     try {
-      LoadedSpec loaded = loadSpec(spec, arguments.set);
+      LoadedSpec loaded = loadSpec(spec, arguments.changes);
       if (arguments.checkBounds)
         table.add(spec, checkBounds(*loaded.spec, arguments.seed));
       for (const Target &one : targets) {
@@ -188,7 +189,7 @@ Command addCheckCommand(CLI::App &tool) {
                   std::string(specHelp) + "; without any, the whole library");
   addRepeatable(*app, "--target", arguments->targets,
                 "May be given several times; without it the CPU and the GPU if there is one");
-  addRepeatable(*app, "--set", arguments->set, setHelp);
+  addSpecChanges(*app, arguments->changes);
   app->add_option("--seed", arguments->seed, "Seed of the inputs; 1 without it");
   app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");
   addMemoryBudget(*app, arguments->memoryBudget);

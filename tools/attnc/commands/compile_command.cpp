@@ -1,4 +1,5 @@
 // attnc compile: a spec to IR, CUDA C++, PTX, a cubin, a manifest or a program file.
+#include "compiler/driver/entries.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/frontend/text/suggest.h"
 #include "compiler/jit/open_program.h"
@@ -28,7 +29,8 @@ namespace fs = std::filesystem;
 
 struct CompileArguments {
   std::string spec, output, emit = "program", target, schedule, memoryBudget;
-  std::vector<std::string> set, printAfter;
+  SpecChanges changes;
+  std::vector<std::string> printAfter;
   std::string reproducer;
   bool launchJson = false, verifyPasses = false, timing = false, json = false;
   bool printAfterAll = false;
@@ -62,6 +64,9 @@ void checkEmit(const Emit &emit, const CompileArguments &arguments) {
   if (arguments.launchJson && !emit.isImage())
     throw Failure(Usage, fmt::format("--launch-json describes PTX or cubins, not '{}'", emit.name),
                   "use --emit ptx or --emit cubin, or leave it out");
+  if (arguments.launchJson && !arguments.changes.grad.empty())
+    throw Failure(Usage, "--launch-json describes one entry point, and --grad makes two",
+                  "write a program, and load its entry points with the C API");
   if (arguments.launchJson && arguments.output.empty())
     throw Failure(Usage, "--launch-json names files, and nothing is written to a file",
                   "add -o FILE: the description is then FILE with the ending .launch.json");
@@ -101,24 +106,37 @@ std::vector<Part> imagesOf(const Program &program, ImageKind kind, bool all) {
   return parts;
 }
 
-std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool all) {
+/// `name` is the entry point's, for what is one text.
+std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool all,
+                          const std::string &name) {
   if (emit.is("attn"))
-    return {{"", compilation.attn}};
+    return {{name, compilation.attn}};
   if (emit.is("red"))
-    return {{"", compilation.red}};
+    return {{name, compilation.red}};
   if (emit.is("tile"))
-    return {{"", compilation.tile}};
+    return {{name, compilation.tile}};
   if (emit.is("llvm"))
-    return {{"", compilation.llvm}};
+    return {{name, compilation.llvm}};
   if (emit.is("program"))
     return {{"", orFail(serializeProgram(compilation.program), Internal)}};
   if (emit.is("manifest"))
-    return {{"", readableJson(Json::parse(printManifest(compilation.program.manifest)))}};
+    return {{name, readableJson(Json::parse(printManifest(compilation.program.manifest)))}};
   if (emit.isImage())
     return imagesOf(compilation.program, emit.is("ptx") ? ImageKind::Ptx : ImageKind::Cubin, all);
   std::vector<Part> parts;
   for (const driver::NestReport &nest : compilation.nests)
     parts.push_back({nest.kernel, nest.source});
+  return parts;
+}
+
+/// Those of the forward program, and of the backward one if there is one.
+std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool all) {
+  const Compilation *backward = compilation.backward.get();
+  if (!backward || emit.is("program"))
+    return partsOf(compilation, emit, all, "");
+  std::vector<Part> parts = partsOf(compilation, emit, /*all=*/false, "forward");
+  for (Part &part : partsOf(*backward, emit, /*all=*/false, driver::backwardEntry))
+    parts.push_back(std::move(part));
   return parts;
 }
 
@@ -284,7 +302,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   ScheduleFile schedule = readSchedule(arguments.schedule);
   noteUnused(schedule, target);
   auto start = std::chrono::steady_clock::now();
-  LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+  LoadedSpec loaded = loadSpec(arguments.spec, arguments.changes);
   std::chrono::duration<double> frontend = std::chrono::steady_clock::now() - start;
   if (options.upTo == Stage::Cubin)
     options.images = imagesFor(target);
@@ -323,7 +341,7 @@ Command addCompileCommand(CLI::App &tool) {
                 "Beside the PTX or cubins of -o NAME.EXT, NAME.launch.json: how to launch them "
                 "through the CUDA driver, without attnc");
   app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
-  addRepeatable(*app, "--set", arguments->set, setHelp);
+  addSpecChanges(*app, arguments->changes);
   app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");
   addMemoryBudget(*app, arguments->memoryBudget);
   app->add_flag("--verify-passes", arguments->verifyPasses,

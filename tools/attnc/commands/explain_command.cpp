@@ -23,7 +23,8 @@ using driver::Compilation;
 
 struct ExplainArguments {
   std::string spec, target, schedule, memoryBudget, html;
-  std::vector<std::string> set, shape;
+  SpecChanges changes;
+  std::vector<std::string> shape;
   bool ir = false, cuda = false, json = false;
 };
 
@@ -107,7 +108,7 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
     throw Failure(Usage, "the target cpu has no CUDA", "add --target sm_80 or --target sm_90a");
   ScheduleFile schedule = readSchedule(arguments.schedule);
   noteUnused(schedule, target);
-  LoadedSpec loaded = loadSpecOrProgram(arguments.spec, arguments.set);
+  LoadedSpec loaded = loadSpecOrProgram(arguments.spec, arguments.changes);
   if (loaded.program)
     return explainProgram(*loaded.program, arguments);
 
@@ -155,7 +156,7 @@ Command addExplainCommand(CLI::App &tool) {
   app->add_option("SPEC", arguments->spec, std::string(specHelp) + "; or a program file")
       ->required();
   app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
-  addRepeatable(*app, "--set", arguments->set, setHelp);
+  addSpecChanges(*app, arguments->changes);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents to count bytes and operations at; else the spec's reference shape");
   app->add_option("--schedule", arguments->schedule, scheduleHelp)->type_name("FILE");

@@ -33,7 +33,8 @@ const std::string runTargetHelp =
 
 struct RunArguments {
   std::string spec, target, schedule, memoryBudget;
-  std::vector<std::string> set, shape, param, input, output;
+  SpecChanges changes;
+  std::vector<std::string> shape, param, input, output;
   uint64_t seed = 1;
   bool check = false, time = false, verifyPasses = false, json = false, interpret = false;
   bool checkBounds = false;
@@ -217,7 +218,7 @@ ExitCode runSpec(const RunArguments &arguments) {
   ScheduleFile schedule = readSchedule(arguments.schedule);
   std::optional<int64_t> budget = readMemoryBudget(arguments.memoryBudget);
   auto start = std::chrono::steady_clock::now();
-  LoadedSpec loaded = loadSpecOrProgram(arguments.spec, arguments.set);
+  LoadedSpec loaded = loadSpecOrProgram(arguments.spec, arguments.changes);
   if (loaded.program)
     refuseCompiling(arguments);
   Target target = loaded.program ? chooseRunnableTarget(loaded.program->manifest.target)
@@ -230,7 +231,7 @@ ExitCode runSpec(const RunArguments &arguments) {
     if (loaded.program)
       return prepare(*std::move(loaded.program), target);
     if (target.name == driver::referenceTarget)
-      return prepareReference(*loaded.spec);
+      return prepareReference(loaded.meaning());
     return prepare(*loaded.spec, target, {schedule, arguments.verifyPasses, budget, shape, params});
   }();
   Ran ran;
@@ -243,9 +244,10 @@ ExitCode runSpec(const RunArguments &arguments) {
   for (const auto &[name, tensor] : given)
     shapes.push_back({name, tensor.shape});
 
-  ran.extents = resolveExtents(*loaded.spec, shape, shapes);
+  ran.extents = resolveExtents(loaded.meaning(), shape, shapes);
   orFail(driver::checkMemory(manifest, ran.extents, prepared.executor->device()));
-  auto inputs = evaluator::makeInputs(driver::programOf(*loaded.spec), ran.extents, arguments.seed);
+  auto inputs =
+      evaluator::makeInputs(driver::programOf(loaded.meaning()), ran.extents, arguments.seed);
   if (!inputs)
     throw Failure(Usage, llvm::toString(inputs.takeError()));
   inputs->params = params;
@@ -253,13 +255,13 @@ ExitCode runSpec(const RunArguments &arguments) {
     inputs->tensors[name] = driver::toArray(tensor, manifest.findTensor(name)->dims);
 
   if (arguments.checkBounds)
-    ran.outside = findOutsideReads(*loaded.spec, *inputs);
+    ran.outside = findOutsideReads(loaded.meaning(), *inputs);
   {
     Progress progress("running " + loaded.spec->name + " on " + target.name);
     ran.result =
         runTimed(*prepared.executor, driver::runRequest(manifest, *inputs), arguments.time);
     if (arguments.check)
-      ran.check = orFail(driver::checkOutputs(*loaded.spec, *inputs, ran.result.outputs,
+      ran.check = orFail(driver::checkOutputs(loaded.meaning(), *inputs, ran.result.outputs,
                                               given.empty() ? "random" : "given"));
   }
   for (const auto &[name, path] : outputFiles)
@@ -281,7 +283,7 @@ Command addRunCommand(CLI::App &tool) {
   app->add_option("SPEC", arguments->spec, std::string(specHelp) + "; or a program file")
       ->required();
   app->add_option("--target", arguments->target, runTargetHelp)->type_name("TARGET|reference");
-  addRepeatable(*app, "--set", arguments->set, setHelp);
+  addSpecChanges(*app, arguments->changes);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents of dynamic dims, e.g. --shape b=2,i=300; else the spec's reference shape");
   addRepeatable(*app, "--param", arguments->param, "Params, e.g. --param scale=0.1");

@@ -26,7 +26,8 @@ using driver::NestCandidates;
 
 struct TuneArguments {
   std::string spec, target, database;
-  std::vector<std::string> set, shape, param;
+  SpecChanges changes;
+  std::vector<std::string> shape, param;
   int64_t top = 8;
   bool json = false;
 };
@@ -203,7 +204,7 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
   if (target.isCpu())
     throw Failure(Environment, "attnc tune needs a GPU: it measures kernels",
                   "see `attnc doctor`; `attnc explain` shows what the cost model predicts");
-  LoadedSpec loaded = loadSpec(arguments.spec, arguments.set);
+  LoadedSpec loaded = loadSpec(arguments.spec, arguments.changes);
   checkParams(*loaded.spec, params);
   auto extents = resolveExtents(*loaded.spec, shape, {});
   if (shape.empty())
@@ -268,7 +269,7 @@ Command addTuneCommand(CLI::App &tool) {
       "tune", "Measure the best schedules by prediction and remember the fastest");
   app->add_option("SPEC", arguments->spec, specHelp)->required();
   app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
-  addRepeatable(*app, "--set", arguments->set, setHelp);
+  addSpecChanges(*app, arguments->changes);
   addRepeatable(*app, "--shape", arguments->shape,
                 "Extents of dynamic dims to measure at; else the spec's reference shape");
   addRepeatable(*app, "--param", arguments->param, "Params, e.g. --param scale=0.1");

@@ -1,5 +1,6 @@
 #include "tools/attnc/input/spec_options.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/gradient.h"
 #include "compiler/frontend/text/suggest.h"
 #include "compiler/jit/spec_texts.h"
 #include "tools/attnc/input/assignments.h"
@@ -21,7 +22,8 @@ namespace attnc::cli {
 const char *const specHelp =
     "A spec: a .json file, a .mlir file with an attn.program, - for stdin, or a name from "
     "`attnc list`";
-const char *const setHelp = "Override a static extent, a named type or a let, e.g. --set d=64";
+static const char *const setHelp =
+    "Override a static extent, a named type or a let, e.g. --set d=64";
 
 namespace {
 
@@ -93,9 +95,11 @@ static LoadedSpec withContext(SourceText source) {
   return loaded;
 }
 
-static LoadedSpec openProgramFile(const std::string &path, const std::vector<std::string> &set) {
-  if (!set.empty())
-    throw Failure(Usage, fmt::format("--set does not apply to {}, which is compiled", path),
+static LoadedSpec openProgramFile(const std::string &path, const SpecChanges &changes) {
+  if (!changes.set.empty() || !changes.grad.empty())
+    throw Failure(Usage,
+                  fmt::format("{} does not apply to {}, which is compiled",
+                              changes.set.empty() ? "--grad" : "--set", path),
                   "compile the spec with it");
   LoadedSpec loaded = withContext({path, ""});
   loaded.program = orFail(loadProgram(path), Usage);
@@ -110,20 +114,39 @@ static LoadedSpec openProgramFile(const std::string &path, const std::vector<std
   return loaded;
 }
 
-LoadedSpec loadSpecOrProgram(const std::string &argument, const std::vector<std::string> &set) {
-  return isProgramFile(argument) ? openProgramFile(argument, set) : loadSpec(argument, set);
+LoadedSpec loadSpecOrProgram(const std::string &argument, const SpecChanges &changes) {
+  return isProgramFile(argument) ? openProgramFile(argument, changes) : loadSpec(argument, changes);
 }
 
-LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> &set) {
+/// The gradients that are asked for, instead of those of the spec.
+static void askGradients(LoadedSpec &loaded, const std::string &asked) {
+  Spec &spec = *loaded.spec;
+  if (!asked.empty()) {
+    llvm::SmallVector<llvm::StringRef> names;
+    llvm::StringRef(asked).split(names, ',');
+    spec.grad.clear();
+    for (llvm::StringRef name : names)
+      spec.grad.push_back(name.trim().str());
+  }
+  if (spec.grad.empty())
+    return;
+  spec.grad = driver::gradientInputs(spec, spec.grad);
+  auto gradients = orFail(driver::differentiateSpec(spec), Usage);
+  for (const std::string &name : gradients.independent)
+    note(fmt::format("no output of {} depends on '{}': its gradient is 0", spec.name, name));
+  loaded.whole = std::make_unique<Spec>(std::move(gradients.whole));
+}
+
+LoadedSpec loadSpec(const std::string &argument, const SpecChanges &changes) {
   if (isProgramFile(argument))
     throw Failure(Usage, fmt::format("{} is a program, and this takes a spec", argument),
                   "attnc run and attnc explain take programs");
-  Overrides overrides{parseAssignments("--set", set)};
+  Overrides overrides{parseAssignments("--set", changes.set)};
   LoadedSpec loaded = withContext(find(argument));
   Diagnostics diagnostics;
   std::optional<Spec> spec;
   if (llvm::StringRef(loaded.fileName).ends_with(".mlir")) {
-    if (!set.empty())
+    if (!changes.set.empty())
       throw Failure(Usage, "--set does not apply to a .mlir file",
                     "its extents and types are written in it");
     spec = parseAttnFile(*loaded.context, loaded.fileName, loaded.text, diagnostics);
@@ -134,10 +157,16 @@ LoadedSpec loadSpec(const std::string &argument, const std::vector<std::string> 
     throw Failure(std::move(diagnostics));
   diagnostics.render(llvm::errs(), colourOnStderr());
   loaded.spec = std::make_unique<Spec>(std::move(*spec));
-  if (!loaded.spec->grad.empty())
-    note(fmt::format("gradients are not available yet: those of {} are left out",
-                     fmt::join(loaded.spec->grad, ", ")));
+  askGradients(loaded, changes.grad);
   return loaded;
+}
+
+void addSpecChanges(CLI::App &app, SpecChanges &changes) {
+  addRepeatable(app, "--set", changes.set, setHelp);
+  app.add_option("--grad", changes.grad,
+                 "Also the gradients of these inputs and params, e.g. --grad q,k,v; all: of every "
+                 "input of real numbers; instead of what the spec's `grad` says")
+      ->type_name("NAMES");
 }
 
 CLI::Option *addRepeatable(CLI::App &app, const std::string &name, std::vector<std::string> &values,

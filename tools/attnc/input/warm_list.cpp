@@ -68,7 +68,7 @@ std::vector<Line> readList(const std::string &file) {
 ReadyProgram compileLine(const Line &line) {
   Target target = chooseCompiledTarget(line.target);
   ScheduleFile schedule = readSchedule(line.schedule);
-  LoadedSpec loaded = loadSpec(line.spec, line.set);
+  LoadedSpec loaded = loadSpec(line.spec, {line.set});
   schedule::TuningDatabase tuned; // what this machine has measured, others do not ask for
   schedule::addBuiltinTuning(tuned);
   driver::CompileOptions options;

@@ -1,0 +1,98 @@
+#include "compiler/driver/gradient.h"
+#include "compiler/driver/checks/check.h"
+#include "compiler/driver/pipeline.h"
+#include "compiler/driver/reported_errors.h"
+#include "compiler/driver/step_pass.h"
+#include "compiler/transforms/gradient/differentiate.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace attnc::driver {
+
+std::vector<std::string> gradientInputs(const Spec &spec, const std::vector<std::string> &names) {
+  std::vector<std::string> inputs;
+  for (const std::string &name : names)
+    if (name != "all")
+      inputs.push_back(name);
+    else
+      for (auto input : programOf(spec).getBodyBlock()->getOps<attn::InputOp>())
+        if (isa<FloatType>(input.getType().getElementType()))
+          inputs.push_back(input.getName().str());
+  return inputs;
+}
+
+/// The spec with another program; the text is not that of the program.
+static Spec withModule(const Spec &spec, OwningOpRef<ModuleOp> module) {
+  Spec copy;
+  copy.module = std::move(module);
+  copy.name = spec.name;
+  copy.doc = spec.doc;
+  copy.schedule = spec.schedule;
+  copy.schedulePlace = spec.schedulePlace;
+  copy.reference = spec.reference;
+  copy.overrides = spec.overrides;
+  return copy;
+}
+
+static OwningOpRef<ModuleOp> copyOf(const Spec &spec) {
+  return cast<ModuleOp>(spec.module.get()->clone());
+}
+
+static void nameAsGradient(Spec &spec) {
+  spec.doc = "Gradients of " + (spec.doc.empty() ? spec.name : spec.doc);
+  spec.name += "_grad";
+  programOf(spec).setSymName(spec.name);
+}
+
+/// The passes before folds are joined: a value that is there already is one nest's.
+static Status reassociateProducts(ModuleOp module) {
+  ReportedErrors errors(module.getContext());
+  std::optional<Error> error;
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  PipelineOptions options;
+  options.error = &error;
+  addSteps(passes, steps("desugar", "reassociate"), options);
+  if (failed(passes.run(module)))
+    return error ? *error
+                 : internalError("gradients cannot be compiled: " + errors.str(),
+                                 "report this with the spec");
+  return {};
+}
+
+static std::set<std::string> gradientsOfOutputs(const Spec &spec) {
+  std::set<std::string> names;
+  for (auto output : programOf(spec).getBodyBlock()->getOps<attn::OutputOp>())
+    names.insert(gradientName(output.getName()));
+  return names;
+}
+
+Result<GradientSpecs> differentiateSpec(const Spec &spec) {
+  GradientSpecs specs;
+  specs.whole = withModule(spec, copyOf(spec));
+  nameAsGradient(specs.whole);
+  Result<std::vector<std::string>> independent = differentiate(programOf(specs.whole), spec.grad);
+  if (!independent)
+    return independent.error();
+  specs.independent = std::move(*independent);
+  if (spec.savesLess) {
+    specs.forward = withModule(spec, copyOf(spec));
+    specs.backward = withModule(specs.whole, copyOf(specs.whole));
+    keepGradientsOnly(programOf(specs.backward), spec.grad);
+    return specs;
+  }
+  OwningOpRef<ModuleOp> nests = copyOf(specs.whole);
+  if (Status status = reassociateProducts(*nests); !status)
+    return status.error();
+  specs.forward = withModule(spec, cast<ModuleOp>(nests->clone()));
+  programOf(specs.forward).setSymName(spec.name);
+  specs.backward = withModule(specs.whole, std::move(nests));
+  std::set<std::string> ofBackward;
+  for (const std::string &input : spec.grad)
+    ofBackward.insert(gradientName(input));
+  specs.saved = halve(programOf(specs.forward), programOf(specs.backward), gradientsOfOutputs(spec),
+                      ofBackward);
+  return specs;
+}
+
+} // namespace attnc::driver

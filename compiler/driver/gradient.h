@@ -1,0 +1,37 @@
+// A spec with its gradients, as one program and as two.
+#ifndef ATTNC_COMPILER_DRIVER_GRADIENT_H
+#define ATTNC_COMPILER_DRIVER_GRADIENT_H
+
+#include "attnc/result.h"
+#include "compiler/frontend/frontend.h"
+#include "compiler/transforms/gradient/halve.h"
+
+namespace attnc::driver {
+
+/// The inputs and params that a list of names stands for: `all` is each input of real numbers.
+std::vector<std::string> gradientInputs(const Spec &spec, const std::vector<std::string> &names);
+
+/// A spec and its gradients. Each of the programs has the spec's inputs and params; `grad_o` is the
+/// gradient of an output o, an input, and `grad_q` that of an input q, an output.
+struct GradientSpecs {
+  /// All at once, from the spec's inputs and the gradients of its outputs: what the two mean.
+  Spec whole;
+  /// The spec's outputs, and what is saved.
+  Spec forward;
+  /// The gradients, from the inputs, what is saved, and the gradients of the outputs. Named
+  /// NAME_grad. Inputs that no gradient needs are left out.
+  Spec backward;
+  /// What is no larger than the tensors and costs more to compute again: states of folds. Nothing
+  /// where the spec says so; then the backward program begins with the forward's passes.
+  std::vector<SavedValue> saved;
+  /// Those of the inputs that were asked for on which no output depends: their gradients are 0.
+  std::vector<std::string> independent;
+};
+
+/// Differentiates `spec` with respect to spec.grad. Errors: those of attnc::differentiate, and of
+/// the passes. The programs have no text that they could be parsed from again, and no `grad`.
+Result<GradientSpecs> differentiateSpec(const Spec &spec);
+
+} // namespace attnc::driver
+
+#endif

@@ -1,0 +1,141 @@
+#include "compiler/transforms/gradient/array_builder.h"
+#include "dialects/Attn/Derivatives.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace attnc::attn;
+
+namespace attnc {
+
+ArrayRef<StringAttr> dimsOf(Value array) {
+  return cast<attn::ArrayType>(array.getType()).getDims();
+}
+
+Type elementOf(Value array) { return cast<attn::ArrayType>(array.getType()).getElementType(); }
+
+bool isReal(Value array) { return isa<FloatType>(elementOf(array)); }
+
+Dims without(ArrayRef<StringAttr> dims, ArrayRef<StringAttr> others) {
+  return llvm::filter_to_vector(dims,
+                                [&](StringAttr dim) { return !llvm::is_contained(others, dim); });
+}
+
+Value ArrayBuilder::map(ValueRange arrays, Type element, Emit emit) {
+  auto type = attn::ArrayType::get(b.getContext(), unionDims(program, arrays), element);
+  // The map is there before its ops are: what builds them may look at what it reads.
+  auto map = MapOp::create(b, loc, type, arrays);
+  auto inner = ImplicitLocOpBuilder::atBlockEnd(loc, map.getBodyBlock());
+  Value value = emit(inner, map.getBodyBlock()->getArguments());
+  YieldOp::create(inner, value);
+  return map;
+}
+
+Value ArrayBuilder::constant(Type element, double value) {
+  return map({}, element, [&](ImplicitLocOpBuilder &inner, ValueRange) -> Value {
+    return arith::ConstantOp::create(inner, inner.getFloatAttr(element, value));
+  });
+}
+
+Value ArrayBuilder::add(Value x, Value y) {
+  return map({x, y}, elementOf(x), [](ImplicitLocOpBuilder &inner, ValueRange s) -> Value {
+    return arith::AddFOp::create(inner, s[0], s[1]);
+  });
+}
+
+Value ArrayBuilder::times(Value grad, Value factor) {
+  return map({grad, factor}, elementOf(grad),
+             [](ImplicitLocOpBuilder &inner, ValueRange s) -> Value {
+               return attn::times(inner, s[0], s[1]);
+             });
+}
+
+Value ArrayBuilder::where(Value condition, Value value) {
+  return map({condition, value}, elementOf(value),
+             [&](ImplicitLocOpBuilder &inner, ValueRange s) -> Value {
+               auto zero = inner.getZeroAttr(elementOf(value));
+               return arith::SelectOp::create(inner, s[0], s[1],
+                                              arith::ConstantOp::create(inner, zero));
+             });
+}
+
+Value ArrayBuilder::equal(Value x, Value y) {
+  return map({x, y}, b.getI1Type(), [](ImplicitLocOpBuilder &inner, ValueRange s) -> Value {
+    if (isa<FloatType>(s[0].getType()))
+      return arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ, s[0], s[1]);
+    return arith::CmpIOp::create(inner, arith::CmpIPredicate::eq, s[0], s[1]);
+  });
+}
+
+Value ArrayBuilder::index(StringAttr dim) {
+  return IndexOp::create(b, loc, attn::ArrayType::get(b.getContext(), dim, b.getI64Type()), dim);
+}
+
+Value ArrayBuilder::size(StringAttr dim) {
+  return SizeOp::create(b, loc, attn::ArrayType::get(b.getContext(), {}, b.getI64Type()), dim);
+}
+
+Value ArrayBuilder::reduce(ReduceKind kind, Value array, ArrayRef<StringAttr> dims) {
+  if (dims.empty())
+    return array;
+  auto type = attn::ArrayType::get(b.getContext(), without(dimsOf(array), dims), elementOf(array));
+  SmallVector<Attribute> names(dims.begin(), dims.end());
+  return ReduceOp::create(b, loc, type, kind, b.getArrayAttr(names), array);
+}
+
+Value ArrayBuilder::sum(Value array, ArrayRef<StringAttr> dims) {
+  Dims missing = without(dims, dimsOf(array));
+  Value total = reduce(ReduceKind::Add, array, without(dims, missing));
+  for (StringAttr dim : missing)
+    total = map({total, size(dim)}, elementOf(total),
+                [](ImplicitLocOpBuilder &inner, ValueRange s) -> Value {
+                  Value count = arith::SIToFPOp::create(inner, s[0].getType(), s[1]);
+                  return arith::MulFOp::create(inner, s[0], count);
+                });
+  return total;
+}
+
+Value ArrayBuilder::broadcast(Value array, ArrayRef<StringAttr> dims) {
+  SmallVector<Value> arrays = {array};
+  for (StringAttr dim : without(dims, dimsOf(array)))
+    arrays.push_back(index(dim));
+  if (arrays.size() == 1)
+    return array;
+  return map(arrays, elementOf(array),
+             [](ImplicitLocOpBuilder &, ValueRange s) -> Value { return s[0]; });
+}
+
+Value ArrayBuilder::read(Value source, const llvm::DenseMap<StringAttr, Value> &at) {
+  SmallVector<Attribute> subscripts;
+  SmallVector<Value> indices;
+  Dims dims;
+  for (StringAttr dim : dimsOf(source)) {
+    Value subscript = at.lookup(dim);
+    subscripts.push_back(subscript ? b.getStringAttr("") : dim);
+    if (subscript) {
+      indices.push_back(subscript);
+      llvm::append_range(dims, dimsOf(subscript));
+    } else {
+      dims.push_back(dim);
+    }
+  }
+  auto type = attn::ArrayType::get(b.getContext(), canonicalDims(program, dims),
+                                   computeType(elementOf(source)));
+  return ReadOp::create(b, loc, type, source, indices, b.getArrayAttr(subscripts),
+                        indices.empty() ? FloatAttr() : b.getF64FloatAttr(0));
+}
+
+StringAttr ArrayBuilder::addDim(StringAttr like) {
+  StringAttr name;
+  for (unsigned number = 1; !name || program.lookupDim(name); ++number)
+    name = b.getStringAttr(like.getValue() + "_" + llvm::Twine(number));
+  DimAttr model = program.lookupDim(like);
+  auto dims = llvm::to_vector(program.getDims());
+  dims.push_back(DimAttr::get(b.getContext(), name, model.getExtent()));
+  Value extent = model.isStatic() ? Value() : size(like);
+  program.setDimsAttr(b.getArrayAttr(dims));
+  if (extent)
+    ExtentOp::create(b, loc, name, extent);
+  return name;
+}
+
+} // namespace attnc

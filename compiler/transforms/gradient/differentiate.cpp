@@ -1,0 +1,212 @@
+#include "compiler/transforms/gradient/differentiate.h"
+#include "compiler/transforms/gradient/read_adjoint.h"
+#include "compiler/transforms/gradient/reduction_adjoints.h"
+#include "compiler/transforms/gradient/scalar_adjoints.h"
+#include "compiler/transforms/gradient/shifts.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "llvm/ADT/StringSet.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace mlir;
+using namespace attnc::attn;
+
+namespace attnc {
+
+std::string gradientName(StringRef name) { return ("grad_" + name).str(); }
+
+namespace {
+
+/// The inputs and params of real numbers, by name, in order.
+llvm::MapVector<StringRef, Value> differentiable(ProgramOp program) {
+  llvm::MapVector<StringRef, Value> values;
+  for (Operation &op : *program.getBodyBlock()) {
+    if (auto input = dyn_cast<InputOp>(op); input && isReal(input))
+      values[input.getName()] = input;
+    if (auto param = dyn_cast<ParamOp>(op); param && isReal(param))
+      values[param.getName()] = param;
+  }
+  return values;
+}
+
+class ReverseMode {
+public:
+  ReverseMode(ProgramOp program, ArrayRef<std::string> wanted)
+      : program(program), wanted(wanted), arrays(program) {}
+
+  Result<std::vector<std::string>> run() {
+    if (Status status = findWanted(); !status)
+      return status.error();
+    SmallVector<Operation *> ops;
+    for (Operation &op : *program.getBodyBlock())
+      ops.push_back(&op);
+    if (Status status = checkNames(); !status)
+      return status.error();
+    shifts = cancellingShifts(program);
+    findActive(ops);
+    for (Operation *op : ops)
+      if (auto output = dyn_cast<OutputOp>(op); output && isReal(output.getValue()))
+        takeOutput(output);
+    for (Operation *op : llvm::reverse(ops))
+      if (Status status = pass(op); !status)
+        return status.error();
+    std::vector<std::string> independent;
+    for (auto [name, value] : llvm::zip_equal(wanted, sources)) {
+      if (!gradients.contains(value))
+        independent.push_back(name);
+      giveGradient(name, value);
+    }
+    return independent;
+  }
+
+private:
+  //===--- the interface
+  //-----------------------------------------------------------------------===//
+
+  Status findWanted() {
+    auto known = differentiable(program);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      auto found = known.find(wanted[i]);
+      if (found == known.end())
+        return invalidArgument(
+            "'" + wanted[i] + "' is no input or param of real numbers, so it has no gradient",
+            fmt::format(
+                "those that have one are {}",
+                fmt::join(llvm::map_range(known, [](auto &k) { return k.first.str(); }), ", ")));
+      if (llvm::is_contained(wanted.take_front(i), wanted[i]))
+        return invalidArgument("the gradient of '" + wanted[i] + "' is asked for twice");
+      sources.push_back(found->second);
+    }
+    return {};
+  }
+
+  Status checkNames() {
+    llvm::StringSet<> taken;
+    auto outputs = program.getBodyBlock()->getOps<OutputOp>();
+    for (Operation &op : *program.getBodyBlock())
+      if (isa<InputOp, ParamOp, OutputOp>(op))
+        taken.insert(op.getAttrOfType<StringAttr>("name").getValue());
+    bool hasReal = llvm::any_of(outputs, [](OutputOp o) { return isReal(o.getValue()); });
+    if (!hasReal)
+      return invalidArgument("the program has no output of real numbers, so nothing has a gradient",
+                             "gradients are those of outputs of f16, bf16, f32 or f64");
+    std::vector<std::string> added;
+    for (OutputOp output : outputs)
+      if (isReal(output.getValue()))
+        added.push_back(gradientName(output.getName()));
+    for (const std::string &name : wanted)
+      added.push_back(gradientName(name));
+    for (const std::string &name : added)
+      if (!taken.insert(name).second)
+        return invalidArgument("the name '" + name + "', which a gradient is to have, is taken",
+                               "rename it in the spec");
+    return {};
+  }
+
+  void takeOutput(OutputOp output) {
+    arrays.setLocation(renamed(output.getLoc(), gradientName(output.getName())));
+    OpBuilder &b = arrays.builder();
+    auto type = attn::ArrayType::get(b.getContext(), dimNames(output.getDims()), output.getType());
+    Value input = InputOp::create(b, arrays.location(), type, gradientName(output.getName()));
+    addTo(output.getValue(), arrays.read(input));
+  }
+
+  void giveGradient(StringRef name, Value value) {
+    arrays.setLocation(renamed(value.getLoc(), gradientName(name)));
+    Value gradient = gradients.lookup(value);
+    if (!gradient)
+      gradient = arrays.constant(computeType(elementOf(value)), 0);
+    gradient = arrays.broadcast(gradient, dimsOf(value));
+    SmallVector<Attribute> dims(dimsOf(value).begin(), dimsOf(value).end());
+    OpBuilder &b = arrays.builder();
+    OutputOp::create(b, arrays.location(), gradientName(name), gradient, b.getArrayAttr(dims),
+                     elementOf(value));
+  }
+
+  //===--- the sweep
+  //---------------------------------------------------------------------------===//
+
+  /// What depends on the sources through real numbers, but for what cancels.
+  void findActive(ArrayRef<Operation *> ops) {
+    active.insert(sources.begin(), sources.end());
+    for (Operation *op : ops)
+      if (op->getNumResults() == 1 && isReal(op->getResult(0)) &&
+          !shifts.contains(op->getResult(0)) &&
+          llvm::any_of(op->getOperands(), [&](Value x) { return active.contains(x); }))
+        active.insert(op->getResult(0));
+  }
+
+  Status pass(Operation *op) {
+    if (op->getNumResults() != 1 || isa<InputOp, ParamOp>(op) || !active.contains(op->getResult(0)))
+      return {};
+    Value gradient = gradients.lookup(op->getResult(0));
+    if (!gradient)
+      return {};
+    arrays.setLocation(op->getLoc());
+    if (auto map = dyn_cast<MapOp>(op))
+      return passMap(map, gradient);
+    Value source = op->getOperand(0);
+    if (auto read = dyn_cast<ReadOp>(op))
+      addTo(source, adjointOfSource(arrays, read, gradient));
+    else if (auto softmax = dyn_cast<SoftmaxOp>(op))
+      addTo(source, adjointOfSoftmax(arrays, softmax, gradient));
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      addTo(source, adjointOfReduction(arrays, reduce, gradient));
+    return {};
+  }
+
+  Status passMap(MapOp map, Value gradient) {
+    for (auto [number, operand] : llvm::enumerate(map.getOperands())) {
+      if (!active.contains(operand))
+        continue;
+      Result<Value> share = adjointOfOperand(arrays, map, number, gradient);
+      if (!share)
+        return share.error();
+      if (*share) // each of the operand's elements is used all along the other dims
+        addTo(operand, arrays.sum(*share, without(dimsOf(map.getResult()), dimsOf(operand))));
+    }
+    return {};
+  }
+
+  void addTo(Value value, Value share) {
+    Value &gradient = gradients[value];
+    if (!gradient) {
+      nameAfter(value, share);
+      gradient = share;
+      return;
+    }
+    gradient = arrays.add(gradient, share);
+  }
+
+  /// A gradient is called after its value, where that has a name.
+  void nameAfter(Value value, Value gradient) {
+    StringRef name = specName(value.getLoc());
+    if (!name.empty() && !isa<InputOp>(gradient.getDefiningOp()) && !name.starts_with("grad_"))
+      gradient.setLoc(renamed(gradient.getLoc(), gradientName(name)));
+  }
+
+  ProgramOp program;
+  ArrayRef<std::string> wanted;
+  ArrayBuilder arrays;
+  SmallVector<Value> sources; // those of `wanted`
+  llvm::DenseSet<Value> active, shifts;
+  llvm::DenseMap<Value, Value> gradients; // so far
+};
+
+} // namespace
+
+Result<std::vector<std::string>> differentiate(ProgramOp program, ArrayRef<std::string> wanted) {
+  return ReverseMode(program, wanted).run();
+}
+
+void keepGradientsOnly(ProgramOp program, ArrayRef<std::string> wanted) {
+  llvm::StringSet<> kept;
+  for (const std::string &name : wanted)
+    kept.insert(gradientName(name));
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*program.getBodyBlock())))
+    if (auto output = dyn_cast<OutputOp>(op);
+        output ? !kept.contains(output.getName()) : isOpTriviallyDead(&op))
+      op.erase();
+}
+
+} // namespace attnc

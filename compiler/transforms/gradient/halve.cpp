@@ -1,0 +1,210 @@
+#include "compiler/transforms/gradient/halve.h"
+#include "compiler/transforms/analysis/extent_cost.h"
+#include "compiler/transforms/fusion/partition.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace attnc::attn;
+
+namespace attnc {
+namespace {
+
+/// Chooses what is saved: back from all that depends on the later inputs.
+class Saving {
+public:
+  Saving(ProgramOp program, const std::set<std::string> &later) : program(program) {
+    for (Operation &op : *program.getBodyBlock())
+      if (auto input = dyn_cast<InputOp>(op); input && later.contains(input.getName().str()))
+        this->later.insert(&op);
+      else if (llvm::any_of(sources(&op), [&](Operation *x) { return this->later.contains(x); }))
+        this->later.insert(&op);
+    for (Operation &op : *program.getBodyBlock())
+      if (isa<InputOp>(op) && !this->later.contains(&op))
+        take(cast<attn::ArrayType>(op.getResult(0).getType()).getDims());
+      else if (auto output = dyn_cast<OutputOp>(op))
+        take(dimNames(output.getDims()));
+  }
+
+  SmallVector<Operation *> run() {
+    for (Operation *op : later)
+      reach(op);
+    for (Operation *op : later)
+      need(op);
+    SmallVector<Operation *> ordered;
+    for (Operation &op : *program.getBodyBlock())
+      if (saved.contains(&op))
+        ordered.push_back(&op);
+    return ordered;
+  }
+
+private:
+  static SmallVector<Operation *> sources(Operation *op) {
+    SmallVector<Operation *> ops;
+    for (Value operand : op->getOperands())
+      ops.push_back(operand.getDefiningOp());
+    return ops;
+  }
+
+  void take(ArrayRef<StringAttr> dims) {
+    largest = std::max(largest, ExtentCost(program, dims).getDegree());
+  }
+
+  /// All that would be computed again if nothing were saved.
+  void reach(Operation *op) {
+    for (Operation *source : sources(op))
+      if (!later.contains(source) && reached.insert(source).second)
+        reach(source);
+  }
+
+  void need(Operation *op) {
+    for (Operation *source : sources(op)) {
+      if (later.contains(source) || !needed.insert(source).second)
+        continue;
+      if (isWorthKeeping(source) || finishesFold(source))
+        saved.insert(source);
+      else
+        need(source);
+    }
+  }
+
+  /// True if `op` is what is made of a fold that nothing else is made of, as the inverse of a sum:
+  /// it is kept in the place of the fold.
+  bool finishesFold(Operation *op) {
+    auto map = dyn_cast<MapOp>(op);
+    if (!map)
+      return false;
+    unsigned folds = 0;
+    for (Value operand : map.getOperands()) {
+      auto type = cast<attn::ArrayType>(operand.getType());
+      if (type.isScalar())
+        continue;
+      Operation *fold = operand.getDefiningOp();
+      if (++folds > 1 || !isWorthKeeping(fold) || type.getDims() != map.getType().getDims() ||
+          llvm::any_of(fold->getUsers(), [&](Operation *user) {
+            return user != op && (reached.contains(user) || later.contains(user));
+          }))
+        return false;
+    }
+    return folds == 1;
+  }
+
+  bool isWorthKeeping(Operation *op) {
+    auto fold = dyn_cast<red::FoldOp>(op);
+    if (!fold)
+      return false;
+    SmallVector<StringAttr> dims = llvm::to_vector(fold.getType().getDims());
+    unsigned size = ExtentCost(program, dims).getDegree();
+    llvm::append_range(dims, dimNames(fold.getDims()));
+    unsigned work = ExtentCost(program, dims).getDegree();
+    return size < largest || (size == largest && work > size);
+  }
+
+  ProgramOp program;
+  llvm::SetVector<Operation *> later; // what depends on the later inputs
+  llvm::DenseSet<Operation *> reached, needed, saved;
+  unsigned largest = 0; // degree of the program's tensors
+};
+
+void eraseDead(ProgramOp program) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*program.getBodyBlock())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// The dims that get their extents from an input alone.
+llvm::DenseSet<StringAttr> boundByInputs(ProgramOp program) {
+  llvm::DenseSet<StringAttr> bound;
+  for (DimAttr dim : program.getDims().getAsRange<DimAttr>())
+    if (!dim.isStatic())
+      bound.insert(dim.getName());
+  for (auto extent : program.getBodyBlock()->getOps<ExtentOp>())
+    if (extent.getValue().getType().isScalar())
+      bound.erase(extent.getDimAttr());
+  return bound;
+}
+
+/// Erases inputs that nothing reads, unless they say what an extent is.
+void eraseUnread(ProgramOp program) {
+  llvm::DenseSet<StringAttr> unbound = boundByInputs(program);
+  auto inputs = llvm::to_vector(program.getBodyBlock()->getOps<InputOp>());
+  for (InputOp input : inputs)
+    if (!input.use_empty())
+      for (StringAttr dim : input.getType().getDims())
+        unbound.erase(dim);
+  for (InputOp input : inputs)
+    if (input.use_empty() && llvm::none_of(input.getType().getDims(),
+                                           [&](StringAttr dim) { return unbound.contains(dim); }))
+      input.erase();
+}
+
+void eraseOutputs(ProgramOp program, llvm::function_ref<bool(StringRef)> isErased) {
+  for (auto output : llvm::make_early_inc_range(program.getBodyBlock()->getOps<OutputOp>()))
+    if (isErased(output.getName()))
+      output.erase();
+}
+
+std::string nameOf(Value value, const std::vector<SavedValue> &others) {
+  StringRef called = specName(value.getLoc());
+  std::string stem = "saved_" + (called.empty() ? "value" : called.str()), name = stem;
+  for (unsigned number = 2; llvm::any_of(others, [&](auto &other) { return other.name == name; });
+       ++number)
+    name = stem + "_" + std::to_string(number);
+  return name;
+}
+
+} // namespace
+
+/// Adds an output for what is saved.
+static SavedValue give(ProgramOp program, Operation *op, std::string name) {
+  Value value = op->getResult(0);
+  auto type = cast<attn::ArrayType>(value.getType());
+  OpBuilder b = OpBuilder::atBlockEnd(program.getBodyBlock());
+  SmallVector<Attribute> dims(type.getDims().begin(), type.getDims().end());
+  OutputOp::create(b, value.getLoc(), name, value, b.getArrayAttr(dims), type.getElementType());
+  return {std::move(name), type.getElementType(), llvm::to_vector(type.getDims())};
+}
+
+/// Puts an input in the place of what is saved. What was seen of a maximum is said of it.
+static void take(Operation *op, const std::string &name) {
+  OpBuilder b(op);
+  auto type = cast<attn::ArrayType>(op->getResult(0).getType());
+  Value input = InputOp::create(b, op->getLoc(), type, name);
+  SmallVector<Attribute> dims(type.getDims().begin(), type.getDims().end());
+  Value read =
+      ReadOp::create(b, op->getLoc(), type, input, ValueRange(), b.getArrayAttr(dims), FloatAttr());
+  if (auto fold = dyn_cast<red::FoldOp>(op); fold && fold.getKind() == red::FoldKind::Max)
+    red::AtMostOp::create(b, op->getLoc(), fold.getFactors().front(), read);
+  op->getResult(0).replaceAllUsesWith(read);
+}
+
+/// Facts of what nothing else needs.
+static void eraseIdleFacts(ProgramOp program) {
+  for (auto fact : llvm::make_early_inc_range(program.getBodyBlock()->getOps<red::AtMostOp>()))
+    if (fact.getValue().hasOneUse() || fact.getBound().hasOneUse())
+      fact.erase();
+}
+
+std::vector<SavedValue> halve(ProgramOp first, ProgramOp second, const std::set<std::string> &later,
+                              const std::set<std::string> &ofSecond) {
+  flattenNests(first);
+  flattenNests(second);
+  std::vector<SavedValue> saved;
+  for (Operation *op : Saving(first, later).run())
+    saved.push_back(give(first, op, nameOf(op->getResult(0), saved)));
+  for (auto [op, its] : llvm::zip_equal(Saving(second, later).run(), saved))
+    take(op, its.name);
+  eraseOutputs(first, [&](StringRef name) { return ofSecond.contains(name.str()); });
+  eraseOutputs(second, [&](StringRef name) { return !ofSecond.contains(name.str()); });
+  eraseDead(first);
+  for (auto input : llvm::make_early_inc_range(first.getBodyBlock()->getOps<InputOp>()))
+    if (later.contains(input.getName().str()))
+      input.erase();
+  eraseDead(second);
+  eraseIdleFacts(second);
+  eraseDead(second);
+  eraseUnread(second);
+  return saved;
+}
+
+} // namespace attnc

@@ -1,0 +1,99 @@
+#include "compiler/transforms/gradient/reduction_adjoints.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace attnc::attn;
+
+namespace attnc {
+
+using Emitter = ImplicitLocOpBuilder;
+
+static Value constantOf(Emitter &b, Value like, double value) {
+  return arith::ConstantOp::create(b, b.getFloatAttr(like.getType(), value));
+}
+
+static Value isEqual(Emitter &b, Value x, double value) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, constantOf(b, x, value));
+}
+
+/// gradient / count
+static Value adjointOfMean(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
+  SmallVector<Value> operands = {gradient};
+  for (StringAttr dim : dimNames(reduce.getDims()))
+    operands.push_back(arrays.size(dim));
+  return arrays.map(operands, elementOf(gradient), [](Emitter &b, ValueRange x) -> Value {
+    Value count = x[1];
+    for (Value size : x.drop_front(2))
+      count = arith::MulIOp::create(b, count, size);
+    return arith::DivFOp::create(b, x[0], arith::SIToFPOp::create(b, x[0].getType(), count));
+  });
+}
+
+static Value adjointOfExtremum(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
+  Type real = elementOf(gradient);
+  Value isResult = arrays.equal(reduce.getOperand(), reduce.getResult());
+  Value one = arrays.where(isResult, arrays.constant(real, 1));
+  Value count = arrays.sum(one, dimNames(reduce.getDims()));
+  Value share = arrays.map({gradient, count}, real, [](Emitter &b, ValueRange x) -> Value {
+    return arith::DivFOp::create(b, x[0], x[1]);
+  });
+  return arrays.where(isResult, share);
+}
+
+/// The product of the other elements: where one is 0, that of those that are not; where two are, 0.
+static Value adjointOfProduct(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
+  Type real = elementOf(gradient);
+  Dims dims = dimNames(reduce.getDims());
+  Value x = reduce.getOperand();
+  Value nonzero = arrays.map({x}, real, [](Emitter &b, ValueRange s) -> Value {
+    return arith::SelectOp::create(b, isEqual(b, s[0], 0), constantOf(b, s[0], 1), s[0]);
+  });
+  Value isZero = arrays.map({x}, real, [](Emitter &b, ValueRange s) -> Value {
+    return arith::SelectOp::create(b, isEqual(b, s[0], 0), constantOf(b, s[0], 1),
+                                   constantOf(b, s[0], 0));
+  });
+  Value product = arrays.reduce(ReduceKind::Mul, nonzero, dims);
+  Value zeros = arrays.sum(isZero, dims);
+  return arrays.map({gradient, x, product, zeros}, real, [](Emitter &b, ValueRange s) -> Value {
+    Value mine = isEqual(b, s[1], 0), none = isEqual(b, s[3], 0), one = isEqual(b, s[3], 1);
+    Value zero = constantOf(b, s[0], 0);
+    Value whole = arith::MulFOp::create(b, s[0], s[2]);
+    Value only = arith::SelectOp::create(b, arith::AndIOp::create(b, mine, one), whole, zero);
+    return arith::SelectOp::create(b, none, arith::DivFOp::create(b, whole, s[1]), only);
+  });
+}
+
+Value adjointOfReduction(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
+  switch (reduce.getKind()) {
+  case ReduceKind::Add:
+    return gradient;
+  case ReduceKind::Mean:
+    return adjointOfMean(arrays, reduce, gradient);
+  case ReduceKind::LogSumExp: {
+    Value weights =
+        SoftmaxOp::create(arrays.builder(), arrays.location(), reduce.getOperand().getType(),
+                          reduce.getDims(), reduce.getOperand());
+    return arrays.times(weights, gradient);
+  }
+  case ReduceKind::Mul:
+    return adjointOfProduct(arrays, reduce, gradient);
+  case ReduceKind::Max:
+  case ReduceKind::Min:
+    return adjointOfExtremum(arrays, reduce, gradient);
+  case ReduceKind::And:
+  case ReduceKind::Or:
+    break;
+  }
+  llvm_unreachable("conditions have no gradient");
+}
+
+Value adjointOfSoftmax(ArrayBuilder &arrays, SoftmaxOp softmax, Value gradient) {
+  Value p = softmax.getResult();
+  Value centre = arrays.sum(arrays.times(p, gradient), dimNames(softmax.getDims()));
+  Value centred =
+      arrays.map({gradient, centre}, elementOf(p),
+                 [](Emitter &b, ValueRange x) -> Value { return SubOp::create(b, x[0], x[1]); });
+  return arrays.times(p, centred);
+}
+
+} // namespace attnc

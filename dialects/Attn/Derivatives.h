@@ -1,0 +1,54 @@
+// The derivatives of scalar ops, built from the ops themselves.
+#ifndef ATTNC_DIALECTS_ATTN_DERIVATIVES_H
+#define ATTNC_DIALECTS_ATTN_DERIVATIVES_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace attnc::attn {
+
+/// On a maximum or minimum, the number of the operand that has the whole gradient where both are
+/// equal, 0 or 1. Without it each has half.
+inline constexpr llvm::StringLiteral kTieAttr = "attn.tie";
+
+/// As ScalarProperties::buildDerivative returns it.
+using Derivative = std::optional<mlir::Value>;
+
+/// False if the value is proven finite where finite numbers are read: infinities come from
+/// constants, logarithms, roots of 0, `else` values of reads, inputs that are only added, as biases
+/// with masks in them, and what is computed of these. Overflow and division by zero are no matter
+/// here. Looks through maps into what they read.
+bool mayBeInfinite(mlir::Value value);
+
+mlir::Value negated(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
+/// grad * factor, and 0 where `grad` is 0 and the factor may be infinite.
+mlir::Value times(mlir::ImplicitLocOpBuilder &b, mlir::Value grad, mlir::Value factor);
+
+// Each for an op of its kind; a base of 0 is that of the natural logarithm.
+Derivative derivativeOfQuotient(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b,
+                                unsigned operand, mlir::Value grad);
+Derivative derivativeOfChoice(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b, unsigned operand,
+                              mlir::Value grad);
+Derivative derivativeOfExtremum(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b,
+                                unsigned operand, mlir::Value grad);
+Derivative derivativeOfPower(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b, unsigned operand,
+                             mlir::Value grad);
+Derivative derivativeOfExponential(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b,
+                                   mlir::Value grad, double base);
+Derivative derivativeOfLogarithm(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b,
+                                 mlir::Value grad, double base);
+Derivative derivativeOfTanh(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b, mlir::Value grad);
+Derivative derivativeOfErf(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b, mlir::Value grad);
+Derivative derivativeOfRoot(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b, mlir::Value grad);
+Derivative derivativeOfInverseRoot(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b,
+                                   mlir::Value grad);
+Derivative derivativeOfConversion(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b,
+                                  mlir::Value grad);
+Derivative derivativeOfMagnitude(mlir::Operation *op, mlir::ImplicitLocOpBuilder &b,
+                                 mlir::Value grad);
+
+} // namespace attnc::attn
+
+#endif

@@ -1,0 +1,115 @@
+// Forward and backward programs of the library: on the processor, in the interpreter of GPU
+// kernels, and on the GPU, against the derived gradients in float64, whose truth gradient_test.cpp
+// of tests/unit/transforms holds.
+#include "compiler/driver/execution/interpreter_executor.h"
+#include "compiler/driver/gradient.h"
+#include "tests/e2e/variant.h"
+
+namespace attnc::e2e {
+namespace {
+
+/// A spec with the gradients of all inputs of real numbers.
+struct WithGradients {
+  explicit WithGradients(const std::string &name) : spec(name) {
+    if (!spec)
+      return;
+    const_cast<Spec &>(*spec).grad = driver::gradientInputs(*spec, {"all"});
+    Result<driver::GradientSpecs> derived = driver::differentiateSpec(*spec);
+    EXPECT_TRUE(derived.ok()) << derived.error().text();
+    if (derived)
+      whole = std::move(derived->whole);
+  }
+
+  void expectCorrect(const Result<std::unique_ptr<driver::Executor>> &executor,
+                     const Extents &extents) {
+    ASSERT_TRUE(executor.ok()) << executor.error().text();
+    // Where weights are equal or denominators small, f32 may lose a gradient: not all is decided.
+    expectNothingWrong(*whole, **executor, extents);
+  }
+
+  LoadedSpec spec;
+  std::optional<Spec> whole;
+};
+
+class Gradients : public testing::TestWithParam<std::string> {};
+
+TEST_P(Gradients, areCorrectOnTheProcessor) {
+  WithGradients gradients(GetParam());
+  ASSERT_TRUE(gradients.whole);
+  gradients.expectCorrect(makeExecutor(*gradients.spec), gradients.spec.extents({17, 65}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, Gradients, testing::ValuesIn(specNames()),
+                         [](const auto &info) { return info.param; });
+
+class InterpretedGradients : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+
+TEST_P(InterpretedGradients, areCorrect) {
+  auto [target, name] = GetParam();
+  WithGradients gradients(name);
+  ASSERT_TRUE(gradients.whole);
+  driver::CompileOptions options;
+  options.target = target;
+  options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*gradients.spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  gradients.expectCorrect(driver::makeInterpreterExecutor(*compilation, {.seeds = {0, 6}}),
+                          gradients.spec.extents({65, 33}));
+}
+
+// Masks, groups of heads, a bias, several states, and sums that no softmax is in.
+INSTANTIATE_TEST_SUITE_P(Some, InterpretedGradients,
+                         testing::Combine(testing::Values("sm_80", "sm_90a"),
+                                          testing::Values("full", "causal", "gqa", "alibi", "sink",
+                                                          "lse", "column_sums", "linear")),
+                         [](const auto &info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
+
+class GpuGradients : public testing::TestWithParam<std::string> {};
+
+TEST_P(GpuGradients, areCorrectAndTheSameEachTime) {
+  Result<std::shared_ptr<const CudaDevice>> gpu = openGpu();
+  if (!gpu.ok())
+    GTEST_SKIP() << gpu.error().text();
+  WithGradients gradients(GetParam());
+  ASSERT_TRUE(gradients.whole);
+  auto executor = makeExecutor(*gradients.spec, *gpu);
+  for (Lengths lengths : {Lengths{17, 65}, Lengths{300, 200}})
+    gradients.expectCorrect(executor, gradients.spec.extents(lengths));
+  if (executor.ok())
+    expectSameBits(*gradients.whole, **executor, gradients.spec.extents({300, 200}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, GpuGradients, testing::ValuesIn(specNames()),
+                         [](const auto &info) { return info.param; });
+
+TEST(SavesLess, givesTheSameGradients) {
+  WithGradients gradients("causal");
+  ASSERT_TRUE(gradients.whole);
+  const_cast<Spec &>(*gradients.spec).savesLess = true;
+  Result<driver::GradientSpecs> derived = driver::differentiateSpec(*gradients.spec);
+  ASSERT_TRUE(derived.ok());
+  EXPECT_TRUE(derived->saved.empty());
+  gradients.expectCorrect(makeExecutor(*gradients.spec), gradients.spec.extents({65, 33}));
+}
+
+// Of softmax, two vectors and the output before it is divided; nothing that has two sequence dims.
+TEST(Saved, isLinearInTheSequence) {
+  WithGradients gradients("causal");
+  ASSERT_TRUE(gradients.whole);
+  Result<driver::GradientSpecs> derived = driver::differentiateSpec(*gradients.spec);
+  ASSERT_TRUE(derived.ok());
+  std::vector<std::string> names;
+  for (const SavedValue &value : derived->saved) {
+    names.push_back(value.name);
+    auto has = [&](llvm::StringRef dim) {
+      return llvm::any_of(value.dims, [&](auto its) { return its == dim; });
+    };
+    EXPECT_FALSE(has("i") && has("j")) << value.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"saved_p_max", "saved_p_inv", "saved_o"}));
+}
+
+} // namespace
+} // namespace attnc::e2e

@@ -1,0 +1,303 @@
+// Derived gradients against the evaluator's own reverse mode, which shares no rule with them: every
+// spec of the library and of the tests, and each function at its corners.
+#include "compiler/driver/checks/check.h"
+#include "compiler/driver/checks/float64_bounds.h"
+#include "compiler/driver/compile.h"
+#include "compiler/driver/gradient.h"
+#include "compiler/driver/spec_hints.h"
+#include "compiler/evaluator/reverse/reverse_mode.h"
+#include "compiler/evaluator/tolerance/compare.h"
+#include "compiler/transforms/gradient/differentiate.h"
+#include "mlir/IR/Verifier.h"
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace attnc {
+namespace {
+
+using driver::programOf;
+using evaluator::Array;
+using evaluator::EvalInputs;
+using evaluator::InputKind;
+
+/// A spec and the program with its gradients.
+class Gradients {
+public:
+  explicit Gradients(const std::string &text, const Overrides &overrides = {}) {
+    driver::loadDialects(context);
+    Diagnostics diagnostics;
+    spec = parseSpec(context, "test.json", text, overrides, diagnostics);
+    std::string findings;
+    llvm::raw_string_ostream out(findings);
+    diagnostics.render(out, false);
+    EXPECT_TRUE(spec.has_value()) << findings;
+  }
+
+  attn::ProgramOp original() { return programOf(*spec); }
+  attn::ProgramOp derived() { return *whole->getOps<attn::ProgramOp>().begin(); }
+
+  Status differentiate(const std::vector<std::string> &wanted) {
+    whole = mlir::cast<mlir::ModuleOp>(spec->module.get()->clone());
+    Result<std::vector<std::string>> done = attnc::differentiate(derived(), wanted);
+    if (!done)
+      return done.error();
+    independent = *done;
+    EXPECT_TRUE(mlir::succeeded(mlir::verify(*whole)));
+    return {};
+  }
+
+  /// The inputs and params of real numbers.
+  std::vector<std::string> sources() {
+    std::vector<std::string> names = driver::gradientInputs(*spec, {"all"});
+    for (auto param : original().getBodyBlock()->getOps<attn::ParamOp>())
+      if (mlir::isa<mlir::FloatType>(param.getType().getElementType()))
+        names.push_back(param.getName().str());
+    return names;
+  }
+
+  /// The gradient of sum(o) of the only output o, by the derived program.
+  std::vector<double> of(const std::string &source, const std::map<std::string, Array> &tensors,
+                         double cotangent = 1) {
+    Status status = differentiate({source});
+    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().text());
+    EvalInputs inputs;
+    inputs.tensors = tensors;
+    auto plain = llvm::cantFail(evaluator::evaluate(original(), inputs));
+    for (const auto &[name, output] : plain) {
+      Array given = output;
+      given.error.clear();
+      given.value.assign(output.size(), cotangent);
+      inputs.tensors[gradientName(name)] = given;
+    }
+    return llvm::cantFail(evaluator::evaluate(derived(), inputs)).at(gradientName(source)).value;
+  }
+
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  std::optional<Spec> spec;
+  mlir::OwningOpRef<mlir::ModuleOp> whole;
+  std::vector<std::string> independent;
+};
+
+//===--- every spec
+//----------------------------------------------------------------------------===//
+
+std::vector<std::filesystem::path> specs() {
+  std::vector<std::filesystem::path> paths;
+  for (const char *folder : {ATTNC_SPEC_DIR, ATTNC_TEST_SPEC_DIR, ATTNC_FOUND_DIR})
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".json")
+        paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string textOf(const std::filesystem::path &path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+int64_t reduced(int64_t extent) { return extent <= 9 ? extent : 7 + extent % 5; }
+
+Overrides smallNumbers(const nlohmann::json &spec) {
+  Overrides small;
+  for (const char *key : {"dims", "let"}) {
+    auto numbers = spec.value(key, nlohmann::json::object());
+    for (const auto &[name, value] : numbers.items())
+      if (value.is_number_integer() && value.get<int64_t>() > 8)
+        small.values[name] = "5";
+  }
+  return small;
+}
+
+/// True if all outputs of reals are finite.
+bool isFinite(const evaluator::Outputs &outputs) {
+  return llvm::all_of(outputs, [](const auto &output) {
+    return llvm::all_of(output.second.value, [](double x) { return std::isfinite(x); });
+  });
+}
+
+/// Specs that divide 0 by 0 where a row has no keys, and leave that out of what they give. A
+/// product with such a NaN is NaN where its other factor is the gradient 0, as in PyTorch
+/// (docs/gradients.md).
+bool leavesOutNaNs(const std::filesystem::path &path) {
+  return path.stem() == "dropped_row_without_weights" ||
+         path.stem() == "fourth_powers_beside_a_maximum_in_base_two";
+}
+
+/// Where an output is infinite or NaN, so may a gradient be that depends on it: those of the other
+/// program stand there.
+void excuseNaNs(Array &array, const Array &other) {
+  for (int64_t i = 0; i < array.size(); ++i)
+    if (std::isnan(array.value[i]))
+      array.value[i] = other.value[i];
+}
+
+/// The cotangents that a program's inputs hold, by output.
+std::map<std::string, Array> cotangentsIn(const EvalInputs &inputs, attn::ProgramOp original) {
+  std::map<std::string, Array> cotangents;
+  for (auto output : original.getBodyBlock()->getOps<attn::OutputOp>())
+    if (auto found = inputs.tensors.find(gradientName(output.getName()));
+        found != inputs.tensors.end())
+      cotangents[output.getName().str()] = found->second;
+  return cotangents;
+}
+
+class EverySpec : public testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(EverySpec, AgreesWithTheReverseModeOfTheEvaluator) {
+  std::string text = textOf(GetParam());
+  auto json = nlohmann::json::parse(text, nullptr, false, /*ignore_comments=*/true);
+  ASSERT_FALSE(json.is_discarded());
+  Gradients gradients(text, smallNumbers(json));
+  ASSERT_TRUE(gradients.spec);
+  std::vector<std::string> sources = gradients.sources();
+  Status status = gradients.differentiate(sources);
+  if (!status && status.error().message.find("no output of real numbers") != std::string::npos)
+    return;
+  ASSERT_TRUE(status.ok()) << status.error().text();
+  std::map<std::string, int64_t> extents;
+  for (const auto &[dim, extent] : driver::referenceExtents(*gradients.spec))
+    extents[dim] = reduced(extent);
+  for (InputKind kind : {InputKind::Random, InputKind::Planted, InputKind::InfiniteBias}) {
+    SCOPED_TRACE(evaluator::inputKindName(kind).str());
+    auto inputs = evaluator::makeInputs(gradients.derived(), extents, /*seed=*/1, kind);
+    ASSERT_TRUE(bool(inputs)) << llvm::toString(inputs.takeError());
+    // Gradients that come in are finite, whatever the program makes of infinite biases.
+    auto finite = llvm::cantFail(evaluator::makeInputs(gradients.derived(), extents, /*seed=*/1));
+    for (auto &[output, cotangent] : cotangentsIn(finite, gradients.original()))
+      inputs->tensors[gradientName(output)] = cotangent;
+    auto derived = evaluator::evaluate(gradients.derived(), *inputs);
+    ASSERT_TRUE(bool(derived)) << llvm::toString(derived.takeError());
+    bool finiteOutputs =
+        isFinite(llvm::cantFail(evaluator::evaluate(gradients.original(), *inputs)));
+    auto inFloat64 = llvm::cantFail(
+        driver::evaluateInFloat64(gradients.derived(), *inputs, evaluator::EvalOptions()));
+    auto reverse = evaluator::reverseMode(gradients.original(), *inputs,
+                                          cotangentsIn(*inputs, gradients.original()), sources);
+    ASSERT_TRUE(bool(reverse)) << llvm::toString(reverse.takeError());
+    for (const std::string &source : sources) {
+      Array mine = derived->at(gradientName(source));
+      const Array &theirs = reverse->at(source);
+      if (!finiteOutputs || leavesOutNaNs(GetParam()))
+        excuseNaNs(mine, theirs);
+      auto bounds = inFloat64.find(gradientName(source));
+      evaluator::Comparison compared = evaluator::compareEvaluations(
+          mine, theirs, bounds == inFloat64.end() ? nullptr : &bounds->second);
+      EXPECT_TRUE(compared.passed())
+          << source << ": " << evaluator::summary(mine, theirs, compared);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Specs, EverySpec, testing::ValuesIn(specs()),
+                         [](const auto &info) { return info.param.stem().string(); });
+
+//===--- corners
+//-------------------------------------------------------------------------------===//
+
+std::string elementwise(const std::string &body) {
+  return R"j({"attnc": 1, "name": "t", "inputs": {"x": "f32[i]"}, "body": [")j" + body +
+         R"j("], "outputs": {"o": "f32"}})j";
+}
+
+std::vector<double> gradientAt(const std::string &body, std::vector<double> x,
+                               double cotangent = 1) {
+  Array array;
+  array.dims = {"i"};
+  array.shape = {static_cast<int64_t>(x.size())};
+  array.value = std::move(x);
+  return Gradients(elementwise(body)).of("x", {{"x", array}}, cotangent);
+}
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+using Values = std::vector<double>;
+
+TEST(GradientCorners, TiesAreSharedAsInPyTorch) {
+  EXPECT_EQ(gradientAt("o = maximum(x, 1)", {0, 1, 2}), (Values{0, 0.5, 1}));
+  EXPECT_EQ(gradientAt("o = minimum(1, x)", {0, 1, 2}), (Values{1, 0.5, 0}));
+  EXPECT_EQ(gradientAt("o = relu(x)", {-1, 0, 2}), (Values{0, 0, 1}));
+  EXPECT_EQ(gradientAt("o = clamp(x, -1, 1)", {-2, -1, 0, 1, 2}), (Values{0, 1, 1, 1, 0}));
+  EXPECT_EQ(gradientAt("o = abs(x)", {-2, 0, 3}), (Values{-1, 0, 1}));
+  EXPECT_EQ(gradientAt("o = max(i, x)", {3, 1, 3, 2}), (Values{0.5, 0, 0.5, 0}));
+  EXPECT_EQ(gradientAt("o = min(i, x)", {3, 1, 3, 1}), (Values{0, 0.5, 0, 0.5}));
+}
+
+TEST(GradientCorners, AProductPassesThatOfTheOthers) {
+  EXPECT_EQ(gradientAt("o = prod(i, x)", {2, 3, 4}), (Values{12, 8, 6}));
+  EXPECT_EQ(gradientAt("o = prod(i, x)", {2, 0, 4}), (Values{0, 8, 0}));
+  EXPECT_EQ(gradientAt("o = prod(i, x)", {0, 0, 4}), (Values{0, 0, 0}));
+}
+
+TEST(GradientCorners, WhatIsMaskedHasExactlyZero) {
+  EXPECT_EQ(gradientAt("o = softmax(i, x)", {-inf, -inf}), (Values{0, 0}));
+  EXPECT_EQ(gradientAt("o = logsumexp(i, x)", {-inf, -inf}), (Values{0, 0}));
+  EXPECT_EQ(gradientAt("o = logsumexp(i, x)", {-inf, 5})[0], 0);
+  EXPECT_EQ(gradientAt("o = where(x > 0, log(x), 0)", {-1, 0, 2}), (Values{0, 0, 0.5}));
+  EXPECT_EQ(gradientAt("o = where(x > 0, sqrt(x), 0)", {-1, 0, 4}), (Values{0, 0, 0.25}));
+  EXPECT_EQ(gradientAt("o = where(x > 0, 1 / x, 0)", {-1, 0, 2}), (Values{0, 0, -0.25}));
+  EXPECT_EQ(gradientAt("o = where(x < 50, exp(x), 0)", {1000, inf}), (Values{0, 0}));
+  EXPECT_EQ(gradientAt("o = sum(i, softmax(i, where(x > 0, x, -inf)) * x)", {-3, -4}),
+            (Values{0, 0}));
+  EXPECT_EQ(gradientAt("o = xlogy(x, x)", {0})[0], 0);
+}
+
+TEST(GradientCorners, AZeroGradientStaysZero) {
+  for (const char *body : {"o = log(x)", "o = 1 / x", "o = sqrt(x)", "o = rsqrt(x)", "o = x ** 0.5",
+                           "o = exp(1 / x)", "o = x * log(x)"})
+    EXPECT_EQ(gradientAt(body, {0}, /*cotangent=*/0), Values{0}) << body;
+}
+
+TEST(GradientCorners, CastsToNarrowTypesPassTheGradient) {
+  EXPECT_EQ(gradientAt("o = cast(x, bf16) * 3", {1.01}), Values{3});
+  EXPECT_EQ(gradientAt("o = cast(cast(x, i32), f32) * 3", {1.01}), Values{0});
+  EXPECT_EQ(gradientAt("o = floor(x) + x", {1.5}), Values{1});
+}
+
+TEST(GradientCorners, ReadsAreInverted) {
+  EXPECT_EQ(gradientAt("o[i] = (x[i - 1] else 0) * i", {1, 1, 1}), (Values{1, 2, 0}));
+  EXPECT_EQ(gradientAt("o[i] = x[size(i) - 1 - i] * i", {1, 1, 1}), (Values{2, 1, 0}));
+  EXPECT_EQ(gradientAt("o[i] = x[i // 2] * (i + 1)", {1, 1, 1}), (Values{3, 3, 0}));
+  EXPECT_EQ(gradientAt("o[i] = x[0] * (i + 1)", {1, 1, 1}), (Values{6, 0, 0}));
+  EXPECT_EQ(gradientAt("o[i] = (x[2 * i] else 7) * (i + 1)", {1, 1, 1}), (Values{1, 0, 2}));
+}
+
+//===--- what is refused
+//-----------------------------------------------------------------------===//
+
+std::string refusal(const std::string &text, const std::vector<std::string> &wanted) {
+  Gradients gradients(text);
+  Status status = gradients.differentiate(wanted);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST(Differentiate, RefusesWhatHasNoGradient) {
+  const char *spec = R"j({"attnc": 1, "name": "t", "inputs": {"x": "f32[i]", "n": "i32[i]"},
+                         "body": ["o = x * n"], "outputs": {"o": "f32"}})j";
+  EXPECT_EQ(refusal(spec, {"n"}),
+            "'n' is no input or param of real numbers, so it has no gradient");
+  EXPECT_EQ(refusal(spec, {"y"}),
+            "'y' is no input or param of real numbers, so it has no gradient");
+  EXPECT_EQ(refusal(spec, {"x", "x"}), "the gradient of 'x' is asked for twice");
+  EXPECT_EQ(refusal(R"j({"attnc": 1, "name": "t", "inputs": {"x": "f32[i]"},
+                        "body": ["o = x > 0"], "outputs": {"o": "bool"}})j",
+                    {"x"}),
+            "the program has no output of real numbers, so nothing has a gradient");
+  EXPECT_EQ(refusal(R"j({"attnc": 1, "name": "t", "inputs": {"x": "f32[i]", "grad_x": "f32[i]"},
+                        "body": ["o = x * grad_x"], "outputs": {"o": "f32"}})j",
+                    {"x"}),
+            "the name 'grad_x', which a gradient is to have, is taken");
+}
+
+TEST(Differentiate, SaysOnWhatNothingDepends) {
+  Gradients gradients(R"j({"attnc": 1, "name": "t", "inputs": {"x": "f32[i]", "y": "f32[i]"},
+                          "body": ["o = x + floor(y)"], "outputs": {"o": "f32"}})j");
+  ASSERT_TRUE(gradients.differentiate({"x", "y"}).ok());
+  EXPECT_EQ(gradients.independent, std::vector<std::string>{"y"});
+}
+
+} // namespace
+} // namespace attnc
