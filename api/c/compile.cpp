@@ -1,4 +1,5 @@
 #include "api/c/compile.h"
+#include "compiler/driver/entries.h"
 #include "compiler/frontend/text/json_source.h"
 #include "compiler/frontend/text/suggest.h"
 #include "compiler/jit/compile_program.h"
@@ -173,9 +174,15 @@ std::optional<Spec> parse(mlir::MLIRContext &context, const std::string &name, l
 
 } // namespace
 
-std::shared_ptr<CompiledProgram> describe(driver::Compilation compilation, int32_t origin,
+std::shared_ptr<CompiledProgram> describe(driver::Compilation compilation, bool keepTexts,
+                                          int32_t origin,
                                           std::chrono::steady_clock::time_point start) {
   auto compiled = std::make_shared<CompiledProgram>();
+  if (std::optional<driver::Compilation> backward = takeBackward(compilation))
+    compiled->entries.emplace_back(driver::backwardEntry,
+                                   describe(*std::move(backward), keepTexts, origin, start));
+  if (!keepTexts)
+    dropTexts(compilation);
   compiled->compilation = std::move(compilation);
   compiled->origin = origin;
   fillArrays(*compiled);
@@ -202,9 +209,8 @@ ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Option
   Result<ReadyProgram> ready = compileSpec(*spec, options);
   if (!ready)
     return toC(ready.error());
-  if (!options.keepTexts)
-    dropTexts(ready->compilation);
-  auto compiled = describe(std::move(ready->compilation), originOf(ready->source), start);
+  auto compiled =
+      describe(std::move(ready->compilation), options.keepTexts, originOf(ready->source), start);
   compiled->warnings = textOf(diagnostics);
   program = std::move(compiled);
   return nullptr;

@@ -4,6 +4,8 @@
 
 #include "api/c/handles.h"
 #include "compiler/frontend/frontend.h"
+#include <chrono>
+#include <optional>
 
 namespace attnc::api {
 
@@ -26,8 +28,15 @@ ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Option
 /// (Environment): it cannot be read.
 Result<std::string> readSpecFile(const char *path);
 
-/// A compilation, and when it began, with what C's structs point into.
-std::shared_ptr<CompiledProgram> describe(driver::Compilation compilation, int32_t origin,
+/// Takes the backward program out of a compilation that has one: as one of its own, which needs
+/// nothing of `whole` but shares with it what is compiled on first use. Their counts and times are
+/// those of both, which were made together.
+std::optional<driver::Compilation> takeBackward(driver::Compilation &whole);
+
+/// A compilation and its entry points, with what C's structs point into; `start` is when it began.
+/// Without `keepTexts` the texts that nobody has asked for are dropped.
+std::shared_ptr<CompiledProgram> describe(driver::Compilation compilation, bool keepTexts,
+                                          int32_t origin,
                                           std::chrono::steady_clock::time_point start);
 
 } // namespace attnc::api

@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attnc::api {
@@ -24,6 +25,9 @@ struct CompiledProgram {
   int32_t origin = ATTNC_FROM_COMPILER;        ///< one of ATTNC_FROM_*
   std::vector<std::vector<const char *>> dims; ///< of each tensor
   std::vector<const DimDecl *> ownDims;        ///< without those computed for use inside
+  /// Those beside "forward", with their names. They share code with this program, and do not need
+  /// it to live.
+  std::vector<std::pair<std::string, std::shared_ptr<const CompiledProgram>>> entries;
 
   const Manifest &manifest() const { return compilation.program.manifest; }
   bool onCpu() const { return compilation.target == "cpu"; }

@@ -15,7 +15,8 @@ template <typename Read> static attnc_error *load(attnc_program **out, Read &&re
     Result<driver::Compilation> opened = openProgram(*std::move(program), ImageCompiler::ofUser());
     if (!opened)
       return toC(opened.error());
-    *out = new attnc_program{describe(*std::move(opened), ATTNC_FROM_FILE, start)};
+    *out =
+        new attnc_program{describe(*std::move(opened), /*keepTexts=*/true, ATTNC_FROM_FILE, start)};
     return nullptr;
   });
 }

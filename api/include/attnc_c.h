@@ -96,9 +96,9 @@ ATTNC_API attnc_error *attnc_compile_file(const char *path, const attnc_compile_
                                           attnc_program **program);
 ATTNC_API void attnc_program_destroy(attnc_program *program);
 
-/* Compiles now what launches may need later: variants that are compiled on first use. After it no
- * bind waits for the compiler. Does nothing where nothing waits. Thread-safe.
- * Errors: those of compiling. */
+/* Compiles now what launches may need later, of all entry points: variants that are compiled on
+ * first use. After it no bind waits for the compiler. Does nothing where nothing waits.
+ * Thread-safe. Errors: those of compiling. */
 ATTNC_API attnc_error *attnc_program_warm_up(const attnc_program *program);
 
 /*---- programs in files -------------------------------------------------------------------------*/
@@ -190,6 +190,24 @@ typedef struct attnc_param_info {
   int32_t has_default;
 } attnc_param_info;
 
+/* Entry points. A spec with the key `grad` is one program with two: "forward", which is what the
+ * program itself takes and gives, and "backward", the gradients. The outputs of "forward" are those
+ * of the spec and what it saves for "backward", named `saved_*`. The inputs of "backward" are those
+ * of the spec that it needs, what is saved, and `grad_o`, the gradient of each output `o`; its
+ * outputs are `grad_q` for each input `q` that the spec asks for. Any other program has "forward"
+ * alone. */
+ATTNC_API size_t attnc_program_entry_count(const attnc_program *program);
+/* The name of an entry point, "forward" for the first; NULL for an index beyond the count. */
+ATTNC_API const char *attnc_program_entry_name(const attnc_program *program, size_t index);
+/* An entry point as a program of its own, whose one entry point it is; "forward" gives the whole.
+ * Everything that takes a program takes it; saved, it is a file without the others. It shares the
+ * machine code, and what is compiled on first use, with the whole and with all other handles of the
+ * entry point, and needs none of them to live: destroy it as any program. Nothing is compiled or
+ * loaded. Thread-safe. INVALID_ARGUMENT for a name that the program has no entry point of; the
+ * remedy lists those that there are. */
+ATTNC_API attnc_error *attnc_program_entry(const attnc_program *program, const char *name,
+                                           attnc_program **entry);
+
 ATTNC_API const char *attnc_program_name(const attnc_program *program);
 ATTNC_API const char *attnc_program_target(const attnc_program *program);
 /* Tensors are numbered: inputs in the order of the spec, then outputs. An index beyond the count is
@@ -234,6 +252,7 @@ enum {
   ATTNC_FROM_REMOTE = 3    /* the remote cache had it, or a service has compiled it */
 };
 
+/* Of all entry points, which are made together. */
 typedef struct attnc_timings {
   size_t struct_size;
   double total;             /* from the text of the spec to machine code, or to read it */
@@ -280,8 +299,9 @@ typedef struct attnc_plan attnc_plan;
  * Errors: ENVIRONMENT if there is no driver or no such GPU, or if it cannot run the program. */
 ATTNC_API attnc_error *attnc_load(const attnc_program *program, int32_t device,
                                   attnc_loaded **loaded);
-/* attnc_program_warm_up, and loads on the device all kernels that the program may launch. After it
- * a bind neither compiles nor loads, and launches can be captured in a CUDA graph. */
+/* Compiles what waits of the kernels that the program may launch, those of the entry point that was
+ * loaded, and loads them on the device. After it a bind neither compiles nor loads, and launches
+ * can be captured in a CUDA graph. */
 ATTNC_API attnc_error *attnc_warm_up(const attnc_loaded *loaded);
 /* The number of its GPU; -1 for the target cpu. */
 ATTNC_API int32_t attnc_loaded_device(const attnc_loaded *loaded);

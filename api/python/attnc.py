@@ -7,6 +7,7 @@
     plan()                                            # launches many times
     program.save("causal.program")                    # attnc.load reads it, also without NVRTC
     jit = attnc.Jit(); jit.compile(...)               # as attnc.compile, remembered
+    program.backward(grad_o=g, ...)                   # gradients, if the spec has the key `grad`
 
 GPU programs take PyTorch tensors and whatever has `__cuda_array_interface__`; programs for the
 target "cpu" take NumPy arrays and whatever has `__array_interface__`. bf16, which NumPy lacks, is
@@ -122,6 +123,8 @@ _FUNCTIONS = {
     "compile_file": (_pointer, _text, _pointer, _pointer),
     "program_destroy": (None, _pointer), "program_save": (_pointer, _pointer, _text),
     "program_load": (_pointer, _text, _pointer),
+    "program_entry": (_pointer, _pointer, _text, _pointer),
+    "program_entry_count": (_size, _pointer), "program_entry_name": (_text, _pointer, _size),
     "jit_create": (_pointer, _pointer, _pointer), "jit_destroy": (None, _pointer),
     "jit_text": (_pointer, _pointer, _text, _text, _size, _pointer, _pointer),
     "jit_file": (_pointer, _pointer, _text, _pointer, _pointer),
@@ -400,11 +403,14 @@ class _Known:
 class Program:
     """A compiled spec. `inputs`, `outputs`, `params`, `dims` and `kernels` say what is in it;
     `seconds` (`nvrtc_seconds` of them in NVRTC) is how long it took to be ready, and `origin` where
-    it came from: "compiler", "disk" (the cache), "remote" (the fleet's) or "file"."""
+    it came from: "compiler", "disk" (the cache), "remote" (the fleet's) or "file". `entry_names`
+    are its entry points: "forward", which the program itself is, and "backward" if the spec has
+    the key `grad`."""
 
     def __init__(self, handle):
         self._handle, self._loaded, self._lock = handle, {}, threading.Lock()
         self._known = {}  # calls by their layouts, the oldest first
+        self._entries = {}
         library = _library()
         self.name = library.program_name(handle.value).decode()
         self.target = library.program_target(handle.value).decode()
@@ -429,6 +435,8 @@ class Program:
         _check(library.program_timings(handle.value, ctypes.byref(timings)))
         self.seconds, self.nvrtc_seconds = timings.total, timings.nvrtc
         self.origin = ("compiler", "disk", "file", "remote")[timings.origin]
+        self.entry_names = tuple(library.program_entry_name(handle.value, index).decode()
+                                 for index in range(library.program_entry_count(handle.value)))
 
     def _all(self, what, struct):
         library = _library()
@@ -457,6 +465,27 @@ class Program:
             return None
         content = ctypes.string_at(address, length.value)
         return content if which == "cubin" else content.decode()
+
+    def entry(self, name):
+        """An entry point as a Program, the same one each time. "forward" is this program. Raises
+        InvalidArgument for a name that is not in `entry_names`."""
+        if name == "forward":
+            return self
+        with self._lock:
+            if name not in self._entries:
+                handle = _Handle(_library().program_destroy)
+                _check(_library().program_entry(self._handle.value, name.encode(),
+                                                ctypes.byref(handle.value)))
+                self._entries[name] = Program(handle)
+            return self._entries[name]
+
+    @property
+    def backward(self):
+        """The Program of the gradients. It takes the inputs of the spec that it needs, the outputs
+        `saved_*` of this program, and `grad_o`, the gradient of each output `o`; it gives `grad_q`
+        for each input `q` that the spec asks for. Raises InvalidArgument if the spec asks for
+        none."""
+        return self.entry("backward")
 
     def save(self, path):
         """Writes a program file, with all that launches may need. `load` of this module, `attnc

@@ -182,6 +182,25 @@ public:
     return invalidArgument("there is no tensor " + std::string(tensor));
   }
 
+  /// "forward", which is what the program itself takes and gives; with `grad` in the spec also
+  /// "backward".
+  std::vector<std::string> entryNames() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < attnc_program_entry_count(handle.get()); ++i)
+      names.emplace_back(attnc_program_entry_name(handle.get(), i));
+    return names;
+  }
+  /// An entry point as a program of its own, which shares the machine code, and what is compiled on
+  /// first use, with this one and needs it no longer. "backward" takes those inputs of the spec
+  /// that it needs, the outputs `saved_*` of "forward", and `grad_o`, the gradient of each output
+  /// `o`; it gives `grad_q` for each input `q` that the spec asks for. "forward" gives this
+  /// program. Errors: InvalidArgument for a name that there is no entry point of.
+  Result<Program> entry(const std::string &name) const {
+    return made([&](attnc_program **program) {
+      return attnc_program_entry(handle.get(), name.c_str(), program);
+    });
+  }
+
   /// For calls of attnc_c.h; owned by this program.
   const attnc_program *c() const { return handle.get(); }
 

@@ -99,6 +99,9 @@ public:
     return add(outputs, name, quoted(type));
   }
 
+  /// An input whose gradient the program's entry point "backward" gives.
+  SpecBuilder &grad(std::string_view input) { return add(gradients, input); }
+
   /// JSON, a line for each thing that was added.
   std::string text() const {
     std::string json = "{\n  \"attnc\": 1,\n  \"name\": " + title;
@@ -112,6 +115,7 @@ public:
     append(json, "inputs", inputs, "{}");
     append(json, "body", body, "[]");
     append(json, "outputs", outputs, "{}");
+    append(json, "grad", gradients, "[]");
     return json + "\n}\n";
   }
   /// The text under `name`, which stands for the file in errors.
@@ -168,7 +172,7 @@ private:
   }
 
   std::string title, about;
-  Lines types, dims, lets, requirements, params, inputs, body, outputs;
+  Lines types, dims, lets, requirements, params, inputs, body, outputs, gradients;
 };
 
 } // namespace attnc

@@ -183,6 +183,137 @@ class OnCpu(unittest.TestCase):
         self.expect_causal(1 / math.sqrt(8))
 
 
+def gradients(q, k, v, grad_o, scale):
+    """Those of softmax(scale q k') v, with P the weights: dV = P'G, dQ = scale dS K and
+    dK = scale dS'Q, where dS = P (GV' - rowsum(G o)). In float64, each with a bound on what f32 may
+    make of it."""
+    import numpy
+    q, k, v, grad_o = (x.astype("float64") for x in (q, k, v, grad_o))
+    weights = numpy.exp(scale * q @ k.T)
+    weights /= weights.sum(axis=1, keepdims=True)
+    change = grad_o @ v.T - (grad_o * (weights @ v)).sum(axis=1, keepdims=True)
+    # The same with the size of each term.
+    q1, k1, v1, g1 = (abs(x) for x in (q, k, v, grad_o))
+    change1 = g1 @ v1.T + (g1 * (weights @ v1)).sum(axis=1, keepdims=True)
+    # A score is a sum of `width` products, scaled and shifted, of which exp makes a relative error.
+    # Each gradient is made of sums over all dims, with two weights at most, and a few products.
+    # Twice that, for terms of higher order.
+    width = q.shape[1]
+    relative = 2 * SINGLE * (2 * (width + 8) * (scale * q1 @ k1.T).max()
+                             + 2 * (len(q) + len(k) + 2 * width) + 16)
+    changed, changed1 = weights * change, weights * change1
+    return {"grad_q": (scale * changed @ k, relative * scale * changed1 @ k1),
+            "grad_k": (scale * changed.T @ q, relative * scale * changed1.T @ q1),
+            "grad_v": (weights.T @ grad_o, relative * weights.T @ g1)}
+
+
+class Gradients(unittest.TestCase):
+    SPEC = {"attnc": 1, "name": "attention", "dims": {"d": 8, "e": 8},
+            "params": {"scale": "f32 = 0.5"},
+            "inputs": {"q": "f32[i, d]", "k": "f32[j, d]", "v": "f32[j, e]"},
+            "body": ["s[i,j] = sum(d, q * k) * scale", "o[i,e] = sum(j, softmax(j, s) * v)"],
+            "outputs": {"o": "f32"}, "grad": ["q", "k", "v"]}
+
+    def setUp(self):
+        self.program = attnc.compile(self.SPEC, target="cpu")
+
+    def arrays(self):
+        import numpy
+        draw = numpy.random.default_rng(0)
+        return {name: draw.standard_normal((rows, 8), dtype="float32")
+                for name, rows in {"q": 5, "k": 7, "v": 7, "grad_o": 5}.items()}
+
+    def run_both(self, program, params):
+        arrays = self.arrays()
+        known = {**arrays, **program(q=arrays["q"], k=arrays["k"], v=arrays["v"], **params)}
+        backward = program.backward
+        return backward.launch({t.name: known[t.name] for t in backward.inputs}, params=params)
+
+    def expect_gradients(self, program, params, scale):
+        results = self.run_both(program, params)
+        self.assertEqual(list(results), ["grad_q", "grad_k", "grad_v"])
+        for name, (value, bound) in gradients(scale=scale, **self.arrays()).items():
+            self.assertEqual(results[name].shape, value.shape)
+            self.assertTrue((abs(results[name] - value) <= bound).all(), name)
+
+    def test_backward_computes_them(self):
+        self.expect_gradients(self.program, {}, 0.5)
+
+    def test_params_reach_both(self):
+        self.expect_gradients(self.program, {"scale": 0.75}, 0.75)
+
+    def test_outputs_may_be_given(self):
+        import numpy
+        arrays, backward = self.arrays(), self.program.backward
+        known = {**arrays, **self.program(q=arrays["q"], k=arrays["k"], v=arrays["v"])}
+        given = numpy.empty((5, 8), "float32")
+        results = backward(out={"grad_q": given},
+                           **{t.name: known[t.name] for t in backward.inputs})
+        self.assertIs(results["grad_q"], given)
+        value, bound = gradients(scale=0.5, **arrays)["grad_q"]
+        self.assertTrue((abs(given - value) <= bound).all())
+
+    def test_entry_points_are_listed_and_are_the_same_each_time(self):
+        self.assertEqual(self.program.entry_names, ("forward", "backward"))
+        self.assertIs(self.program.entry("forward"), self.program)
+        self.assertIs(self.program.entry("backward"), self.program.backward)
+        self.assertEqual(self.program.backward.entry_names, ("forward",))
+        self.assertEqual([t.name for t in self.program.outputs if t.name.startswith("saved_")],
+                         [t.name for t in self.program.backward.inputs
+                          if t.name.startswith("saved_")])
+
+    def test_an_unknown_entry_point_is_named_with_those_that_there_are(self):
+        with self.assertRaises(attnc.InvalidArgument) as raised:
+            self.program.entry("sideways")
+        self.assertEqual(raised.exception.message,
+                         "the program attention has no entry point 'sideways'")
+        self.assertEqual(raised.exception.remedy, "its entry points are: forward, backward")
+
+    def test_a_program_without_them_has_no_backward(self):
+        program = attnc.compile(SPECS / "causal.json", target="cpu", set=F32)
+        self.assertEqual(program.entry_names, ("forward",))
+        with self.assertRaises(attnc.InvalidArgument) as raised:
+            _ = program.backward
+        self.assertIn("`grad`", raised.exception.remedy)
+
+    def test_a_file_holds_both(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "attention.program"
+            self.program.save(path)
+            loaded = attnc.load(path)
+            self.program.backward.save(path)
+            alone = attnc.load(path)
+        self.assertEqual(repr(loaded.backward), repr(self.program.backward))
+        self.assertEqual(repr(alone), repr(self.program.backward))
+        self.expect_gradients(loaded, {}, 0.5)
+
+    def test_one_lives_without_the_program_and_the_jit_it_is_from(self):
+        jit = attnc.Jit()
+        program = jit.compile(self.SPEC, target="cpu")
+        self.assertIs(jit.compile(self.SPEC, target="cpu").backward, program.backward)
+        arrays = self.arrays()
+        known = {**arrays, **program(q=arrays["q"], k=arrays["k"], v=arrays["v"])}
+        backward = program.backward
+        del program, jit
+        results = backward.launch({t.name: known[t.name] for t in backward.inputs})
+        value, bound = gradients(scale=0.5, **arrays)["grad_k"]
+        self.assertTrue((abs(results["grad_k"] - value) <= bound).all())
+
+    def test_a_jit_tells_specs_apart_by_what_they_differentiate(self):
+        jit = attnc.Jit()
+        for asked in (["q"], ["k"], ["q", "k", "v"], []):
+            program = jit.compile({**self.SPEC, "grad": asked}, target="cpu")
+            outputs = [t.name for t in program.backward.outputs] if asked else []
+            self.assertEqual(outputs, ["grad_" + name for name in asked])
+
+    def test_the_example_of_the_docs_runs(self):
+        page = SPECS.parent / "docs" / "python.md"
+        blocks = page.read_text(encoding="utf-8").split("```python\n")[1:]
+        examples = [block.partition("```")[0] for block in blocks]
+        (example,) = (text for text in examples if '"grad"' in text)
+        exec(compile(example, str(page), "exec"), {})  # pylint: disable=exec-used
+
+
 class Files(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -6,6 +6,7 @@ usage: call_path_test.py LIBCUDA SPEC_DIRECTORY [unittest's arguments]
 """
 import contextlib
 import ctypes
+import json
 import math
 import pathlib
 import sys
@@ -49,14 +50,17 @@ class Dtype(str):
     """As PyTorch prints them."""
 
 
-class Tensor:
-    """bf16 in what the fake driver calls device memory, contiguous."""
-    device, dtype = Device(), Dtype("torch.bfloat16")
+BF16, F32 = Dtype("torch.bfloat16"), Dtype("torch.float32")
 
-    def __init__(self, shape, offset=0, of=None):
-        self.shape, self.stream, self.recorded = tuple(shape), of, []
-        address = ctypes.c_ulonglong()
-        FAKE.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(2 * math.prod(shape) + offset))
+
+class Tensor:
+    """In what the fake driver calls device memory, contiguous."""
+    device = Device()
+
+    def __init__(self, shape, offset=0, of=None, dtype=BF16):
+        self.shape, self.stream, self.recorded, self.dtype = tuple(shape), of, [], dtype
+        address, size = ctypes.c_ulonglong(), {BF16: 2, F32: 4}[dtype]
+        FAKE.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size * math.prod(shape) + offset))
         self.address = address.value + offset
 
     def data_ptr(self):
@@ -87,8 +91,9 @@ def fake_torch():
         yield
         current.pop()
 
-    torch.bfloat16 = Dtype("torch.bfloat16")
-    torch.empty = lambda shape, dtype, device: Tensor(shape, of=current[-1].cuda_stream)
+    torch.bfloat16, torch.float32 = BF16, F32
+    torch.empty = lambda shape, dtype, device: Tensor(shape, of=current[-1].cuda_stream,
+                                                      dtype=dtype)
     torch.cuda = types.SimpleNamespace(
         is_initialized=lambda: True, current_stream=lambda device: current[-1], stream=on,
         ExternalStream=Stream, default_stream=lambda device: Stream(0))
@@ -147,6 +152,21 @@ class Calls(unittest.TestCase):
             o = Tensor(self.shape)
             self.assertIs(self.program(**self.tensors, out=o), o)
             self.assertTrue(o.holds(launches()[-1][2]))
+
+    def test_backward_is_launched_on_what_forward_has_saved(self):
+        spec = json.loads((SPECS / "full.json").read_text(encoding="utf-8"))
+        program = attnc.compile({**spec, "grad": list(NAMES)}, target="sm_90a")
+        results = program(**self.tensors)
+        saved = {name: tensor for name, tensor in results.items() if name.startswith("saved_")}
+        backward, known = program.backward, {**self.tensors, **results}
+        known["grad_o"] = Tensor(self.shape)
+        for _ in range(2):  # bound, and known
+            FAKE.fakeReset()
+            gradients = backward.launch({t.name: known[t.name] for t in backward.inputs})
+            self.assertEqual(list(gradients), ["grad_" + name for name in NAMES])
+            for tensor in (*saved.values(), *gradients.values()):
+                self.assertTrue(any(tensor.holds(arguments) for _, _, arguments in launches()))
+            self.assertEqual({stream for _, stream, _ in launches()}, {0x700})
 
     def test_params_make_another_call(self):
         def scale_of(value):

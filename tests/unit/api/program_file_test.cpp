@@ -1,21 +1,8 @@
-#include "tests/unit/api/handles.h"
-
-#include <cstdio>
-#include <fstream>
-#include <iterator>
+#include "tests/unit/api/saved.h"
 
 using namespace attnc::test;
 
 namespace {
-
-std::string saved(const attnc_program *program) {
-  std::string path = testing::TempDir() + "/attnc_api_test.program";
-  EXPECT_EQ(said(attnc_program_save(program, path.c_str())), "");
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  std::remove(path.c_str());
-  return bytes;
-}
 
 int32_t originOf(const attnc_program *program) {
   attnc_timings timings = {};

@@ -21,6 +21,8 @@ TEST(SpecBuilder, WritesALineForEachThing) {
                          .repeat("steps", {"y"}, {"t = y + 1", "y = t * by"})
                          .repeat(3, {"y", "z"}, {})
                          .output("y", "T")
+                         .grad("x")
+                         .grad("z")
                          .text();
   const char *expected = R"json({
   "attnc": 1,
@@ -54,7 +56,11 @@ TEST(SpecBuilder, WritesALineForEachThing) {
   ],
   "outputs": {
     "y": "T"
-  }
+  },
+  "grad": [
+    "x",
+    "z"
+  ]
 }
 )json";
   EXPECT_EQ(text, expected);
