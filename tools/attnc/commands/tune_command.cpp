@@ -205,6 +205,9 @@ ExitCode tuneSpec(const TuneArguments &arguments) {
     throw Failure(Environment, "attnc tune needs a GPU: it measures kernels",
                   "see `attnc doctor`; `attnc explain` shows what the cost model predicts");
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.changes);
+  if (!loaded.spec->grad.empty())
+    note("the forward program is tuned, the backward program is not");
+  loaded.spec->grad.clear();
   checkParams(*loaded.spec, params);
   auto extents = resolveExtents(*loaded.spec, shape, {});
   if (shape.empty())

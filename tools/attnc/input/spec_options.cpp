@@ -125,6 +125,7 @@ static void askGradients(LoadedSpec &loaded, const std::string &asked) {
     llvm::SmallVector<llvm::StringRef> names;
     llvm::StringRef(asked).split(names, ',');
     spec.grad.clear();
+    spec.text.clear(); // a service that compiled the text would not know of them
     for (llvm::StringRef name : names)
       spec.grad.push_back(name.trim().str());
   }
