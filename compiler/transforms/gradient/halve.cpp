@@ -144,11 +144,15 @@ void eraseOutputs(ProgramOp program, llvm::function_ref<bool(StringRef)> isErase
       output.erase();
 }
 
-std::string nameOf(Value value, const std::vector<SavedValue> &others) {
+/// A name that nothing of the program has: its outputs are those that are saved so far, too.
+std::string nameOf(ProgramOp program, Value value) {
   StringRef called = specName(value.getLoc());
   std::string stem = "saved_" + (called.empty() ? "value" : called.str()), name = stem;
-  for (unsigned number = 2; llvm::any_of(others, [&](auto &other) { return other.name == name; });
-       ++number)
+  auto isTaken = [&](Operation &op) {
+    auto its = op.getAttrOfType<StringAttr>("name");
+    return its && isa<InputOp, ParamOp, OutputOp>(op) && its == name;
+  };
+  for (unsigned number = 2; llvm::any_of(*program.getBodyBlock(), isTaken); ++number)
     name = stem + "_" + std::to_string(number);
   return name;
 }
@@ -191,7 +195,7 @@ std::vector<SavedValue> halve(ProgramOp first, ProgramOp second, const std::set<
   flattenNests(second);
   std::vector<SavedValue> saved;
   for (Operation *op : Saving(first, later).run())
-    saved.push_back(give(first, op, nameOf(op->getResult(0), saved)));
+    saved.push_back(give(first, op, nameOf(first, op->getResult(0))));
   for (auto [op, its] : llvm::zip_equal(Saving(second, later).run(), saved))
     take(op, its.name);
   eraseOutputs(first, [&](StringRef name) { return ofSecond.contains(name.str()); });

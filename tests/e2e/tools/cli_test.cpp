@@ -198,6 +198,15 @@ TEST(Grad, isExplainedWithWhatIsSaved) {
   EXPECT_EQ(json.at("backward").at("spec"), "causal_grad");
 }
 
+TEST(Grad, savesUnderNamesThatTheSpecHasNot) {
+  std::string text = R"j({"attnc": 1, "name": "clash",
+    "inputs": {"x": "f32[i]", "saved_p_max": "f32[i]"},
+    "body": ["p = softmax(i, x)", "o = sum(i, p * p * saved_p_max)"],
+    "outputs": {"o": "f32"}, "reference": {"shape": {"i": 5}}})j";
+  Ended ended = attnc({"check", "-", "--grad", "all", "--target", "cpu"}, text);
+  EXPECT_EQ(ended.exit, 0) << ended.out << ended.err;
+}
+
 TEST(Grad, hasAPartOfItsOwnInEachStage) {
   Ended ended =
       attnc({"compile", "causal", "--grad", "q,k,v", "--target", "sm_80", "--emit", "red"});
