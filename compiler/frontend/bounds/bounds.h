@@ -42,6 +42,8 @@ public:
   void setLeaf(mlir::Value array, Interval interval) { leaves[array] = std::move(interval); }
   /// `array` holds the values of `scalar`.
   void setLeaf(mlir::Value array, const Scalar *scalar) { sources[array] = scalar; }
+  /// True if the values of `array` are an interval between sizes.
+  bool isLeaf(mlir::Value array) const { return leaves.contains(array); }
   /// The expression whose values `array` holds, or null.
   const Scalar *sourceOf(mlir::Value array) const { return sources.lookup(array); }
   /// To be called when facts were added: intervals are computed anew.

@@ -43,6 +43,8 @@ SubscriptArithmetic::Reach SubscriptArithmetic::ofArray(const Scalar *s, unsigne
     return {{0, largestExtent}};
   if (isa<attn::ParamOp>(op))
     return {{-largestParam, largestParam}};
+  if (intervals.isLeaf(s->array)) // the length of a dim
+    return {{0, largestExtent}, false, true};
   Reach result = {{least, greatest}, false, true};
   auto read = dyn_cast<attn::ReadOp>(op);
   if (!read)

@@ -95,6 +95,7 @@ const Scalar *ProgramBuilder::evaluateLength(const JsonValue &definition, String
   Interval interval;
   interval.lower.push_back(Polynomial(0));
   interval.upper.push_back(sizePolynomial(dim));
+  interval.fromData = true;
   intervals.setLeaf(array, std::move(interval));
   return scalars.array(loc, array);
 }

@@ -117,6 +117,13 @@ IntegerRef ConditionReader::integer(Scalar x) {
   return once(scalars, x.value.getAsOpaquePointer(), [&] { return findInteger(x); });
 }
 
+// Sums of numbers beyond all indices and params, such as what stands for `outside` in a subscript,
+// could leave 64 bits.
+IntegerRef ConditionReader::constant(int64_t value) {
+  constexpr int64_t most = int64_t(1) << 40;
+  return value > most || value < -most ? nullptr : integers.exact(a.constant(value));
+}
+
 IntegerRef ConditionReader::findInteger(Scalar x) {
   if (!x.value.getType().isInteger(64))
     return nullptr;
@@ -124,7 +131,7 @@ IntegerRef ConditionReader::findInteger(Scalar x) {
     return integerOf(x.map.getOperand(argument.getArgNumber()));
   Operation *op = x.value.getDefiningOp();
   if (auto literal = dyn_cast<arith::ConstantOp>(op))
-    return integers.exact(a.constant(cast<IntegerAttr>(literal.getValue()).getInt()));
+    return constant(cast<IntegerAttr>(literal.getValue()).getInt());
   if (isa<arith::SelectOp>(op))
     return choice(x, op);
   auto operand = [&](unsigned i) { return integer({x.map, op->getOperand(i)}); };
@@ -320,7 +327,10 @@ IntegerRef ConditionReader::readOf(ReadOp read) {
           : extreme(red::FoldKind::Max, largest, spans),
       streamed};
   if (outside) {
-    Value otherwise = a.constant(static_cast<int64_t>(read.getOtherwise()->convertToDouble()));
+    auto number = static_cast<int64_t>(read.getOtherwise()->convertToDouble());
+    if (!constant(number))
+      return nullptr;
+    Value otherwise = a.constant(number);
     bounds.lo = a.select(outside, a.min(bounds.lo, otherwise), bounds.lo);
     bounds.hi = a.select(outside, a.max(bounds.hi, otherwise), bounds.hi);
   }

@@ -32,6 +32,7 @@ private:
   MaskRef comparison(mlir::arith::CmpIOp compare, Scalar x, Scalar y, bool expected);
 
   IntegerRef integer(Scalar x);
+  IntegerRef constant(int64_t value);
   IntegerRef findInteger(Scalar x);
   IntegerRef choice(Scalar x, mlir::Operation *select);
   IntegerRef guardedQuotient(Scalar x, mlir::Operation *select);
