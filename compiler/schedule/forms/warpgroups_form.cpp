@@ -8,6 +8,16 @@ namespace {
 
 using Json = nlohmann::json;
 
+// What portable kernels reach of the tensor cores' peak where nothing is skipped, at least
+// (bench/results/portable-h100.json, backward-h100.json).
+constexpr double kPortableShare = 0.25;
+
+// One group with nothing beside it to do while it waits. Predictions of such are too good, too.
+bool isAlone(const RankedSchedule &ranked) {
+  return ranked.step.limit().clocks <= ranked.step.chain &&
+         ranked.step.tensorShare < kPortableShare;
+}
+
 // True if the schedule has what `values` asks for, apart from what follows from the rest
 // (registers, whether results fit in shared memory) and what the ranking does not vary.
 bool agrees(WarpgroupSchedule schedule, const Json &values) {
@@ -37,7 +47,15 @@ public:
   red::Schedule choose(PlannedNest &nest, const GpuModel &machine,
                        std::string &why) const override {
     std::vector<RankedSchedule> ranked = ranking(nest, machine, why);
-    return ranked.empty() ? red::Schedule() : attrOf(nest, ranked.front().schedule);
+    if (ranked.empty())
+      return {};
+    if (isAlone(ranked.front())) {
+      why = fmt::format("the best schedule waits for one group at a time: {:.0f} % of the tensor "
+                        "cores' peak by prediction",
+                        100 * ranked.front().step.tensorShare);
+      return {};
+    }
+    return attrOf(nest, ranked.front().schedule);
   }
 
   std::vector<Candidate> tuneSpace(PlannedNest &nest, const GpuModel &machine,
