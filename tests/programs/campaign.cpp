@@ -200,6 +200,20 @@ private:
 
 } // namespace
 
+// Two programs take twice as long to compile, and more to interpret.
+static GradientStages gradientStagesOf(const Plan &plan, uint64_t index) {
+  GradientStages stages;
+  if (!plan.gradEvery || index % plan.gradEvery)
+    return stages;
+  stages.checked = true;
+  uint64_t number = index / plan.gradEvery;
+  if (plan.cpuEvery && number % (2 * plan.cpuEvery) == 1)
+    stages.targets.push_back("cpu");
+  if (plan.gpuEvery && number % (8 * plan.gpuEvery) == 2)
+    stages.targets.push_back(number % (16 * plan.gpuEvery) == 2 ? "sm_80" : "sm_90a");
+  return stages;
+}
+
 std::string specOf(const Plan &plan, uint64_t index) {
   Choices choices(seedOf(plan, index));
   return randomSpec(choices);
@@ -217,6 +231,7 @@ Stages stagesOf(const Plan &plan, uint64_t index) {
     stages.targets = {choices.chance(40) ? "sm_90a" : "sm_80"};
   if (plan.nvrtcEvery && index % plan.nvrtcEvery == 0)
     stages.built = {"sm_80", "sm_90a"};
+  stages.gradients = gradientStagesOf(plan, index);
   return stages;
 }
 

@@ -31,7 +31,9 @@ std::string processor() {
 }
 
 // Everything that there is, for a spec that failed once.
-Stages allStages() { return {3, {{0, 0}, {16, 24}, {1, 1}, {64, 7}}, {"sm_80", "sm_90a"}, {}}; }
+Stages allStages() {
+  return {3, {{0, 0}, {16, 24}, {1, 1}, {64, 7}}, {"sm_80", "sm_90a"}, {}, {true, {"cpu"}}};
+}
 
 // How many of the specs in `paths` (files, or folders of them) fail.
 int replay(const std::vector<std::string> &paths, unsigned limit) {
@@ -95,6 +97,7 @@ int main(int argc, char **argv) {
   app.add_option("--cpu-every", plan.cpuEvery, "one program in so many on the processor; 0: none");
   app.add_option("--gpu-every", plan.gpuEvery, "one in so many in the interpreter; 0: none");
   app.add_option("--nvrtc-every", plan.nvrtcEvery, "one in so many by NVRTC; 0: none");
+  app.add_option("--grad-every", plan.gradEvery, "one in so many with its gradients; 0: none");
   app.add_option("--shrinkings", plan.shrinkings, "findings to shrink");
   app.add_option("--attempts", plan.attempts, "trials for each of them");
   app.add_option("--report", report, "file for the report (else standard output)");

@@ -1,16 +1,14 @@
 #include "tests/programs/property.h"
 #include "compiler/driver/checks/check.h"
-#include "compiler/driver/checks/exponent_range.h"
-#include "compiler/driver/checks/narrow_range.h"
 #include "compiler/driver/checks/verify_pass.h"
 #include "compiler/driver/execution/cpu_executor.h"
 #include "compiler/driver/execution/interpreter_executor.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/transforms/derivation/derivation.h"
-#include "compiler/transforms/desugar.h"
 #include "compiler/transforms/split.h"
 #include "mlir/IR/Verifier.h"
-#include <cmath>
+#include "tests/programs/code_comparison.h"
+#include "tests/programs/gradient_property.h"
 
 namespace attnc::programs {
 namespace {
@@ -22,13 +20,6 @@ constexpr int64_t kGranule = 2;
 
 // The interpreter runs every instruction of every thread: extents above this take seconds.
 constexpr int64_t kInterpretedExtent = 23;
-
-// Subnormal numbers may be flushed to 0; multiplied by what the inputs make of them they stay
-// below.
-constexpr double kFlushed = 1e-28;
-
-// A factor below 1 may be applied after a sum: what the sum is without it is finite below this.
-constexpr double kOverflowing = 1e28;
 
 class Checker {
 public:
@@ -53,6 +44,8 @@ public:
       checkKernels(target);
     for (const std::string &target : stages.built)
       checkImages(target);
+    if (!stopped())
+      checkGradients(*spec, extents, stages.gradients, outcome);
     return outcome;
   }
 
@@ -197,63 +190,12 @@ private:
 
   void compare(const std::string &stage, const driver::Executor &executor, const Extents &shape,
                std::vector<evaluator::InputKind> kinds) {
-    driver::CheckRequest request;
-    request.extents = shape;
-    request.kinds = std::move(kinds);
-    Result<driver::CheckReport> report = driver::checkProgram(*spec, executor, request);
-    if (!report)
-      return fail(stage, report.error().text());
-    for (const driver::OutputCheck &check : report->outputs)
-      if (check.verdict() == driver::Verdict::Failed && !isLeftOpen(check) &&
-          !overflows(check, shape))
-        return fail(stage, check.output + " on " + check.inputs + " inputs: " + check.why());
+    Result<std::string> difference = codeDifference(*spec, executor, shape, std::move(kinds));
+    if (!difference)
+      return fail(stage, difference.error().text());
+    if (!difference->empty())
+      return fail(stage, *difference);
     ++outcome.done[stage];
-  }
-
-  // True if the worst element is one that the language leaves open.
-  static bool isLeftOpen(const driver::OutputCheck &check) {
-    return !std::isfinite(check.expected) || std::abs(check.expected - check.actual) < kFlushed ||
-           (!std::isfinite(check.actual) && std::abs(check.expected) > kOverflowing);
-  }
-
-  // True if an exponential beyond float64, also by way of a comparison, or an infinite sum may have
-  // gone into the output as it is written, or what f32 cannot hold into its worst element: what it
-  // should be is not known.
-  bool overflows(const driver::OutputCheck &check, const Extents &shape) {
-    auto inputs = evaluator::makeInputs(driver::programOf(*spec), shape, check.seed,
-                                        *evaluator::inputKindFromName(check.inputs));
-    if (!inputs) {
-      llvm::consumeError(inputs.takeError());
-      return false;
-    }
-    mlir::OwningOpRef<attn::ProgramOp> program(
-        mlir::cast<attn::ProgramOp>(driver::programOf(*spec)->clone()));
-    desugar(*program);
-    auto written = outputsOf(evaluator::evaluate(*program, *inputs, {}));
-    for (const evaluator::Outputs &other :
-         {outputsOf(driver::evaluateInRange(*program, *inputs, {})),
-          outputsOf(driver::evaluateWithoutOverflow(*program, *inputs, {})),
-          outputsOf(driver::evaluateWithoutInfiniteSums(*program, *inputs, {})),
-          outputsOf(driver::evaluateWithTurnedComparisons(*program, written, *inputs, {}))})
-      if (auto found = other.find(check.output); found != other.end())
-        for (auto [x, y] : llvm::zip(written[check.output].value, found->second.value))
-          if (differ(x, y))
-            return true;
-    // Of the worst element alone: f32 holds the others.
-    const evaluator::Outputs narrow = outputsOf(driver::evaluateWithinF32(*program, *inputs, {}));
-    auto found = narrow.find(check.output);
-    return found != narrow.end() && check.compared.worst >= 0 &&
-           differ(written[check.output].value[check.compared.worst],
-                  found->second.value[check.compared.worst]);
-  }
-
-  static bool differ(double x, double y) { return x != y && !(std::isnan(x) && std::isnan(y)); }
-
-  static evaluator::Outputs outputsOf(llvm::Expected<evaluator::Outputs> outputs) {
-    if (outputs)
-      return std::move(*outputs);
-    llvm::consumeError(outputs.takeError());
-    return {};
   }
 
   mlir::MLIRContext context;

@@ -15,12 +15,19 @@ struct Tiles {
   int64_t row = 0, stream = 0;
 };
 
+/// What is checked of a spec's gradients.
+struct GradientStages {
+  bool checked = false;             ///< at all: what they are, and that passes keep it
+  std::vector<std::string> targets; ///< "cpu", and GPUs whose kernels the interpreter runs
+};
+
 /// What is checked of a spec, beside that the passes keep its meaning.
 struct Stages {
   int64_t parts = 0;                ///< more than 1: also with its streams split
   std::vector<Tiles> cpu;           ///< code for the processor, once for each
   std::vector<std::string> targets; ///< GPUs whose kernels the interpreter runs
   std::vector<std::string> built;   ///< GPUs whose kernels NVRTC compiles
+  GradientStages gradients;
 };
 
 /// What came of a spec.

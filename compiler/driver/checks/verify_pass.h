@@ -39,7 +39,13 @@ public:
 
   /// Error (Internal): after pass `name` an output differs, by how much and on which inputs, or a
   /// domain leaves out what counts.
-  Status check(attn::ProgramOp program, const std::string &name) const;
+  Status check(attn::ProgramOp program, const std::string &name) const {
+    return check(llvm::ArrayRef(program), name);
+  }
+
+  /// The same of programs that run one after the other and give the outputs together: those of one
+  /// are inputs of the next ones, as what a forward program saves for its backward.
+  Status check(llvm::ArrayRef<attn::ProgramOp> programs, const std::string &name) const;
 
   /// What is evaluated, in words: "random inputs", "random inputs, few keys", ...
   std::vector<std::string> cases() const;
@@ -83,7 +89,7 @@ private:
   llvm::Error addKinds(attn::ProgramOp program, const Extents &extents);
   void addFewKeys(attn::ProgramOp program, const Extents &extents);
   void addNegativeParams(attn::ProgramOp program, const Extents &extents);
-  Status compare(const Case &c, attn::ProgramOp program, const std::string &name,
+  Status compare(const Case &c, llvm::ArrayRef<attn::ProgramOp> programs, const std::string &name,
                  evaluator::Precision precision) const;
 
   std::map<std::string, double> params;

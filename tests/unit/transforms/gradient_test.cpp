@@ -1,14 +1,12 @@
 // Derived gradients against the evaluator's own reverse mode, which shares no rule with them: every
 // spec of the library and of the tests, and each function at its corners.
 #include "compiler/driver/checks/check.h"
-#include "compiler/driver/checks/float64_bounds.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/gradient.h"
 #include "compiler/driver/spec_hints.h"
-#include "compiler/evaluator/reverse/reverse_mode.h"
-#include "compiler/evaluator/tolerance/compare.h"
 #include "compiler/transforms/gradient/differentiate.h"
 #include "mlir/IR/Verifier.h"
+#include "tests/programs/gradient_comparison.h"
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -113,37 +111,10 @@ Overrides smallNumbers(const nlohmann::json &spec) {
   return small;
 }
 
-/// True if all outputs of reals are finite.
-bool isFinite(const evaluator::Outputs &outputs) {
-  return llvm::all_of(outputs, [](const auto &output) {
-    return llvm::all_of(output.second.value, [](double x) { return std::isfinite(x); });
-  });
-}
-
-/// Specs that divide 0 by 0 where a row has no keys, and leave that out of what they give. A
-/// product with such a NaN is NaN where its other factor is the gradient 0, as in PyTorch
-/// (docs/gradients.md).
+/// Specs that divide 0 by 0 where a row has no keys, and leave that out of what they give.
 bool leavesOutNaNs(const std::filesystem::path &path) {
   return path.stem() == "dropped_row_without_weights" ||
          path.stem() == "fourth_powers_beside_a_maximum_in_base_two";
-}
-
-/// Where an output is infinite or NaN, so may a gradient be that depends on it: those of the other
-/// program stand there.
-void excuseNaNs(Array &array, const Array &other) {
-  for (int64_t i = 0; i < array.size(); ++i)
-    if (std::isnan(array.value[i]))
-      array.value[i] = other.value[i];
-}
-
-/// The cotangents that a program's inputs hold, by output.
-std::map<std::string, Array> cotangentsIn(const EvalInputs &inputs, attn::ProgramOp original) {
-  std::map<std::string, Array> cotangents;
-  for (auto output : original.getBodyBlock()->getOps<attn::OutputOp>())
-    if (auto found = inputs.tensors.find(gradientName(output.getName()));
-        found != inputs.tensors.end())
-      cotangents[output.getName().str()] = found->second;
-  return cotangents;
 }
 
 class EverySpec : public testing::TestWithParam<std::filesystem::path> {};
@@ -164,32 +135,12 @@ TEST_P(EverySpec, AgreesWithTheReverseModeOfTheEvaluator) {
     extents[dim] = reduced(extent);
   for (InputKind kind : {InputKind::Random, InputKind::Planted, InputKind::InfiniteBias}) {
     SCOPED_TRACE(evaluator::inputKindName(kind).str());
-    auto inputs = evaluator::makeInputs(gradients.derived(), extents, /*seed=*/1, kind);
-    ASSERT_TRUE(bool(inputs)) << llvm::toString(inputs.takeError());
-    // Gradients that come in are finite, whatever the program makes of infinite biases.
-    auto finite = llvm::cantFail(evaluator::makeInputs(gradients.derived(), extents, /*seed=*/1));
-    for (auto &[output, cotangent] : cotangentsIn(finite, gradients.original()))
-      inputs->tensors[gradientName(output)] = cotangent;
-    auto derived = evaluator::evaluate(gradients.derived(), *inputs);
-    ASSERT_TRUE(bool(derived)) << llvm::toString(derived.takeError());
-    bool finiteOutputs =
-        isFinite(llvm::cantFail(evaluator::evaluate(gradients.original(), *inputs)));
-    auto inFloat64 = llvm::cantFail(
-        driver::evaluateInFloat64(gradients.derived(), *inputs, evaluator::EvalOptions()));
-    auto reverse = evaluator::reverseMode(gradients.original(), *inputs,
-                                          cotangentsIn(*inputs, gradients.original()), sources);
-    ASSERT_TRUE(bool(reverse)) << llvm::toString(reverse.takeError());
-    for (const std::string &source : sources) {
-      Array mine = derived->at(gradientName(source));
-      const Array &theirs = reverse->at(source);
-      if (!finiteOutputs || leavesOutNaNs(GetParam()))
-        excuseNaNs(mine, theirs);
-      auto bounds = inFloat64.find(gradientName(source));
-      evaluator::Comparison compared = evaluator::compareEvaluations(
-          mine, theirs, bounds == inFloat64.end() ? nullptr : &bounds->second);
-      EXPECT_TRUE(compared.passed())
-          << source << ": " << evaluator::summary(mine, theirs, compared);
-    }
+    auto difference = programs::gradientDifference(
+        {gradients.original(), gradients.derived(), sources}, extents, kind,
+        leavesOutNaNs(GetParam()) ? programs::OpenGradients::OfNaNs
+                                  : programs::OpenGradients::OfInfiniteOutputs);
+    ASSERT_TRUE(bool(difference)) << llvm::toString(difference.takeError());
+    EXPECT_EQ(*difference, "");
   }
 }
 

@@ -1,0 +1,205 @@
+#include "tests/programs/gradient_comparison.h"
+#include "compiler/driver/checks/exponent_range.h"
+#include "compiler/driver/checks/float64_bounds.h"
+#include "compiler/evaluator/reverse/reverse_mode.h"
+#include "compiler/evaluator/tolerance/compare.h"
+#include "compiler/transforms/desugar.h"
+#include "compiler/transforms/gradient/differentiate.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace attnc::programs {
+namespace {
+
+using evaluator::Array;
+using evaluator::EvalInputs;
+using evaluator::Outputs;
+
+// Any will do, as long as a failure can be had again.
+constexpr uint64_t kSeed = 1;
+
+evaluator::EvalOptions inOneThread() {
+  evaluator::EvalOptions options;
+  options.threads = 1;
+  return options;
+}
+
+Outputs outputsOf(llvm::Expected<Outputs> outputs) {
+  if (outputs)
+    return std::move(*outputs);
+  llvm::consumeError(outputs.takeError());
+  return {};
+}
+
+/// True if all outputs of reals are finite.
+bool isFinite(const Outputs &outputs) {
+  return llvm::all_of(outputs, [](const auto &output) {
+    return llvm::all_of(output.second.value, [](double x) { return std::isfinite(x); });
+  });
+}
+
+/// A copy of the map that yields another scalar of its region.
+Value yielding(OpBuilder &b, attn::MapOp map, Value scalar) {
+  IRMapping mapping;
+  auto copy = cast<attn::MapOp>(b.clone(*map, mapping));
+  copy.getBodyBlock()->getTerminator()->setOperand(0, mapping.lookup(scalar));
+  copy.getResult().setType(
+      attn::ArrayType::get(b.getContext(), map.getType().getDims(), scalar.getType()));
+  return copy;
+}
+
+/// True if some value of the program, also one inside of a formula, is NaN.
+bool computesNaN(attn::ProgramOp program, const EvalInputs &inputs) {
+  OwningOpRef<attn::ProgramOp> shown(cast<attn::ProgramOp>(program->clone()));
+  OpBuilder b = OpBuilder::atBlockEnd(shown->getBodyBlock());
+  unsigned number = 0;
+  auto show = [&](Value array) {
+    auto type = cast<attn::ArrayType>(array.getType());
+    SmallVector<Attribute> dims(type.getDims().begin(), type.getDims().end());
+    attn::OutputOp::create(b, array.getLoc(), "value_" + std::to_string(number++), array,
+                           b.getArrayAttr(dims), type.getElementType());
+  };
+  for (auto map : llvm::to_vector(shown->getBodyBlock()->getOps<attn::MapOp>()))
+    for (Operation &op : map.getBodyBlock()->without_terminator())
+      if (isa<FloatType>(op.getResult(0).getType()))
+        show(yielding(b, map, op.getResult(0)));
+  for (auto reduce : llvm::to_vector(shown->getBodyBlock()->getOps<attn::ReduceOp>()))
+    if (isa<FloatType>(reduce.getType().getElementType()))
+      show(reduce);
+  return llvm::any_of(
+      outputsOf(evaluator::evaluate(*shown, inputs, inOneThread())), [](const auto &output) {
+        return llvm::any_of(output.second.value, [](double x) { return std::isnan(x); });
+      });
+}
+
+/// `array` with what `other` has wherever it is NaN.
+void excuseNaNs(Array &array, const Array &other) {
+  for (auto [x, y] : llvm::zip_equal(array.value, other.value))
+    if (std::isnan(x))
+      x = y;
+}
+
+/// `array`, which was `written`, with what `other` has wherever `changed` is another number.
+void excuseChanged(Array &array, const Array &written, const Array &changed, const Array &other) {
+  for (int64_t i = 0; i < array.size(); ++i)
+    if (written.value[i] != changed.value[i] &&
+        !(std::isnan(written.value[i]) && std::isnan(changed.value[i])))
+      array.value[i] = other.value[i];
+}
+
+class GradientComparison {
+public:
+  GradientComparison(const DerivedGradients &gradients, OpenGradients open)
+      : gradients(gradients), open(open) {}
+
+  llvm::Expected<std::string> run(const std::map<std::string, int64_t> &extents,
+                                  evaluator::InputKind kind) {
+    if (llvm::Error error = makeInputs(extents, kind))
+      return error;
+    if (llvm::Error error = evaluate())
+      return error;
+    std::string difference = differenceOf(derived);
+    if (difference.empty())
+      return difference;
+    return differenceOf(withoutOpen());
+  }
+
+private:
+  /// The gradients of outputs are finite, whatever the kind makes of infinite biases.
+  llvm::Error makeInputs(const std::map<std::string, int64_t> &extents, evaluator::InputKind kind) {
+    auto made = evaluator::makeInputs(gradients.derived, extents, kSeed, kind);
+    if (!made)
+      return made.takeError();
+    auto finite = evaluator::makeInputs(gradients.derived, extents, kSeed);
+    if (!finite)
+      return finite.takeError();
+    inputs = std::move(*made);
+    for (auto output : gradients.original.getBodyBlock()->getOps<attn::OutputOp>()) {
+      std::string name = gradientName(output.getName());
+      if (auto found = finite->tensors.find(name); found != finite->tensors.end()) {
+        inputs.tensors[name] = found->second;
+        cotangents[output.getName().str()] = found->second;
+      }
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error evaluate() {
+    auto mine = evaluator::evaluate(gradients.derived, inputs, inOneThread());
+    if (!mine)
+      return mine.takeError();
+    auto wide = driver::evaluateInFloat64(gradients.derived, inputs, inOneThread());
+    if (!wide)
+      return wide.takeError();
+    auto theirs = evaluator::reverseMode(gradients.original, inputs, cotangents, gradients.sources,
+                                         inOneThread());
+    if (!theirs)
+      return theirs.takeError();
+    derived = std::move(*mine);
+    inFloat64 = std::move(*wide);
+    reverse = std::move(*theirs);
+    return llvm::Error::success();
+  }
+
+  std::string differenceOf(const Outputs &outputs) const {
+    for (const std::string &source : gradients.sources) {
+      const Array &mine = outputs.at(gradientName(source)), &theirs = reverse.at(source);
+      auto bounds = inFloat64.find(gradientName(source));
+      evaluator::Comparison compared = evaluator::compareEvaluations(
+          mine, theirs, bounds == inFloat64.end() ? nullptr : &bounds->second);
+      if (!compared.passed())
+        return "the gradient of '" + source + "': " + evaluator::summary(mine, theirs, compared);
+    }
+    return "";
+  }
+
+  /// The derived gradients with those of the reverse mode where the difference is left open.
+  Outputs withoutOpen() {
+    Outputs outputs = derived;
+    bool ofNaNs =
+        open == OpenGradients::OfNaNs ||
+        !isFinite(outputsOf(evaluator::evaluate(gradients.original, inputs, inOneThread()))) ||
+        (open == OpenGradients::OfWhatIsOutOfRange && computesNaN(gradients.original, inputs));
+    if (ofNaNs)
+      for (const std::string &source : gradients.sources)
+        excuseNaNs(outputs.at(gradientName(source)), reverse.at(source));
+    if (open == OpenGradients::OfWhatIsOutOfRange)
+      excuseOutOfRange(outputs);
+    return outputs;
+  }
+
+  void excuseOutOfRange(Outputs &outputs) {
+    OwningOpRef<attn::ProgramOp> program(cast<attn::ProgramOp>(gradients.derived->clone()));
+    desugar(*program);
+    Outputs written = outputsOf(evaluator::evaluate(*program, inputs, inOneThread()));
+    for (const Outputs &changed :
+         {outputsOf(driver::evaluateInRange(*program, inputs, inOneThread())),
+          outputsOf(driver::evaluateWithoutOverflow(*program, inputs, inOneThread())),
+          outputsOf(driver::evaluateWithoutInfiniteSums(*program, inputs, inOneThread())),
+          outputsOf(
+              driver::evaluateWithTurnedComparisons(*program, written, inputs, inOneThread()))})
+      for (const std::string &source : gradients.sources)
+        if (auto found = changed.find(gradientName(source)); found != changed.end())
+          excuseChanged(outputs.at(found->first), written.at(found->first), found->second,
+                        reverse.at(source));
+  }
+
+  DerivedGradients gradients;
+  const OpenGradients open;
+  EvalInputs inputs;
+  std::map<std::string, Array> cotangents, reverse;
+  Outputs derived, inFloat64;
+};
+
+} // namespace
+
+llvm::Expected<std::string> gradientDifference(const DerivedGradients &gradients,
+                                               const std::map<std::string, int64_t> &extents,
+                                               evaluator::InputKind kind, OpenGradients open) {
+  return GradientComparison(gradients, open).run(extents, kind);
+}
+
+} // namespace attnc::programs
