@@ -108,15 +108,14 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
   return llvm::Error::success();
 }
 
-// The same elements with their axes in another order.
-static void orderAxes(Tensor &array, ArrayRef<StringAttr> dims) {
-  Tensor old = array;
-  array.dims.assign(dims.begin(), dims.end());
-  for (auto [axis, dim] : llvm::enumerate(dims)) {
-    size_t from = llvm::find(old.dims, dim) - old.dims.begin();
-    array.shape[axis] = old.shape[from];
-    array.strides[axis] = old.strides[from];
-  }
+// The same elements with these axes, along some of which they may not vary.
+static void setAxes(Tensor &array, const Space &space) {
+  Extents strides;
+  for (StringAttr dim : space.dims)
+    strides.push_back(array.strideOf(dim));
+  array.dims = space.dims;
+  array.shape = space.shape;
+  array.strides = std::move(strides);
 }
 
 llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
@@ -134,7 +133,7 @@ llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
     stored.gross = nullptr;
     stored.narrowUnit = stored.narrowFloor = 0;
     stored.narrowFactors.clear();
-    orderAxes(stored, cast<attn::ArrayType>(result.getType()).getDims());
+    setAxes(stored, spaceOf(cast<attn::ArrayType>(result.getType()).getDims()));
     arrays[result] = std::move(stored);
     release(value);
   }
