@@ -2,6 +2,7 @@
 #include "compiler/transforms/analysis/extent_cost.h"
 #include "compiler/transforms/fusion/partition.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -27,6 +28,8 @@ public:
   }
 
   SmallVector<Operation *> run() {
+    for (auto map : program.getBodyBlock()->getOps<MapOp>())
+      findComparison(map);
     for (Operation *op : later)
       reach(op);
     for (Operation *op : later)
@@ -50,6 +53,28 @@ private:
     largest = std::max(largest, ExtentCost(program, dims).getDegree());
   }
 
+  /// An extremum that is compared with its own elements is one of them, to the last digit, only in
+  /// the arithmetic that the elements have here. The second half has its own, so it computes both,
+  /// and what is folded of the comparison. Elements that are read are the same everywhere.
+  void findComparison(MapOp map) {
+    if (map.getBodyBlock()->getOps<arith::CmpFOp>().empty())
+      return;
+    for (Value operand : map.getOperands())
+      if (auto fold = operand.getDefiningOp<red::FoldOp>();
+          fold && (fold.getKind() == red::FoldKind::Max || fold.getKind() == red::FoldKind::Min) &&
+          llvm::is_contained(map.getOperands(), fold.getFactors().front()) &&
+          !fold.getFactors().front().getDefiningOp<ReadOp>()) {
+        comparisons.insert(fold);
+        takeFoldsOf(map);
+      }
+  }
+
+  void takeFoldsOf(Operation *op) {
+    for (Operation *user : op->getUsers())
+      if (comparisons.insert(user).second && isa<MapOp>(user))
+        takeFoldsOf(user);
+  }
+
   /// All that would be computed again if nothing were saved.
   void reach(Operation *op) {
     for (Operation *source : sources(op))
@@ -61,7 +86,7 @@ private:
     for (Operation *source : sources(op)) {
       if (later.contains(source) || !needed.insert(source).second)
         continue;
-      if (isWorthKeeping(source) || finishesFold(source))
+      if (!comparisons.contains(source) && (isWorthKeeping(source) || finishesFold(source)))
         saved.insert(source);
       else
         need(source);
@@ -101,7 +126,8 @@ private:
   }
 
   ProgramOp program;
-  llvm::SetVector<Operation *> later; // what depends on the later inputs
+  llvm::SetVector<Operation *> later;      // what depends on the later inputs
+  llvm::DenseSet<Operation *> comparisons; // what is compared with its elements, or comes of that
   llvm::DenseSet<Operation *> reached, needed, saved;
   unsigned largest = 0; // degree of the program's tensors
 };
