@@ -75,10 +75,10 @@ bool computesNaN(attn::ProgramOp program, const EvalInputs &inputs) {
       });
 }
 
-/// `array` with what `other` has wherever it is NaN.
-void excuseNaNs(Array &array, const Array &other) {
+/// `array` with what `other` has wherever it is NaN, or either is.
+void excuseNaNs(Array &array, const Array &other, bool ofEither) {
   for (auto [x, y] : llvm::zip_equal(array.value, other.value))
-    if (std::isnan(x))
+    if (std::isnan(x) || (ofEither && std::isnan(y)))
       x = y;
 }
 
@@ -165,7 +165,8 @@ private:
         (open == OpenGradients::OfWhatIsOutOfRange && computesNaN(gradients.original, inputs));
     if (ofNaNs)
       for (const std::string &source : gradients.sources)
-        excuseNaNs(outputs.at(gradientName(source)), reverse.at(source));
+        excuseNaNs(outputs.at(gradientName(source)), reverse.at(source),
+                   open == OpenGradients::OfWhatIsOutOfRange);
     if (open == OpenGradients::OfWhatIsOutOfRange)
       excuseOutOfRange(outputs);
     return outputs;

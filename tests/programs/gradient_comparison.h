@@ -22,8 +22,9 @@ enum class OpenGradients {
   /// gives. A product with such a NaN is NaN where its other factor is the gradient 0, as in
   /// PyTorch (docs/gradients.md).
   OfNaNs,
-  /// For programs that are drawn at random: as OfNaNs if some value of the program is NaN; and
-  /// elements to which exponentials out of range or infinite sums lead are not compared.
+  /// For programs that are drawn at random: elements are not compared that are NaN on either side,
+  /// if an output is not finite or some value of the program is NaN, and those to which
+  /// exponentials out of range or infinite sums lead.
   OfWhatIsOutOfRange,
 };
 
