@@ -1,6 +1,7 @@
 #include "compiler/transforms/gradient/array_builder.h"
 #include "dialects/Attn/Derivatives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attnc::attn;
@@ -74,6 +75,16 @@ Value ArrayBuilder::size(StringAttr dim) {
   return SizeOp::create(b, loc, attn::ArrayType::get(b.getContext(), {}, b.getI64Type()), dim);
 }
 
+Value ArrayBuilder::product(ArrayRef<StringAttr> dims) {
+  Value total = size(dims.front());
+  for (StringAttr dim : dims.drop_front())
+    total = map({total, size(dim)}, b.getI64Type(),
+                [](ImplicitLocOpBuilder &inner, ValueRange s) -> Value {
+                  return arith::MulIOp::create(inner, s[0], s[1]);
+                });
+  return total;
+}
+
 Value ArrayBuilder::reduce(ReduceKind kind, Value array, ArrayRef<StringAttr> dims) {
   if (dims.empty())
     return array;
@@ -125,16 +136,29 @@ Value ArrayBuilder::read(Value source, const llvm::DenseMap<StringAttr, Value> &
 }
 
 StringAttr ArrayBuilder::addDim(StringAttr like) {
+  DimAttr model = program.lookupDim(like);
+  return addDim(like, model.getExtent(), model.isStatic() ? Value() : size(like));
+}
+
+StringAttr ArrayBuilder::addDim(ArrayRef<StringAttr> dims) {
+  int64_t extent = 1;
+  for (StringAttr dim : dims) {
+    DimAttr factor = program.lookupDim(dim);
+    if (!factor.isStatic() || llvm::MulOverflow(extent, factor.getExtent(), extent))
+      return addDim(dims.front(), ShapedType::kDynamic, product(dims));
+  }
+  return addDim(dims.front(), extent, Value());
+}
+
+StringAttr ArrayBuilder::addDim(StringAttr like, int64_t extent, Value size) {
   StringAttr name;
   for (unsigned number = 1; !name || program.lookupDim(name); ++number)
     name = b.getStringAttr(like.getValue() + "_" + llvm::Twine(number));
-  DimAttr model = program.lookupDim(like);
   auto dims = llvm::to_vector(program.getDims());
-  dims.push_back(DimAttr::get(b.getContext(), name, model.getExtent()));
-  Value extent = model.isStatic() ? Value() : size(like);
+  dims.push_back(DimAttr::get(b.getContext(), name, extent));
   program.setDimsAttr(b.getArrayAttr(dims));
-  if (extent)
-    ExtentOp::create(b, loc, name, extent);
+  if (size)
+    ExtentOp::create(b, loc, name, size);
   return name;
 }
 

@@ -44,6 +44,8 @@ public:
 
   mlir::Value index(mlir::StringAttr dim);
   mlir::Value size(mlir::StringAttr dim);
+  /// Of the sizes of dims.
+  mlir::Value product(llvm::ArrayRef<mlir::StringAttr> dims);
   mlir::Value reduce(attn::ReduceKind kind, mlir::Value array,
                      llvm::ArrayRef<mlir::StringAttr> dims);
   /// The sum over `dims`; along those that the array has not got, it is the same element each time.
@@ -56,8 +58,13 @@ public:
                                            llvm::DenseMap<mlir::StringAttr, mlir::Value>());
   /// A dim as long as `like`, which nothing has yet.
   mlir::StringAttr addDim(mlir::StringAttr like);
+  /// A dim with an index for each combination of indices along `dims`.
+  mlir::StringAttr addDim(llvm::ArrayRef<mlir::StringAttr> dims);
 
 private:
+  /// `size` is null for a static extent.
+  mlir::StringAttr addDim(mlir::StringAttr like, int64_t extent, mlir::Value size);
+
   attn::ProgramOp program;
   mlir::OpBuilder b;
   mlir::Location loc;

@@ -114,4 +114,11 @@ std::optional<int64_t> slopeAlong(Value value, StringAttr dim) {
   return map ? slopeOf(map.getYielded(), dim) : std::nullopt;
 }
 
+bool hasUnitSlope(Value value) {
+  return llvm::any_of(dimsOf(value), [&](StringAttr dim) {
+    std::optional<int64_t> slope = slopeAlong(value, dim);
+    return slope && std::abs(*slope) == 1;
+  });
+}
+
 } // namespace attnc

@@ -17,6 +17,9 @@ mlir::Value substitute(ArrayBuilder &arrays, mlir::Value value, const Substituti
 /// The constant c of a value that is c * index + (what does not vary along `dim`).
 std::optional<int64_t> slopeAlong(mlir::Value value, mlir::StringAttr dim);
 
+/// True if there is a dim along which the value goes from one integer to the next.
+bool hasUnitSlope(mlir::Value value);
+
 } // namespace attnc
 
 #endif
