@@ -185,7 +185,7 @@ public:
     for (red::FoldOp state : states)
       llvm::set_union(dims, dimsOf(state));
     for (auto [place, dim] : llvm::enumerate(attn::canonicalDims(program, llvm::to_vector(dims))))
-      if (isKeptByStates(dim) && extentOf(dim) >= kFewRows && !meetsStream(dim, stream, ops))
+      if (isKeptByStates(dim) && extentOf(dim) >= kFewRows && !isCompared(dim))
         offer({dim, {}}, {isContiguous(dim, ops), place});
     return best;
   }
@@ -194,6 +194,19 @@ private:
   int64_t extentOf(StringAttr dim) {
     attn::DimAttr attr = program.lookupDim(dim);
     return attr.isStatic() ? attr.getExtent() : std::numeric_limits<int64_t>::max();
+  }
+
+  // True if the dim's index, or an integer that varies along it, meets what depends on the stream.
+  bool isCompared(StringAttr dim) {
+    return meetsStream(dim, stream, ops) || llvm::any_of(ops, [&](Operation *op) {
+             auto map = dyn_cast<attn::MapOp>(op);
+             return map && intersects(dimsOf(map->getResult(0)), stream) &&
+                    llvm::any_of(map.getOperands(), [&](Value x) {
+                      auto type = cast<attn::ArrayType>(x.getType());
+                      return isa<IntegerType>(type.getElementType()) && type.hasDim(dim) &&
+                             !intersects(dimsOf(x), stream);
+                    });
+           });
   }
 
   bool isKeptByStates(StringAttr dim) {

@@ -140,14 +140,20 @@ StringAttr ArrayBuilder::addDim(StringAttr like) {
   return addDim(like, model.getExtent(), model.isStatic() ? Value() : size(like));
 }
 
-StringAttr ArrayBuilder::addDim(ArrayRef<StringAttr> dims) {
+StringAttr ArrayBuilder::scratchDim(ArrayRef<StringAttr> dims) {
+  std::vector<void const *> key;
   int64_t extent = 1;
+  bool isStatic = true;
   for (StringAttr dim : dims) {
+    key.push_back(dim.getAsOpaquePointer());
     DimAttr factor = program.lookupDim(dim);
-    if (!factor.isStatic() || llvm::MulOverflow(extent, factor.getExtent(), extent))
-      return addDim(dims.front(), ShapedType::kDynamic, product(dims));
+    isStatic &= factor.isStatic() && !llvm::MulOverflow(extent, factor.getExtent(), extent);
   }
-  return addDim(dims.front(), extent, Value());
+  StringAttr &known = scratch[key];
+  if (!known)
+    known = addDim(dims.front(), isStatic ? extent : ShapedType::kDynamic,
+                   isStatic ? Value() : product(dims));
+  return known;
 }
 
 StringAttr ArrayBuilder::addDim(StringAttr like, int64_t extent, Value size) {

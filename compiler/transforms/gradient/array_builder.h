@@ -3,6 +3,7 @@
 
 #include "dialects/Attn/Attn.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <map>
 
 namespace attnc {
 
@@ -58,8 +59,9 @@ public:
                                            llvm::DenseMap<mlir::StringAttr, mlir::Value>());
   /// A dim as long as `like`, which nothing has yet.
   mlir::StringAttr addDim(mlir::StringAttr like);
-  /// A dim with an index for each combination of indices along `dims`.
-  mlir::StringAttr addDim(llvm::ArrayRef<mlir::StringAttr> dims);
+  /// A dim with an index for each combination of indices along `dims`, the same one each time: it
+  /// is for sums that are complete before the next one is asked for.
+  mlir::StringAttr scratchDim(llvm::ArrayRef<mlir::StringAttr> dims);
 
 private:
   /// `size` is null for a static extent.
@@ -68,6 +70,7 @@ private:
   attn::ProgramOp program;
   mlir::OpBuilder b;
   mlir::Location loc;
+  std::map<std::vector<void const *>, mlir::StringAttr> scratch; // by dims
 };
 
 } // namespace attnc

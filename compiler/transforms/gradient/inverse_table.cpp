@@ -1,5 +1,6 @@
 #include "compiler/transforms/gradient/inverse_table.h"
 #include "compiler/transforms/analysis/extent_cost.h"
+#include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -15,19 +16,20 @@ class InverseTable {
 public:
   InverseTable(ArrayBuilder &arrays, const TableKey &key, ArrayRef<StringAttr> dims,
                ArrayRef<StringAttr> entries)
-      : arrays(arrays), entries(entries), key(key.along(arrays, dims)), place(addPlace()),
-        others(addOthers()), otherKey(key.along(arrays, inOthers(dims))) {
-    Value rank = count(comesBefore(), others);
+      : arrays(arrays), table(key.tableName()), entries(entries), key(key.along(arrays, dims)),
+        place(arrays.scratchDim(entries)), others(addOthers()),
+        otherKey(key.along(arrays, inOthers(dims))) {
+    Value rank = count(comesBefore(), others, "_rank");
     Value isHere = compare(Compare::eq, rank, arrays.index(place));
     for (StringAttr dim : entries)
-      element[dim] = sumWhere(isHere, arrays.index(dim), entries);
+      element[dim] = sumWhere(isHere, arrays.index(dim), entries, "_order");
   }
 
   /// For each index along `axis` the sum over the places that its elements have in that order.
   Value sum(StringAttr axis, Value gradient) {
     Value index = arrays.index(axis), at = arrays.index(place);
-    Value first = count(compare(Compare::slt, key, index), entries);
-    Value end = count(compare(Compare::sle, key, index), entries);
+    Value first = count(compare(Compare::slt, key, index), entries, "_first");
+    Value end = count(compare(Compare::sle, key, index), entries, "_end");
     llvm::DenseMap<StringAttr, Value> subscripts;
     for (StringAttr dim : entries)
       if (llvm::is_contained(dimsOf(gradient), dim))
@@ -38,15 +40,8 @@ public:
   }
 
 private:
-  /// A dim along which all elements have a place.
-  StringAttr addPlace() {
-    if (entries.size() == 1)
-      return arrays.addDim(entries.front());
-    return arrays.addDim(entries);
-  }
-
   Dims addOthers() {
-    return llvm::map_to_vector(entries, [&](StringAttr dim) { return arrays.addDim(dim); });
+    return llvm::map_to_vector(entries, [&](StringAttr dim) { return arrays.scratchDim(dim); });
   }
 
   Dims inOthers(ArrayRef<StringAttr> dims) {
@@ -96,23 +91,29 @@ private:
                       });
   }
 
-  Value sumWhere(Value condition, Value integer, ArrayRef<StringAttr> over) {
-    return arrays.reduce(ReduceKind::Add, arrays.where(condition, integer), over);
+  /// Arrays of the inverse are called after the table.
+  Value sumWhere(Value condition, Value integer, ArrayRef<StringAttr> over, StringRef name) {
+    Location loc = arrays.location();
+    arrays.setLocation(renamed(loc, (table + name).str()));
+    Value sum = arrays.reduce(ReduceKind::Add, arrays.where(condition, integer), over);
+    arrays.setLocation(loc);
+    return sum;
   }
 
-  Value count(Value condition, ArrayRef<StringAttr> over) {
+  Value count(Value condition, ArrayRef<StringAttr> over, StringRef name) {
     Value one = arrays.map({}, arrays.builder().getI64Type(),
                            [](ImplicitLocOpBuilder &b, ValueRange) -> Value {
                              return arith::ConstantOp::create(b, b.getI64IntegerAttr(1));
                            });
-    return sumWhere(condition, one, over);
+    return sumWhere(condition, one, over, name);
   }
 
   ArrayBuilder &arrays;
+  StringRef table;
   ArrayRef<StringAttr> entries;
   Value key;
-  StringAttr place;
-  Dims others; // the same dims again, to compare each element with each
+  StringAttr place; // a dim along which each element has one index
+  Dims others;      // the same dims again, to compare each element with each
   Value otherKey;
   llvm::DenseMap<StringAttr, Value> element; // the index along an entry's dim, by place
 };

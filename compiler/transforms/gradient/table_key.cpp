@@ -36,6 +36,10 @@ std::optional<TableKey> TableKey::of(Value subscript) {
   return key.reads.empty() ? std::nullopt : std::optional(key);
 }
 
+StringRef TableKey::tableName() const {
+  return ReadOp(reads.front()).getSource().getDefiningOp<InputOp>().getName();
+}
+
 /// `array` with other leaves.
 static Value withLeaves(ArrayBuilder &arrays, Value array,
                         llvm::function_ref<Value(ReadOp)> replace) {

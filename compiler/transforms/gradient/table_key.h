@@ -12,6 +12,7 @@ class TableKey {
 public:
   static std::optional<TableKey> of(mlir::Value subscript);
 
+  llvm::StringRef tableName() const;
   /// How the table is read, by axes of the table.
   Access access(ArrayBuilder &arrays) const { return accessOf(arrays, reads.front()); }
   /// The key of each element, with these names for the axes of the table.
