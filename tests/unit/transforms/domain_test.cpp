@@ -235,16 +235,20 @@ TEST_P(ExactDomain, SkipsAndFillsAllItCan) {
 
 INSTANTIATE_TEST_SUITE_P(
     Masks, ExactDomain,
-    testing::Values(std::pair{"j <= i", +[](int64_t i, int64_t j) { return j <= i; }},
-                    std::pair{"j <= i + size(j) - size(i)",
-                              +[](int64_t i, int64_t j) { return j <= i + kStream - kRows; }},
-                    std::pair{"j <= i and i - j < 5",
-                              +[](int64_t i, int64_t j) { return j <= i && i - j < 5; }},
-                    std::pair{"j < 7 or j <= i",
-                              +[](int64_t i, int64_t j) { return j < 7 || j <= i; }},
-                    std::pair{"2 * j > i", +[](int64_t i, int64_t j) { return 2 * j > i; }},
-                    std::pair{"i >= 12", +[](int64_t i, int64_t) { return i >= 12; }},
-                    std::pair{"not (j > i)", +[](int64_t i, int64_t j) { return j <= i; }}));
+    testing::Values(
+        std::pair{"j <= i", +[](int64_t i, int64_t j) { return j <= i; }},
+        std::pair{"j <= i + size(j) - size(i)",
+                  +[](int64_t i, int64_t j) { return j <= i + kStream - kRows; }},
+        std::pair{"j <= i and i - j < 5",
+                  +[](int64_t i, int64_t j) { return j <= i && i - j < 5; }},
+        std::pair{"j < 7 or j <= i", +[](int64_t i, int64_t j) { return j < 7 || j <= i; }},
+        std::pair{"2 * j > i", +[](int64_t i, int64_t j) { return 2 * j > i; }},
+        std::pair{"i >= 12", +[](int64_t i, int64_t) { return i >= 12; }},
+        std::pair{"not (j > i)", +[](int64_t i, int64_t j) { return j <= i; }},
+        std::pair{"clamp(i - j + 2, 0, 9) == 4",
+                  +[](int64_t i, int64_t j) { return i - j + 2 == 4; }},
+        std::pair{"maximum(i - j, 3) == 3", +[](int64_t i, int64_t j) { return i - j <= 3; }},
+        std::pair{"minimum(j - i, 6) == 6", +[](int64_t i, int64_t j) { return j - i >= 6; }}));
 
 TEST(Domain, CoversEveryStateOfTheNest) {
   // The weights of z are masked after the exponent: only o stays at its identity there.
@@ -284,12 +288,11 @@ TEST_P(DomainOfMaskedPart, LeavesOutWhatIsMinusInfinity) {
 INSTANTIATE_TEST_SUITE_P(Scores, DomainOfMaskedPart,
                          testing::Values(std::pair{"t", true}, std::pair{"t + x", true},
                                          std::pair{"t - c[j] * x", true},
-                                         std::pair{"c[j] * x - t", false},
-                                         std::pair{"t * 2", true}, std::pair{"t / 2", true},
-                                         std::pair{"2 * t", true}, std::pair{"t * w", true},
-                                         std::pair{"t * -2", false}, std::pair{"t / -2", false},
-                                         std::pair{"-2 * t", false}, std::pair{"t * c[j]", false},
-                                         std::pair{"2 / t", false}));
+                                         std::pair{"c[j] * x - t", false}, std::pair{"t * 2", true},
+                                         std::pair{"t / 2", true}, std::pair{"2 * t", true},
+                                         std::pair{"t * w", true}, std::pair{"t * -2", false},
+                                         std::pair{"t / -2", false}, std::pair{"-2 * t", false},
+                                         std::pair{"t * c[j]", false}, std::pair{"2 / t", false}));
 
 } // namespace
 } // namespace attnc

@@ -216,6 +216,135 @@ TEST(GradientCorners, ReadsAreInverted) {
   EXPECT_EQ(gradientAt("o[i] = (x[2 * i] else 7) * (i + 1)", {1, 1, 1}), (Values{1, 0, 2}));
 }
 
+//===--- reads
+//-------------------------------------------------------------------------------===//
+
+Array reals(std::vector<std::string> dims, std::vector<int64_t> shape, Values value) {
+  Array array;
+  array.dims = std::move(dims);
+  array.shape = std::move(shape);
+  array.value = std::move(value);
+  return array;
+}
+
+Array integers(std::vector<std::string> dims, std::vector<int64_t> shape,
+               std::vector<int64_t> value) {
+  Array array = reals(std::move(dims), std::move(shape), {});
+  array.kind = evaluator::ElementKind::Whole;
+  array.integer = std::move(value);
+  return array;
+}
+
+std::string gathered(const std::string &inputs, const std::string &body,
+                     const std::string &dims = "{}", const std::string &shape = "") {
+  return R"j({"attnc": 1, "name": "t", "dims": )j" + dims + R"j(, "inputs": {)j" + inputs +
+         R"j(}, "body": [")j" + body + R"j("], "outputs": {"o": "f32"})j" +
+         (shape.empty() ? "" : R"(, "reference": {"shape": )" + shape + "}") + "}";
+}
+
+/// The largest number of elements that a sum of the program takes, at these extents.
+int64_t largestSum(attn::ProgramOp program, const std::map<std::string, int64_t> &extents) {
+  int64_t largest = 0;
+  for (auto reduce : program.getBodyBlock()->getOps<attn::ReduceOp>()) {
+    int64_t elements = 1;
+    for (mlir::StringAttr dim :
+         mlir::cast<attn::ArrayType>(reduce.getOperand().getType()).getDims()) {
+      std::string name = dim.getValue().str();
+      elements *= extents.at(name.substr(0, name.find('_'))); // those that passes add have its name
+    }
+    largest = std::max(largest, elements);
+  }
+  return largest;
+}
+
+int64_t integerSums(attn::ProgramOp program) {
+  return llvm::count_if(program.getBodyBlock()->getOps<attn::ReduceOp>(), [](auto reduce) {
+    return reduce.getType().getElementType().isInteger(64);
+  });
+}
+
+// Of 5 elements 3 have the key 1, one has 3, one is outside: the rows 0 and 2 are read by none.
+TEST(GradientReads, OfOneRowAreSummedThroughATable) {
+  Gradients gradients(
+      gathered(R"("x": "f32[t,r]", "key": "i32[s]")", "o[s,r] = x[key[s], r] * (s + 1)"));
+  Values grad = gradients.of("x", {{"x", reals({"t", "r"}, {4, 2}, Values(8, 1))},
+                                   {"key", integers({"s"}, {5}, {1, 3, 1, 7, 1})}});
+  EXPECT_EQ(grad, (Values{0, 0, 9, 9, 0, 0, 2, 2}));
+}
+
+TEST(GradientReads, OutsideOfATableAreOfNoElement) {
+  Gradients gradients(gathered(R"("x": "f32[t,r]", "key": "i32[s]")",
+                               "o[s,r] = (x[key[s] - 2, r] else 5) * (s + 1)"));
+  Values grad = gradients.of("x", {{"x", reals({"t", "r"}, {2, 2}, Values(4, 1))},
+                                   {"key", integers({"s"}, {4}, {-2147483648, 2147483647, 3, 1})}});
+  EXPECT_EQ(grad, (Values{0, 0, 3, 3}));
+}
+
+// Places that the table does not reach read the row that stands there instead.
+TEST(GradientReads, BesideATableAreOfTheRowThatStandsThere) {
+  Gradients gradients(gathered(R"("x": "f32[t,r]", "key": "i32[s]")",
+                               "o[i,r] = x[key[2 * i] else 1, r] * (i + 1)", R"({"i": 4})"));
+  Values grad = gradients.of("x", {{"x", reals({"t", "r"}, {3, 2}, Values(6, 1))},
+                                   {"key", integers({"s"}, {4}, {2, 0, 2, 0})}});
+  EXPECT_EQ(grad, (Values{0, 0, 7, 7, 3, 3}));
+}
+
+TEST(GradientReads, ThroughATableOfABatchStayInTheBatch) {
+  Gradients gradients(gathered(R"("x": "f32[b,t,r]", "key": "i32[b,s]")",
+                               "o[b,s,r] = x[b, key[b,s], r] * (s + 1)"));
+  Values grad = gradients.of("x", {{"x", reals({"b", "t", "r"}, {2, 2, 2}, Values(8, 1))},
+                                   {"key", integers({"b", "s"}, {2, 3}, {0, 1, 0, 1, 1, 1})}});
+  EXPECT_EQ(grad, (Values{4, 4, 2, 2, 0, 0, 6, 6}));
+}
+
+// x[table[b, j // 2], j % 2, r]: 2 * 3 pages, of which two are the same.
+TEST(GradientReads, OfPagesAreSummedThroughATable) {
+  Gradients gradients(gathered(R"("x": "f32[n,t,r]", "table": "i32[b,w]")",
+                               "o[b,j,r] = x[table[b, j // 2], j % 2, r] * (6 * b + j + 1)",
+                               R"({"t": 2, "j": "size(w) * 2"})",
+                               R"({"n": 9, "b": 2, "w": 3, "r": 64})"));
+  Values grad = gradients.of("x", {{"x", reals({"n", "t", "r"}, {4, 2, 1}, Values(8, 1))},
+                                   {"table", integers({"b", "w"}, {2, 3}, {3, 0, -1, 1, 3, 9})}});
+  EXPECT_EQ(grad, (Values{3, 4, 7, 8, 0, 0, 1 + 9, 2 + 10}));
+}
+
+// Of the sums that take what was read, one takes it once for each element of the table: its places
+// begin and end where the table's keys say. The others count keys.
+TEST(GradientReads, ThroughATableVisitTheElementsOfEachKey) {
+  Gradients gradients(gathered(R"("x": "f32[t,r]", "key": "i32[s]")",
+                               "o[s,r] = x[key[s], r] * (s + 1)", "{}",
+                               R"({"t": 50, "r": 64, "s": 40})"));
+  ASSERT_TRUE(gradients.differentiate({"x"}).ok());
+  EXPECT_EQ(integerSums(gradients.derived()), 4); // first, end, rank, order
+}
+
+TEST(GradientReads, AtClampedSubscriptsAreSummedAtTheBounds) {
+  EXPECT_EQ(gradientAt("o[i] = (x[minimum(i, 1)] else 0) * (i + 1)", {1, 1, 1, 1}),
+            (Values{1, 9, 0, 0}));
+  EXPECT_EQ(gradientAt("o[i] = (x[maximum(i - 2, 0)] else 0) * (i + 1)", {1, 1, 1, 1}),
+            (Values{6, 4, 0, 0}));
+  EXPECT_EQ(gradientAt("o[i] = (x[clamp(2 - i, 1, 2)] else 0) * (i + 1)", {1, 1, 1, 1}),
+            (Values{0, 9, 1, 0}));
+  EXPECT_EQ(gradientAt("o[i] = (x[clamp(2 * i, 1, 3)] else 0) * (i + 1)", {1, 1, 1, 1}),
+            (Values{0, 1, 2, 7}));
+}
+
+// A bias of distances between 4 rows and 5 columns: each is visited once for each bound, and once
+// along its diagonal.
+TEST(GradientReads, AtClampedDistancesVisitEachPairOnce) {
+  Gradients gradients(gathered(R"("x": "f32[t]", "y": "f32[i]", "z": "f32[j]")",
+                               "o[i,j] = x[clamp(i - j + 1, 0, size(t) - 1)] * y * z"));
+  Values y = {1, 2, 4, 8}, z = {1, 3, 5, 7, 9}, expected(3, 0);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 5; ++j)
+      expected[std::clamp(i - j + 1, 0, 2)] += y[i] * z[j];
+  EXPECT_EQ(gradients.of("x", {{"x", reals({"t"}, {3}, Values(3, 1))},
+                               {"y", reals({"i"}, {4}, y)},
+                               {"z", reals({"j"}, {5}, z)}}),
+            expected);
+  EXPECT_EQ(largestSum(gradients.derived(), {{"t", 1000}, {"i", 1000}, {"j", 1000}}), 1000 * 1000);
+}
+
 //===--- what is refused
 //-----------------------------------------------------------------------===//
 
