@@ -84,6 +84,56 @@ TEST_P(GpuGradients, areCorrectAndTheSameEachTime) {
 INSTANTIATE_TEST_SUITE_P(Library, GpuGradients, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 
+/// Tables in which few indices stand many times, most of them not at all, and some lie outside.
+evaluator::EvalInputs crowdedTables(const Spec &spec, const Extents &extents) {
+  auto inputs = evaluator::makeInputs(driver::programOf(spec), extents, /*seed=*/5);
+  EXPECT_TRUE(bool(inputs));
+  const int64_t keys[] = {1, 3, -1, 1, 0, 100000, 3, 1, -2147483648, 2147483647, 3};
+  for (auto input : driver::programOf(spec).getBodyBlock()->getOps<attn::InputOp>())
+    if (input.getType().getElementType().isInteger(32) ||
+        input.getType().getElementType().isInteger(64)) {
+      std::vector<int64_t> &values = inputs->tensors.at(input.getName().str()).integer;
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] = keys[i % std::size(keys)];
+    }
+  return std::move(*inputs);
+}
+
+class GradientsThroughTables : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+};
+
+TEST_P(GradientsThroughTables, areCorrectAndTheSameEachTime) {
+  auto [target, name] = GetParam();
+  WithGradients gradients(name);
+  ASSERT_TRUE(gradients.whole);
+  driver::CompileOptions options;
+  options.target = target;
+  if (target != "cpu")
+    options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*gradients.spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  auto executor = target == "cpu" ? driver::makeExecutor(*compilation, nullptr)
+                                  : driver::makeInterpreterExecutor(*compilation);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  auto inputs = crowdedTables(*gradients.whole, gradients.spec.extents({9, 17}));
+  driver::RunRequest request = driver::runRequest((*executor)->manifest(), inputs);
+  auto first = (*executor)->run(request), again = (*executor)->run(request);
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  for (const auto &[output, tensor] : first->outputs)
+    EXPECT_EQ(tensor.data, again->outputs.at(output).data) << output;
+  auto report = driver::checkOutputs(*gradients.whole, inputs, first->outputs, "crowded tables");
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  EXPECT_TRUE(report->ok()) << report->worst()->why();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, GradientsThroughTables,
+    testing::Combine(testing::Values("cpu", "sm_80", "sm_90a"),
+                     testing::Values("paged", "gathered_rows", "gathered_weights",
+                                     "gathered_result", "neighbours")),
+    [](const auto &info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+
 TEST(SavesLess, givesTheSameGradients) {
   WithGradients gradients("causal");
   ASSERT_TRUE(gradients.whole);
