@@ -4,6 +4,7 @@
 #include "compiler/driver/reported_errors.h"
 #include "compiler/driver/step_pass.h"
 #include "compiler/transforms/gradient/differentiate.h"
+#include "compiler/transforms/gradient/unread_inputs.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -63,7 +64,8 @@ static Status reassociateProducts(ModuleOp module) {
 static std::set<std::string> gradientsOfOutputs(const Spec &spec) {
   std::set<std::string> names;
   for (auto output : programOf(spec).getBodyBlock()->getOps<attn::OutputOp>())
-    names.insert(gradientName(output.getName()));
+    if (isa<FloatType>(output.getType()))
+      names.insert(gradientName(output.getName()));
   return names;
 }
 
@@ -79,6 +81,7 @@ Result<GradientSpecs> differentiateSpec(const Spec &spec) {
     specs.forward = withModule(spec, copyOf(spec));
     specs.backward = withModule(specs.whole, copyOf(specs.whole));
     keepGradientsOnly(programOf(specs.backward), spec.grad);
+    eraseUnreadInputs(programOf(specs.backward), gradientsOfOutputs(spec));
     return specs;
   }
   OwningOpRef<ModuleOp> nests = copyOf(specs.whole);

@@ -19,7 +19,8 @@ struct GradientSpecs {
   /// The spec's outputs, and what is saved.
   Spec forward;
   /// The gradients, from the inputs, what is saved, and the gradients of the outputs. Named
-  /// NAME_grad. Inputs that no gradient needs are left out.
+  /// NAME_grad. Inputs of the spec that no gradient needs are left out; the gradient of each output
+  /// of real numbers is an input, whether one of them needs it or not.
   Spec backward;
   /// What is no larger than the tensors and costs more to compute again: states of folds. Nothing
   /// where the spec says so; then the backward program begins with the forward's passes.

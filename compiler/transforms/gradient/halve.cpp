@@ -1,6 +1,7 @@
 #include "compiler/transforms/gradient/halve.h"
 #include "compiler/transforms/analysis/extent_cost.h"
 #include "compiler/transforms/fusion/partition.h"
+#include "compiler/transforms/gradient/unread_inputs.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -138,32 +139,6 @@ void eraseDead(ProgramOp program) {
       op.erase();
 }
 
-/// The dims that get their extents from an input alone.
-llvm::DenseSet<StringAttr> boundByInputs(ProgramOp program) {
-  llvm::DenseSet<StringAttr> bound;
-  for (DimAttr dim : program.getDims().getAsRange<DimAttr>())
-    if (!dim.isStatic())
-      bound.insert(dim.getName());
-  for (auto extent : program.getBodyBlock()->getOps<ExtentOp>())
-    if (extent.getValue().getType().isScalar())
-      bound.erase(extent.getDimAttr());
-  return bound;
-}
-
-/// Erases inputs that nothing reads, unless they say what an extent is.
-void eraseUnread(ProgramOp program) {
-  llvm::DenseSet<StringAttr> unbound = boundByInputs(program);
-  auto inputs = llvm::to_vector(program.getBodyBlock()->getOps<InputOp>());
-  for (InputOp input : inputs)
-    if (!input.use_empty())
-      for (StringAttr dim : input.getType().getDims())
-        unbound.erase(dim);
-  for (InputOp input : inputs)
-    if (input.use_empty() && llvm::none_of(input.getType().getDims(),
-                                           [&](StringAttr dim) { return unbound.contains(dim); }))
-      input.erase();
-}
-
 void eraseOutputs(ProgramOp program, llvm::function_ref<bool(StringRef)> isErased) {
   for (auto output : llvm::make_early_inc_range(program.getBodyBlock()->getOps<OutputOp>()))
     if (isErased(output.getName()))
@@ -233,7 +208,7 @@ std::vector<SavedValue> halve(ProgramOp first, ProgramOp second, const std::set<
   eraseDead(second);
   eraseIdleFacts(second);
   eraseDead(second);
-  eraseUnread(second);
+  eraseUnreadInputs(second, later);
   return saved;
 }
 

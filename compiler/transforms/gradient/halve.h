@@ -19,7 +19,8 @@ struct SavedValue {
 /// Makes `first` (of a program in fold form or in nests, and `second`, its clone) the program
 /// without the inputs `later` and without the outputs `ofSecond`, with an output for each value
 /// that is saved, and `second` the one that has these as inputs and no outputs but `ofSecond`; both
-/// in fold form. Inputs that `second` does not need are left out.
+/// in fold form. Inputs that `second` does not need are left out, but for those of `later`: what it
+/// takes of these does not depend on what is asked of it.
 ///
 /// Saved are folds that do not depend on the inputs `later`, are needed with them, and are no
 /// larger than the program's tensors while computing them costs more by an extent. Others, as the

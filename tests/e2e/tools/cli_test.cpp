@@ -188,6 +188,21 @@ TEST(Grad, onWhichNothingDependsIsZeroWithANote) {
   EXPECT_THAT(ended.err, HasSubstr("no output of one depends on 'z': its gradient is 0"));
 }
 
+TEST(Grad, takesTheGradientOfEachOutputOnEachTarget) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeNpy(ramp({5}, 1), folder.file("grad.npy")).ok());
+  std::string text = R"j({"attnc": 1, "name": "two", "inputs": {"x": "f32[n]", "w": "f32[n]"},
+    "body": ["y = x * x", "z = w * w"], "outputs": {"y": "f32", "z": "f32"}})j";
+  for (const char *target : {"cpu", "reference"})
+    for (const char *asked : {"x", "w"}) {
+      Ended ended = attnc({"run", "-", "--grad", asked, "--target", target, "--shape", "n=5",
+                           "--input", "grad_y=" + folder.file("grad.npy"), "--input",
+                           "grad_z=" + folder.file("grad.npy")},
+                          text);
+      EXPECT_EQ(ended.exit, 0) << target << ": " << ended.err;
+    }
+}
+
 TEST(Grad, isExplainedWithWhatIsSaved) {
   std::string text = attnc({"explain", "causal", "--grad", "q,k,v", "--target", "cpu"}).out;
   EXPECT_THAT(text, HasSubstr("Saved for the backward program:\n    saved_p_max f32[b, h, i]"));

@@ -253,6 +253,17 @@ class Gradients(unittest.TestCase):
         value, bound = gradients(scale=0.5, **arrays)["grad_q"]
         self.assertTrue((abs(given - value) <= bound).all())
 
+    def test_backward_takes_the_gradient_of_each_output(self):
+        import numpy
+        spec = {"attnc": 1, "name": "two", "inputs": {"x": "f32[i]", "w": "f32[i]"},
+                "body": ["y = x * x", "z = w * w"], "outputs": {"y": "f32", "z": "f32"}}
+        x, one = numpy.array([1, 2, 3], "float32"), numpy.ones(3, "float32")
+        for asked, gradient in (["x"], "grad_x"), (["w"], "grad_w"):
+            backward = attnc.compile({**spec, "grad": asked}, target="cpu").backward
+            taken = {t.name: x for t in backward.inputs if t.name in "xw"}
+            result = backward(grad_y=one, grad_z=one, **taken)
+            self.assertEqual(result.tolist(), [2, 4, 6], gradient)
+
     def test_entry_points_are_listed_and_are_the_same_each_time(self):
         self.assertEqual(self.program.entry_names, ("forward", "backward"))
         self.assertIs(self.program.entry("forward"), self.program)

@@ -102,6 +102,19 @@ TEST(Entry, TakesWhatForwardSavesAndGivesGradients) {
   EXPECT_FALSE(passed.empty());
 }
 
+TEST(Entry, TakesTheGradientOfEachOutputWhateverIsAskedFor) {
+  const char *spec = R"json({"attnc": 1, "name": "two", "inputs": {"x": "f32[i]", "w": "f32[i]"},
+    "body": ["y = exp(x)", "z = exp(w)", "n = cast(w, i32)"],
+    "outputs": {"y": "f32", "z": "f32", "n": "i32"}, "grad": ["x"]})json";
+  for (std::string text :
+       {std::string(spec), std::string(spec).insert(1, "\"save\": \"less\", ")}) {
+    Own<attnc_program> program = compile(text.c_str(), optionsFor("cpu"));
+    std::vector<std::string> taken =
+        tensorNames(entryOf(program.get(), "backward").get(), /*outputs=*/false);
+    EXPECT_EQ(taken, (std::vector<std::string>{"x", "grad_y", "grad_z"})) << text;
+  }
+}
+
 TEST(Entry, BackwardComputesTheGradients) {
   Attention attention;
   Own<attnc_program> program = compile(attentionSpec, optionsFor("cpu"));

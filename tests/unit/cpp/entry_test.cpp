@@ -104,4 +104,20 @@ TEST(Entry, GradientsAreAskedForBySpecsThatAreBuilt) {
   EXPECT_EQ(dx[3], 8);
 }
 
+TEST(Entry, BackwardTakesTheGradientOfEachOutput) {
+  // z does not depend on x.
+  Program program = compiled(
+      scaled().input("w", "T[n, d]").statement("z[n,d] = w[n,d] + 1").output("z", "T").grad("x"));
+  Result<Program> backward = program.entry("backward");
+  ASSERT_EQ(said(backward), "");
+  const float dy[] = {1, 2, 3, 4}, dz[] = {5, 6, 7, 8};
+  float dx[4] = {};
+  Result<Loaded> onCpu = backward->loadOn();
+  ASSERT_EQ(said(onCpu), "");
+  ASSERT_EQ(said(onCpu->launch(
+                {{{"grad_y", dy, {1, 4}}, {"grad_z", dz, {1, 4}}, {"grad_x", dx, {1, 4}}}})),
+            "");
+  EXPECT_EQ(dx[3], 8);
+}
+
 } // namespace
