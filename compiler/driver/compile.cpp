@@ -9,6 +9,7 @@
 #include "compiler/driver/kernels/split_variant.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/report/nest_report.h"
+#include "compiler/driver/report/recomputed_report.h"
 #include "compiler/driver/reported_errors.h"
 #include "compiler/driver/spec_hints.h"
 #include "compiler/driver/step_instruments.h"
@@ -41,6 +42,9 @@ public:
       : spec(spec), options(options), module(cast<ModuleOp>(spec.module.get()->clone())),
         program(*module->getOps<attn::ProgramOp>().begin()), errors(module->getContext()),
         isSplit(isSplit) {}
+
+  /// The program is the backward one of these, and the reports are to say what it computes again.
+  void setGradients(const GradientSpecs &specs) { gradients = &specs; }
 
   Result<Compilation> run() {
     Clock::time_point start = Clock::now();
@@ -152,6 +156,8 @@ private:
     if (&step == findStep("outline-epilogue")) {
       for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
         result.nests.push_back(reportNest(nest, options.extents));
+      if (gradients)
+        result.recomputed = reportRecomputed(program, gradients->cotangents, gradients->recomputed);
       return options.watch ? options.watch->addKernels(result.nests.size()) : Status();
     }
     if (&step == findStep("lower-nests"))
@@ -405,6 +411,7 @@ private:
 
   const Spec &spec;
   const CompileOptions &options;
+  const GradientSpecs *gradients = nullptr; // null but for a backward program
   OwningOpRef<ModuleOp> module;
   attn::ProgramOp program;
   ReportedErrors errors;
@@ -419,6 +426,13 @@ private:
 
 } // namespace
 
+static Result<Compilation> compileBackward(const GradientSpecs &specs,
+                                           const CompileOptions &options) {
+  Compiler compiler(specs.backward, options);
+  compiler.setGradients(specs);
+  return compiler.run();
+}
+
 Result<Compilation> compile(const Spec &spec, const CompileOptions &options) {
   if (spec.grad.empty())
     return Compiler(spec, options).run();
@@ -426,7 +440,8 @@ Result<Compilation> compile(const Spec &spec, const CompileOptions &options) {
   if (!specs)
     return specs.error();
   Result<Compilation> forward = compile(specs->forward, options);
-  Result<Compilation> backward = forward ? compile(specs->backward, options) : forward.error();
+  Result<Compilation> backward =
+      forward ? compileBackward(*specs, options) : Result<Compilation>(forward.error());
   if (!backward)
     return backward.error();
   addEntry(forward->program, backwardEntry, backward->program);

@@ -102,12 +102,21 @@ struct NestReport {
   std::vector<std::string> ptxasNotes;
 };
 
+/// A value of the forward program that kernels of the backward one compute again.
+struct RecomputedReport {
+  TensorDecl value;   ///< as it would be stored
+  unsigned count = 1; ///< of the turns of an iteration
+  std::vector<std::string> kernels;
+};
+
 /// The result of a compilation.
 struct Compilation {
   /// Of a spec with `grad`: the backward program, which `program` has as an entry point.
   std::shared_ptr<const Compilation> backward;
   /// What this, the forward program, stores for it: outputs here, inputs there.
   std::vector<SavedValue> saved;
+  /// Of the backward program: what it needs of the forward one that was not stored.
+  std::vector<RecomputedReport> recomputed;
   std::string target;
   std::string name;
   std::vector<PassRecord> passes;

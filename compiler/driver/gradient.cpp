@@ -3,6 +3,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/reported_errors.h"
 #include "compiler/driver/step_pass.h"
+#include "compiler/transforms/fusion/partition.h"
 #include "compiler/transforms/gradient/differentiate.h"
 #include "compiler/transforms/gradient/unread_inputs.h"
 #include "mlir/Pass/PassManager.h"
@@ -69,6 +70,20 @@ static std::set<std::string> gradientsOfOutputs(const Spec &spec) {
   return names;
 }
 
+static Status halveWithoutSaving(const Spec &spec, GradientSpecs &specs) {
+  specs.forward = withModule(spec, copyOf(spec));
+  specs.backward = withModule(specs.whole, copyOf(specs.whole));
+  keepGradientsOnly(programOf(specs.backward), spec.grad);
+  eraseUnreadInputs(programOf(specs.backward), specs.cotangents);
+  OwningOpRef<ModuleOp> folds = copyOf(specs.backward);
+  if (Status status = reassociateProducts(*folds); !status)
+    return status;
+  auto program = *folds->getOps<attn::ProgramOp>().begin();
+  flattenNests(program);
+  specs.recomputed = recomputedValues(program, specs.cotangents);
+  return {};
+}
+
 Result<GradientSpecs> differentiateSpec(const Spec &spec) {
   GradientSpecs specs;
   specs.whole = withModule(spec, copyOf(spec));
@@ -77,11 +92,10 @@ Result<GradientSpecs> differentiateSpec(const Spec &spec) {
   if (!independent)
     return independent.error();
   specs.independent = std::move(*independent);
+  specs.cotangents = gradientsOfOutputs(spec);
   if (spec.savesLess) {
-    specs.forward = withModule(spec, copyOf(spec));
-    specs.backward = withModule(specs.whole, copyOf(specs.whole));
-    keepGradientsOnly(programOf(specs.backward), spec.grad);
-    eraseUnreadInputs(programOf(specs.backward), gradientsOfOutputs(spec));
+    if (Status status = halveWithoutSaving(spec, specs); !status)
+      return status.error();
     return specs;
   }
   OwningOpRef<ModuleOp> nests = copyOf(specs.whole);
@@ -93,8 +107,9 @@ Result<GradientSpecs> differentiateSpec(const Spec &spec) {
   std::set<std::string> ofBackward;
   for (const std::string &input : spec.grad)
     ofBackward.insert(gradientName(input));
-  specs.saved = halve(programOf(specs.forward), programOf(specs.backward), gradientsOfOutputs(spec),
-                      ofBackward);
+  specs.saved =
+      halve(programOf(specs.forward), programOf(specs.backward), specs.cotangents, ofBackward);
+  specs.recomputed = recomputedValues(programOf(specs.backward), specs.cotangents);
   return specs;
 }
 

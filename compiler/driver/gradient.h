@@ -5,6 +5,7 @@
 #include "attnc/result.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/transforms/gradient/halve.h"
+#include "compiler/transforms/gradient/recomputed_values.h"
 
 namespace attnc::driver {
 
@@ -25,6 +26,10 @@ struct GradientSpecs {
   /// What is no larger than the tensors and costs more to compute again: states of folds. Nothing
   /// where the spec says so; then the backward program begins with the forward's passes.
   std::vector<SavedValue> saved;
+  /// What the backward program computes of the forward one once more.
+  std::vector<RecomputedValue> recomputed;
+  /// The inputs of the backward program that are gradients: "grad_o".
+  std::set<std::string> cotangents;
   /// Those of the inputs that were asked for on which no output depends: their gradients are 0.
   std::vector<std::string> independent;
 };

@@ -44,6 +44,13 @@ public:
     return facts;
   }
 
+  std::vector<RecomputedFacts> recomputed() const {
+    std::vector<RecomputedFacts> facts;
+    for (const driver::RecomputedReport &report : compilation.recomputed)
+      facts.push_back({tensor(report.value), report.count, report.kernels});
+    return facts;
+  }
+
   TensorFacts tensor(const TensorDecl &decl) const {
     bool between = llvm::any_of(manifest.intermediates, [&](const TensorDecl &intermediate) {
       return intermediate.name == decl.name;
@@ -265,6 +272,7 @@ Explanation explain(const Compilation &compilation, const std::string &doc,
   explanation.copiesText = copiesSentence(explanation);
   if (compilation.backward) {
     explanation.saved = gatherer.saved();
+    explanation.recomputed = Gatherer(*compilation.backward, extents).recomputed();
     explanation.backward = std::make_shared<const Explanation>(explain(
         *compilation.backward, "Gradients of " + (doc.empty() ? compilation.name : doc), extents));
   }

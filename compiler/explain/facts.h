@@ -48,6 +48,13 @@ struct KernelFacts {
   std::vector<Fact> facts; ///< in words, in the order in which they are said
 };
 
+/// A value of the forward program that the backward one computes again.
+struct RecomputedFacts {
+  TensorFacts value; ///< as if it were stored, once
+  unsigned count = 1;
+  std::vector<std::string> kernels;
+};
+
 /// Everything but the spec's text; refers to the Compilation, which has to outlive it.
 struct Explanation {
   const driver::Compilation *compilation = nullptr;
@@ -64,8 +71,10 @@ struct Explanation {
   /// The stand-ins of tensors that are not aligned, in the order of Compilation::copies.
   std::vector<TensorFacts> copies;
   std::string copiesText; ///< who copies them, as a sentence; empty if there are none
-  /// With gradients: what the forward program stores for the backward one, and that.
+  /// With gradients: what the forward program stores for the backward one, what this computes
+  /// again, and this.
   std::vector<TensorFacts> saved;
+  std::vector<RecomputedFacts> recomputed;
   std::shared_ptr<const Explanation> backward;
 };
 

@@ -48,7 +48,21 @@ std::string savedText(const Explanation &explanation) {
   std::string text = "Saved for the backward program:\n";
   for (const TensorFacts &tensor : explanation.saved)
     text += line(tensor.tensor->name, sizeText(tensor, explanation.shape));
-  return text + "    What is not saved and not passed in is computed again.\n";
+  return text;
+}
+
+std::string recomputedText(const Explanation &explanation) {
+  if (explanation.recomputed.empty())
+    return "The backward program computes nothing of the forward one again.\n";
+  std::string text = "Computed again by the backward program, with the bytes that storing it would "
+                     "take:\n";
+  for (const RecomputedFacts &facts : explanation.recomputed) {
+    text += line(facts.value.tensor->name,
+                 (facts.count > 1 ? fmt::format("{} times ", facts.count) : "") +
+                     sizeText(facts.value, explanation.shape));
+    text += line("", fmt::format("in {}", fmt::join(facts.kernels, ", ")));
+  }
+  return text;
 }
 
 nlohmann::ordered_json tensorsJson(const std::vector<TensorFacts> &tensors) {
@@ -63,6 +77,17 @@ nlohmann::ordered_json tensorsJson(const std::vector<TensorFacts> &tensors) {
       one["why"] = tensor.tensor->reason;
     if (!tensor.tensor->place.empty())
       one["place"] = tensor.tensor->place;
+    list.push_back(one);
+  }
+  return list;
+}
+
+nlohmann::ordered_json recomputedJson(const Explanation &explanation) {
+  auto list = nlohmann::ordered_json::array();
+  for (const RecomputedFacts &facts : explanation.recomputed) {
+    nlohmann::ordered_json one = tensorsJson({facts.value})[0];
+    one["count"] = facts.count;
+    one["kernels"] = facts.kernels;
     list.push_back(one);
   }
   return list;
@@ -151,7 +176,8 @@ std::string explainText(const Explanation &explanation, bool boldNames) {
   if (!explanation.copiesText.empty())
     text += explanation.copiesText + "\n";
   if (explanation.backward)
-    text += savedText(explanation) + "\n" + explainText(*explanation.backward, boldNames);
+    text += savedText(explanation) + recomputedText(explanation) + "\n" +
+            explainText(*explanation.backward, boldNames);
   return text;
 }
 
@@ -184,6 +210,7 @@ nlohmann::ordered_json explainJson(const Explanation &explanation) {
   }
   if (explanation.backward) {
     json["saved"] = tensorsJson(explanation.saved);
+    json["recomputed"] = recomputedJson(explanation);
     json["backward"] = explainJson(*explanation.backward);
   }
   return json;

@@ -188,6 +188,31 @@ TEST(Grad, onWhichNothingDependsIsZeroWithANote) {
   EXPECT_THAT(ended.err, HasSubstr("no output of one depends on 'z': its gradient is 0"));
 }
 
+TEST(Grad, isExplainedWithWhatIsComputedAgainAndWhere) {
+  std::string text = attnc({"explain", "causal", "--grad", "q,k,v", "--target", "cpu"}).out;
+  EXPECT_THAT(text, HasSubstr("Computed again by the backward program, with the bytes that storing "
+                              "it would take:\n    p_exp       f32[b, h, i, j], 604.7 KiB at"));
+  EXPECT_THAT(text, HasSubstr("\n                in causal_grad_grad_q, "
+                              "causal_grad_grad_k_grad_v\n"));
+  // The gradient of a product with what is passed in takes nothing else.
+  std::string linear = R"j({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"}, "grad": ["x"],
+    "body": ["y = x * x"], "outputs": {"y": "f32"}})j";
+  EXPECT_THAT(attnc({"explain", "-", "--target", "cpu"}, linear).out,
+              HasSubstr("The backward program computes nothing of the forward one again."));
+}
+
+// With nothing saved, the backward program begins with the forward's passes.
+TEST(Grad, thatSavesLessComputesTheMaximaAndSumsAgain) {
+  std::string text = R"j({"attnc": 1, "name": "t", "inputs": {"x": "f32[i, j]"}, "grad": ["x"],
+    "save": "less", "body": ["p[i,j] = softmax(j, x)"], "outputs": {"p": "f32"}})j";
+  auto json = attnc({"explain", "-", "--target", "cpu", "--json"}, text).json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json.at("saved").size(), 0u);
+  std::string recomputed = json.at("recomputed").dump();
+  EXPECT_THAT(recomputed, HasSubstr("p_exp"));
+  EXPECT_THAT(recomputed, HasSubstr("p_inv"));
+}
+
 TEST(Grad, takesTheGradientOfEachOutputOnEachTarget) {
   TemporaryFolder folder;
   ASSERT_TRUE(writeNpy(ramp({5}, 1), folder.file("grad.npy")).ok());
@@ -210,6 +235,8 @@ TEST(Grad, isExplainedWithWhatIsSaved) {
   auto json = attnc({"explain", "causal", "--grad", "q", "--target", "cpu", "--json"}).json();
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json.at("saved").size(), 3u);
+  EXPECT_EQ(json.at("recomputed").at(0).at("name"), "p");
+  EXPECT_EQ(json.at("recomputed").at(0).at("bytes"), 2 * 3 * 129 * 200 * 4);
   EXPECT_EQ(json.at("backward").at("spec"), "causal_grad");
 }
 
