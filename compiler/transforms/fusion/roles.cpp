@@ -166,8 +166,8 @@ struct Rows {
 class RowFinder {
 public:
   RowFinder(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef<Operation *> ops,
-            ArrayRef<red::FoldOp> states)
-      : program(program), stream(stream), ops(ops), states(states) {}
+            ArrayRef<red::FoldOp> states, ArrayRef<Value> results)
+      : program(program), stream(stream), ops(ops), states(states), results(results) {}
 
   Rows find() {
     for (red::FoldOp state : states)
@@ -179,14 +179,15 @@ public:
   }
 
   // Of sums and maxima, any dim of theirs. A mask is narrowest where the dims that it is about are
-  // not tiled; elements that follow each other are read together; later dims are longer as a rule.
+  // not tiled; elements that follow each other are read and written together; later dims are longer
+  // as a rule.
   Rows findOfSums() {
     DimSet dims;
     for (red::FoldOp state : states)
       llvm::set_union(dims, dimsOf(state));
     for (auto [place, dim] : llvm::enumerate(attn::canonicalDims(program, llvm::to_vector(dims))))
       if (isKeptByStates(dim) && extentOf(dim) >= kFewRows && !isCompared(dim))
-        offer({dim, {}}, {isContiguous(dim, ops), place});
+        offer({dim, {}}, {nearness(dim), place});
     return best;
   }
 
@@ -194,6 +195,27 @@ private:
   int64_t extentOf(StringAttr dim) {
     attn::DimAttr attr = program.lookupDim(dim);
     return attr.isStatic() ? attr.getExtent() : std::numeric_limits<int64_t>::max();
+  }
+
+  // How near to each other elements along the dim are in memory: next to each other; where layouts
+  // put them, if a tensor is read along the dim as it is; or as far apart as subscripts say.
+  unsigned nearness(StringAttr dim) {
+    if (isContiguous(dim, ops) || isWrittenTogether(dim))
+      return 2;
+    return llvm::any_of(ops, [&](Operation *op) {
+      auto read = dyn_cast<attn::ReadOp>(op);
+      return read && llvm::is_contained(read.getSubscripts().getAsRange<StringAttr>(), dim);
+    });
+  }
+
+  bool isWrittenTogether(StringAttr dim) {
+    return llvm::any_of(results, [&](Value result) {
+      return llvm::any_of(result.getUsers(), [&](Operation *user) {
+        auto output = dyn_cast<attn::OutputOp>(user);
+        return output && !output.getDims().empty() &&
+               attn::dimNames(output.getDims()).back() == dim;
+      });
+    });
   }
 
   // True if the dim's index, or an integer that varies along it, meets what depends on the stream.
@@ -240,7 +262,7 @@ private:
         offer({dim, column}, {plain, extentOf(dim)});
   }
 
-  void offer(Rows rows, std::pair<bool, int64_t> worth) {
+  void offer(Rows rows, std::pair<unsigned, int64_t> worth) {
     if (best.row && worth < bestWorth)
       return;
     best = rows;
@@ -251,8 +273,9 @@ private:
   ArrayRef<StringAttr> stream;
   ArrayRef<Operation *> ops;
   ArrayRef<red::FoldOp> states;
+  ArrayRef<Value> results;
   Rows best;
-  std::pair<bool, int64_t> bestWorth;
+  std::pair<unsigned, int64_t> bestWorth;
 };
 
 } // namespace
@@ -282,7 +305,7 @@ Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
     for (red::FoldOp state : states)
       llvm::set_union(scores.dims, dimsOf(state));
     if (stream.size() == 1)
-      rows = RowFinder(program, stream, ops, states).find();
+      rows = RowFinder(program, stream, ops, states, results).find();
     scores.dims.erase(rows.column);
   }
   // A tile or block has all of a dim that is folded in it, also where results keep the dim.
@@ -294,7 +317,7 @@ Roles chooseRoles(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
   roles.stream.assign(stream.begin(), stream.end());
   StringAttr row = hasPairs ? chooseRow(all, scores, stream, ops) : rows.row;
   if (hasPairs && !row && stream.size() == 1) // weights of elements that are there, not of products
-    row = RowFinder(program, stream, ops, states).findOfSums().row;
+    row = RowFinder(program, stream, ops, states, results).findOfSums().row;
   if (row && !scores.dims.contains(row)) // folded in the tile as well
     row = {};
   for (StringAttr dim : all) {
