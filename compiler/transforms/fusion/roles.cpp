@@ -198,13 +198,14 @@ private:
   }
 
   // How near to each other elements along the dim are in memory: next to each other; where layouts
-  // put them, if a tensor is read along the dim as it is; or as far apart as subscripts say.
+  // put them; or as far apart as subscripts say.
   unsigned nearness(StringAttr dim) {
     if (isContiguous(dim, ops) || isWrittenTogether(dim))
       return 2;
-    return llvm::any_of(ops, [&](Operation *op) {
+    return llvm::none_of(ops, [&](Operation *op) {
       auto read = dyn_cast<attn::ReadOp>(op);
-      return read && llvm::is_contained(read.getSubscripts().getAsRange<StringAttr>(), dim);
+      return read && llvm::any_of(read.getIndices(),
+                                  [&](Value index) { return dimsOf(index).contains(dim); });
     });
   }
 
