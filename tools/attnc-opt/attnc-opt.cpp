@@ -2,6 +2,7 @@
 #include "compiler/codegen/cpu/passes.h"
 #include "compiler/codegen/cuda/emit.h"
 #include "compiler/driver/step_pass.h"
+#include "compiler/transforms/gradient/passes.h"
 #include "dialects/Red/Red.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   attnc::driver::registerPipeline();
+  attnc::registerGradientPasses();
   attnc::cpu::registerLowerCpuPass();
   attnc::cuda::registerEmitCudaPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "attnc pass driver\n", registry));
