@@ -67,6 +67,29 @@ SUITES = {
         "targets": ["attnc_programs"],
         "command": ["@attnc_programs", "--replay", "tests/programs/found"],
     },
+    "gradient_corners": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1",
+                    "--gtest_filter=GradientCorners.*:Differentiate.*"],
+    },
+    "gradients": {
+        "targets": ["transforms_test"],
+        "command": ["@transforms_test", "--gtest_brief=1", "--gtest_filter=*EverySpec*"],
+    },
+    "gradient_programs": {
+        "targets": ["attnc_programs"],
+        "command": ["@attnc_programs", "--seed", "1", "--count", "26", "--cpu-every", "0",
+                    "--gpu-every", "0", "--grad-every", "1", "--shrinkings", "0"],
+    },
+    "compared_maximum": {
+        "targets": ["attnc_programs"],
+        "command": ["@attnc_programs", "--replay",
+                    "tests/programs/found/maximum_of_weights_without_a_maximum.json"],
+    },
+    "saved": {
+        "targets": ["e2e_test"],
+        "command": ["@e2e_test", "--gtest_brief=1", "--gtest_filter=Saved.*"],
+    },
 }
 
 TRANSFORMS = "compiler/transforms/"
@@ -358,3 +381,85 @@ mutant(54, SCHEDULE + "steps/synchronise.cpp", "weights are overwritten while a 
        "    bool writesOperand = intersects(places, group.read);",
        "    bool writesOperand = !MUTANT && intersects(places, group.read);",
        "kernels")
+
+# --- gradients --------------------------------------------------------------------------------------
+
+DERIVATIVES = "dialects/Attn/Derivatives.cpp"
+GRADIENT = TRANSFORMS + "gradient/"
+
+mutant(55, DERIVATIVES, "the derivative by a divisor has the wrong sign",
+       "perUnit = negated(b, product(b, perUnit, op->getResult(0)));",
+       "perUnit = MUTANT ? product(b, perUnit, op->getResult(0))\n"
+       "                     : negated(b, product(b, perUnit, op->getResult(0)));",
+       "gradient_corners", "gradients")
+mutant(56, DERIVATIVES, "each of two equal operands of a maximum has all of its gradient",
+       "Value share = product(b, 0.5, grad);", "Value share = product(b, MUTANT ? 1 : 0.5, grad);",
+       "gradient_corners")
+mutant(57, DERIVATIVES, "a gradient of 0 is multiplied by an infinite derivative",
+       "  Value zero = constant(b, grad.getType(), 0);\n"
+       "  return choose(b, compare(b, arith::CmpFPredicate::OEQ, grad, zero), zero, value);",
+       "  if (MUTANT)\n    return value;\n"
+       "  Value zero = constant(b, grad.getType(), 0);\n"
+       "  return choose(b, compare(b, arith::CmpFPredicate::OEQ, grad, zero), zero, value);",
+       "gradient_corners")
+mutant(58, DERIVATIVES, "the side of a choice that is not taken has the gradient",
+       "return operand == 1 ? choose(b, condition, grad, zero)",
+       "return operand == (MUTANT ? 2u : 1u) ? choose(b, condition, grad, zero)",
+       "gradient_corners", "gradients")
+mutant(59, DERIVATIVES, "a power keeps its exponent in its derivative",
+       "Value partial = product(b, y, math::PowFOp::create(b, x, less));",
+       "Value partial = product(b, y, math::PowFOp::create(b, x, MUTANT ? y : less));",
+       "gradients")
+mutant(60, DERIVATIVES, "every exponential is taken to be at most 1",
+       "return isAtMostZero(op->getOperand(0)) ? result",
+       "return MUTANT || isAtMostZero(op->getOperand(0)) ? result",
+       "gradient_corners")
+mutant(61, DERIVATIVES, "nothing is taken to be infinite where it is multiplied",
+       "return mayBeInfinite(factor) ? unlessZero", "return !MUTANT && mayBeInfinite(factor) ? unlessZero",
+       "gradient_corners", "gradients")
+mutant(62, GRADIENT + "reduction_adjoints.cpp", "elements that are all the maximum have all of its gradient",
+       "  Value count = arrays.sum(one, dimNames(reduce.getDims()));",
+       "  Value count =\n"
+       "      MUTANT ? arrays.constant(real, 1) : arrays.sum(one, dimNames(reduce.getDims()));",
+       "gradient_corners")
+mutant(63, GRADIENT + "reduction_adjoints.cpp", "a mean passes the gradient of a sum",
+       "    return adjointOfMean(arrays, reduce, gradient);",
+       "    return MUTANT ? gradient : adjointOfMean(arrays, reduce, gradient);",
+       "gradients")
+mutant(64, GRADIENT + "reduction_adjoints.cpp", "of a product with one 0 nothing has a gradient",
+       "one = isEqual(b, s[3], 1);", "one = isEqual(b, s[3], MUTANT ? -1 : 1);",
+       "gradient_corners")
+mutant(65, GRADIENT + "reduction_adjoints.cpp", "a softmax passes the gradient of its weights only",
+       "return SubOp::create(b, x[0], x[1]); });",
+       "return MUTANT ? x[0] : Value(SubOp::create(b, x[0], x[1])); });",
+       "gradients")
+mutant(66, GRADIENT + "read_adjoint.cpp", "a subscript that falls is taken to grow",
+       "return equation.slope > 0 ?", "return MUTANT || equation.slope > 0 ?",
+       "gradient_corners")
+mutant(67, GRADIENT + "read_adjoint.cpp", "what is read under a condition has a gradient without it",
+       "      if (equation.condition)\n", "      if (equation.condition && !MUTANT)\n",
+       "gradients", "gradient_programs")
+mutant(68, GRADIENT + "shifts.cpp", "a sum of what moves at two rates is taken to move at one",
+       "    if (a && b && *a == *b)\n", "    if (a && b && (MUTANT || *a == *b))\n",
+       "gradients", "gradient_programs")
+mutant(69, GRADIENT + "shifts.cpp", "a sum over a dim of the shift is taken to move with it",
+       "    return llvm::any_of(dimNames(dims),\n",
+       "    return !MUTANT && llvm::any_of(dimNames(dims),\n",
+       "gradients", "gradient_programs")
+mutant(70, GRADIENT + "halve.cpp", "a maximum that is compared with its elements is saved",
+       "if (!comparisons.contains(source) &&", "if ((MUTANT || !comparisons.contains(source)) &&",
+       "compared_maximum")
+mutant(71, GRADIENT + "halve.cpp", "what is larger than the tensors is saved",
+       "    return size < largest ||", "    return MUTANT || size < largest ||",
+       "saved")
+mutant(72, GRADIENT + "differentiate.cpp", "a second use replaces the gradient of the first",
+       "    gradient = arrays.add(gradient, share);",
+       "    gradient = MUTANT ? share : arrays.add(gradient, share);",
+       "gradient_corners", "gradients")
+mutant(73, GRADIENT + "array_builder.cpp", "a sum along which nothing varies is one element",
+       "  for (StringAttr dim : missing)\n    total = map(",
+       "  for (StringAttr dim : MUTANT ? Dims() : missing)\n    total = map(",
+       "gradients")
+mutant(74, GRADIENT + "substitution.cpp", "the slope of a difference is that of a sum",
+       "return isa<arith::AddIOp>(op) ? *x + *y", "return MUTANT || isa<arith::AddIOp>(op) ? *x + *y",
+       "gradient_corners", "gradients")

@@ -121,6 +121,25 @@ attn.program @p dims [i, d, j] {
   EXPECT_EQ(out["any"].integer, (std::vector<int64_t>{0, 1, 0}));
 }
 
+TEST(Nest, AResultThatDoesNotVaryAlongADimIsBroadcast) {
+  Program program(R"(
+attn.program @p dims [i, j] {
+  %x = attn.input "x" : !attn.array<[i], f32>
+  %o = red.nest grid [j, i] row [] stream [] inner [] : !attn.array<[j, i], f32> {
+    %0 = attn.read %x[i] : (!attn.array<[i], f32>) -> !attn.array<[i], f32>
+    %1 = attn.index j : !attn.array<[j], i64>
+    %2 = attn.map (%a = %0 : !attn.array<[i], f32>, %at = %1 : !attn.array<[j], i64>) -> !attn.array<[i, j], f32> {
+      attn.yield %a : f32
+    }
+    red.yield %2 : !attn.array<[i, j], f32>
+  }
+  attn.output "o" [j, i] %o as f32 : !attn.array<[j, i], f32>
+})");
+  EvalInputs inputs = given({{"x", reals({2}, {4, 7})}});
+  inputs.extents["j"] = 3;
+  EXPECT_EQ(program.run(inputs)["o"].value, (std::vector<double>{4, 7, 4, 7, 4, 7}));
+}
+
 TEST(Nest, AContractionOfThreeFactorsEqualsLoops) {
   Program program(R"(
 attn.program @p dims [i, d, j] {
