@@ -20,7 +20,7 @@ struct Plan {
   unsigned cpuEvery = 10;      ///< one program in so many is compiled for the processor; 0: none
   unsigned gpuEvery = 20;      ///< and so for a GPU, whose kernels are interpreted
   unsigned nvrtcEvery = 0;     ///< and so by NVRTC for every GPU
-  unsigned gradEvery = 4;      ///< one in so many is differentiated; 0: none
+  unsigned gradEvery = 5;      ///< one in so many is differentiated; 0: none
   unsigned shrinkings = 6;     ///< findings that are made small
   unsigned attempts = 300;     ///< for each of them
 };
