@@ -64,9 +64,10 @@ static Status reassociateProducts(ModuleOp module) {
 
 static std::set<std::string> gradientsOfOutputs(const Spec &spec) {
   std::set<std::string> names;
+  unsigned order = gradientOrder(programOf(spec)) + 1;
   for (auto output : programOf(spec).getBodyBlock()->getOps<attn::OutputOp>())
     if (isa<FloatType>(output.getType()))
-      names.insert(gradientName(output.getName()));
+      names.insert(gradientName(output.getName(), order));
   return names;
 }
 
@@ -82,6 +83,15 @@ static Status halveWithoutSaving(const Spec &spec, GradientSpecs &specs) {
   flattenNests(program);
   specs.recomputed = recomputedValues(program, specs.cotangents);
   return {};
+}
+
+Result<Spec> differentiableGradients(const Spec &spec) {
+  Spec whole = withModule(spec, copyOf(spec));
+  nameAsGradient(whole);
+  auto independent = differentiate(programOf(whole), spec.grad, /*forMore=*/true);
+  if (!independent)
+    return independent.error();
+  return whole;
 }
 
 Result<GradientSpecs> differentiateSpec(const Spec &spec) {
@@ -106,7 +116,7 @@ Result<GradientSpecs> differentiateSpec(const Spec &spec) {
   specs.backward = withModule(specs.whole, std::move(nests));
   std::set<std::string> ofBackward;
   for (const std::string &input : spec.grad)
-    ofBackward.insert(gradientName(input));
+    ofBackward.insert(gradientName(input, gradientOrder(programOf(specs.whole))));
   specs.saved =
       halve(programOf(specs.forward), programOf(specs.backward), specs.cotangents, ofBackward);
   specs.recomputed = recomputedValues(programOf(specs.backward), specs.cotangents);

@@ -34,6 +34,10 @@ struct GradientSpecs {
   std::vector<std::string> independent;
 };
 
+/// The spec and its gradients with respect to spec.grad as one program, as GradientSpecs::whole, to
+/// be differentiated again. Errors: those of attnc::differentiate.
+Result<Spec> differentiableGradients(const Spec &spec);
+
 /// Differentiates `spec` with respect to spec.grad. Errors: those of attnc::differentiate, and of
 /// the passes. The programs have no text that they could be parsed from again, and no `grad`.
 Result<GradientSpecs> differentiateSpec(const Spec &spec);

@@ -128,7 +128,9 @@ static Value choose(ImplicitLocOpBuilder &b, Value condition, Value yes, Value n
 /// infinite or NaN.
 static Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {
   Value zero = constant(b, grad.getType(), 0);
-  return choose(b, compare(b, arith::CmpFPredicate::OEQ, grad, zero), zero, value);
+  Value result = choose(b, compare(b, arith::CmpFPredicate::OEQ, grad, zero), zero, value);
+  result.getDefiningOp()->setAttr(kAbsorbsAttr, b.getUnitAttr());
+  return result;
 }
 
 Value negated(ImplicitLocOpBuilder &b, Value x) { return arith::NegFOp::create(b, x); }
@@ -154,6 +156,12 @@ Derivative derivativeOfChoice(Operation *op, ImplicitLocOpBuilder &b, unsigned o
   if (operand == 0)
     return Value();
   Value zero = constant(b, grad.getType(), 0), condition = op->getOperand(0);
+  if (op->hasAttr(kAbsorbsAttr)) {
+    Value value = op->getOperand(2);
+    return operand == 1
+               ? Value()
+               : choose(b, compare(b, arith::CmpFPredicate::UNO, value, value), zero, grad);
+  }
   return operand == 1 ? choose(b, condition, grad, zero) : choose(b, condition, zero, grad);
 }
 

@@ -12,6 +12,10 @@ namespace attnc::attn {
 /// equal, 0 or 1. Without it each has half.
 inline constexpr llvm::StringLiteral kTieAttr = "attn.tie";
 
+/// On a choice of 0 where a gradient is 0, so that infinite derivatives do not make NaNs of it. It
+/// is differentiated as the value that it does not take there, where that is a number.
+inline constexpr llvm::StringLiteral kAbsorbsAttr = "attn.absorbs";
+
 /// As ScalarProperties::buildDerivative returns it.
 using Derivative = std::optional<mlir::Value>;
 

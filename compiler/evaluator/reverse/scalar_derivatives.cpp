@@ -16,6 +16,8 @@ namespace {
 
 /// Which operand of a maximum or minimum has all of the adjoint where both are equal.
 constexpr StringRef kTieAttr = "attn.tie";
+/// Of a choice of 0 where a gradient is 0, which stands for the product that it does not take.
+constexpr StringRef kAbsorbsAttr = "attn.absorbs";
 
 Share ofQuotient(double g, Point at) { return {g / at.y, -g * at.x / (at.y * at.y)}; }
 
@@ -98,6 +100,9 @@ ShareRule unaryRule(Operation &op) {
 
 Share ofChoice(double g, Point at) { return at.taken ? Share{g, 0} : Share{0, g}; }
 
+/// A gradient of 0 times infinity has no slope that is a number.
+Share ofAbsorption(double g, Point at) { return {0, std::isnan(at.y) ? 0 : g}; }
+
 /// Steps have slope 0, and what is made of integers or of nothing has no reals to depend on.
 bool isConstantAlmostEverywhere(Operation &op) {
   return isa<arith::ConstantOp, arith::SIToFPOp, arith::UIToFPOp, math::FloorOp, math::CeilOp,
@@ -110,7 +115,7 @@ llvm::Expected<Derivative> derivativeOf(Operation &op) {
   if (isConstantAlmostEverywhere(op))
     return Derivative();
   if (isa<arith::SelectOp>(op))
-    return Derivative{ofChoice, 1, 2};
+    return Derivative{op.hasAttr(kAbsorbsAttr) ? ofAbsorption : ofChoice, 1, 2};
   if (ShareRule rule = unaryRule(op))
     return Derivative{rule, 0, 1};
   if (ShareRule rule = binaryRule(op))

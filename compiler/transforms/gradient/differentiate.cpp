@@ -13,7 +13,17 @@ using namespace attnc::attn;
 
 namespace attnc {
 
-std::string gradientName(StringRef name) { return ("grad_" + name).str(); }
+/// Of a program: how many times it was differentiated.
+static constexpr StringLiteral kOrderAttr = "attn.gradient_order";
+
+std::string gradientName(StringRef name, unsigned order) {
+  return fmt::format("grad{}_{}", order == 1 ? "" : std::to_string(order), name.str());
+}
+
+unsigned gradientOrder(ProgramOp program) {
+  auto order = program->getAttrOfType<IntegerAttr>(kOrderAttr);
+  return order ? order.getInt() : 0;
+}
 
 namespace {
 
@@ -31,8 +41,9 @@ llvm::MapVector<StringRef, Value> differentiable(ProgramOp program) {
 
 class ReverseMode {
 public:
-  ReverseMode(ProgramOp program, ArrayRef<std::string> wanted)
-      : program(program), wanted(wanted), arrays(program) {}
+  ReverseMode(ProgramOp program, ArrayRef<std::string> wanted, bool forMore)
+      : program(program), wanted(wanted), forMore(forMore), order(gradientOrder(program) + 1),
+        arrays(program) {}
 
   Result<std::vector<std::string>> run() {
     if (Status status = findWanted(); !status)
@@ -56,6 +67,7 @@ public:
         independent.push_back(name);
       giveGradient(name, value);
     }
+    program->setAttr(kOrderAttr, arrays.builder().getI64IntegerAttr(order));
     return independent;
   }
 
@@ -79,6 +91,8 @@ private:
     }
     return {};
   }
+
+  std::string gradientName(StringRef name) const { return attnc::gradientName(name, order); }
 
   Status checkNames() {
     llvm::StringSet<> taken;
@@ -151,7 +165,7 @@ private:
     else if (auto softmax = dyn_cast<SoftmaxOp>(op))
       addTo(source, adjointOfSoftmax(arrays, softmax, gradient));
     else if (auto reduce = dyn_cast<ReduceOp>(op))
-      addTo(source, adjointOfReduction(arrays, reduce, gradient));
+      addTo(source, adjointOfReduction(arrays, reduce, gradient, forMore));
     return {};
   }
 
@@ -181,12 +195,15 @@ private:
   /// A gradient is called after its value, where that has a name.
   void nameAfter(Value value, Value gradient) {
     StringRef name = specName(value.getLoc());
-    if (!name.empty() && !isa<InputOp>(gradient.getDefiningOp()) && !name.starts_with("grad_"))
+    if (!name.empty() && !isa<InputOp>(gradient.getDefiningOp()) &&
+        !name.starts_with(gradientName("")))
       gradient.setLoc(renamed(gradient.getLoc(), gradientName(name)));
   }
 
   ProgramOp program;
   ArrayRef<std::string> wanted;
+  bool forMore;
+  unsigned order;
   ArrayBuilder arrays;
   SmallVector<Value> sources; // those of `wanted`
   llvm::DenseSet<Value> active, shifts;
@@ -195,14 +212,15 @@ private:
 
 } // namespace
 
-Result<std::vector<std::string>> differentiate(ProgramOp program, ArrayRef<std::string> wanted) {
-  return ReverseMode(program, wanted).run();
+Result<std::vector<std::string>> differentiate(ProgramOp program, ArrayRef<std::string> wanted,
+                                               bool forMore) {
+  return ReverseMode(program, wanted, forMore).run();
 }
 
 void keepGradientsOnly(ProgramOp program, ArrayRef<std::string> wanted) {
   llvm::StringSet<> kept;
   for (const std::string &name : wanted)
-    kept.insert(gradientName(name));
+    kept.insert(gradientName(name, gradientOrder(program)));
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*program.getBodyBlock())))
     if (auto output = dyn_cast<OutputOp>(op);
         output ? !kept.contains(output.getName()) : isOpTriviallyDead(&op))

@@ -1,4 +1,5 @@
 #include "compiler/transforms/gradient/reduction_adjoints.h"
+#include "compiler/transforms/gradient/substitution.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -63,7 +64,38 @@ static Value adjointOfProduct(ArrayBuilder &arrays, ReduceOp reduce, Value gradi
   });
 }
 
-Value adjointOfReduction(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
+/// True where each index along `dims` is the one along `others`.
+static Value isSamePlace(ArrayBuilder &arrays, ArrayRef<StringAttr> dims,
+                         ArrayRef<StringAttr> others) {
+  Value same;
+  for (auto [dim, other] : llvm::zip_equal(dims, others)) {
+    Value equal = arrays.equal(arrays.index(dim), arrays.index(other));
+    same = !same
+               ? equal
+               : arrays.map({same, equal}, elementOf(equal), [](Emitter &b, ValueRange x) -> Value {
+                   return arith::AndIOp::create(b, x[0], x[1]);
+                 });
+  }
+  return same;
+}
+
+/// The same as adjointOfProduct: a product over copies of the dims without the element itself.
+static Value adjointOfProductByPairs(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
+  Dims dims = dimNames(reduce.getDims()), copies;
+  Substitution at;
+  for (StringAttr dim : dims) {
+    copies.push_back(arrays.addDim(dim));
+    at[dim] = arrays.index(copies.back());
+  }
+  Value factors =
+      arrays.map({isSamePlace(arrays, dims, copies), substitute(arrays, reduce.getOperand(), at)},
+                 elementOf(gradient), [](Emitter &b, ValueRange x) -> Value {
+                   return arith::SelectOp::create(b, x[0], constantOf(b, x[1], 1), x[1]);
+                 });
+  return arrays.times(gradient, arrays.reduce(ReduceKind::Mul, factors, copies));
+}
+
+Value adjointOfReduction(ArrayBuilder &arrays, ReduceOp reduce, Value gradient, bool forMore) {
   switch (reduce.getKind()) {
   case ReduceKind::Add:
     return gradient;
@@ -76,7 +108,8 @@ Value adjointOfReduction(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) 
     return arrays.times(weights, gradient);
   }
   case ReduceKind::Mul:
-    return adjointOfProduct(arrays, reduce, gradient);
+    return forMore ? adjointOfProductByPairs(arrays, reduce, gradient)
+                   : adjointOfProduct(arrays, reduce, gradient);
   case ReduceKind::Max:
   case ReduceKind::Min:
     return adjointOfExtremum(arrays, reduce, gradient);

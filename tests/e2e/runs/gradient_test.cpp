@@ -42,6 +42,30 @@ TEST_P(Gradients, areCorrectOnTheProcessor) {
 INSTANTIATE_TEST_SUITE_P(Library, Gradients, testing::ValuesIn(specNames()),
                          [](const auto &info) { return info.param; });
 
+/// The gradients of what gradients give, of all inputs of real numbers and of `grad_o`.
+class SecondGradients : public testing::TestWithParam<std::string> {};
+
+TEST_P(SecondGradients, areCorrectOnTheProcessor) {
+  LoadedSpec spec(GetParam());
+  ASSERT_TRUE(spec);
+  const_cast<Spec &>(*spec).grad = driver::gradientInputs(*spec, {"all"});
+  Result<Spec> first = driver::differentiableGradients(*spec);
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  first->grad = driver::gradientInputs(*first, {"all"});
+  Result<driver::GradientSpecs> second = driver::differentiateSpec(*first);
+  ASSERT_TRUE(second.ok()) << second.error().text();
+  Result<std::unique_ptr<driver::Executor>> executor = makeExecutor(*first);
+  ASSERT_TRUE(executor.ok()) << executor.error().text();
+  expectNothingWrong(second->whole, **executor, spec.extents({9, 13}));
+}
+
+// A mask, lengths, a bias, a cap, an output that is a logsumexp, a gather, groups of heads, sums
+// that no softmax is in, a sink.
+INSTANTIATE_TEST_SUITE_P(Some, SecondGradients,
+                         testing::Values("causal", "varlen", "bias", "softcap", "lse", "paged",
+                                         "gqa", "linear", "sink"),
+                         [](const auto &info) { return info.param; });
+
 class InterpretedGradients : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(InterpretedGradients, areCorrect) {

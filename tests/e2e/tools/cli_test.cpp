@@ -168,6 +168,22 @@ TEST(Grad, ofTheCommandLineStandsForThatOfTheSpec) {
   EXPECT_EQ(json.dump().find("grad_q"), std::string::npos);
 }
 
+TEST(Grad, againIsThatOfTheGradients) {
+  std::string text = R"j({"attnc": 1, "name": "t", "inputs": {"x": "f32[n]", "w": "f32[n]"},
+    "body": ["p = sigmoid(x)", "y = prod(n, p * w)"], "outputs": {"y": "f32"}})j";
+  auto json = attnc({"run", "-", "--grad", "x", "--grad", "x,w,grad_y", "--shape", "n=5", "--check",
+                     "--target", "cpu", "--json"},
+                    text)
+                  .json();
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json.at("ok"), true);
+  for (const char *name : {"\"grad_x\"", "\"grad2_x\"", "\"grad2_w\"", "\"grad2_grad_y\""})
+    EXPECT_NE(json.dump().find(name), std::string::npos) << name;
+  Ended ended = attnc({"check", "-", "--grad", "x", "--grad", "grad_x", "--target", "cpu"}, text);
+  EXPECT_EQ(ended.exit, 2) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("'grad_x' is no input or param of real numbers"));
+}
+
 TEST(Grad, thatThereIsNotIsWrongUsage) {
   Ended ended = attnc({"check", "causal", "--grad", "q,kk", "--target", "cpu"});
   EXPECT_EQ(ended.exit, 2) << ended.err;

@@ -118,16 +118,23 @@ LoadedSpec loadSpecOrProgram(const std::string &argument, const SpecChanges &cha
   return isProgramFile(argument) ? openProgramFile(argument, changes) : loadSpec(argument, changes);
 }
 
+static std::vector<std::string> gradientInputs(const Spec &spec, const std::string &asked) {
+  llvm::SmallVector<llvm::StringRef> list;
+  llvm::StringRef(asked).split(list, ',');
+  std::vector<std::string> names;
+  for (llvm::StringRef name : list)
+    names.push_back(name.trim().str());
+  return driver::gradientInputs(spec, names);
+}
+
 /// The gradients that are asked for, instead of those of the spec.
-static void askGradients(LoadedSpec &loaded, const std::string &asked) {
+static void askGradients(LoadedSpec &loaded, llvm::ArrayRef<std::string> asked) {
   Spec &spec = *loaded.spec;
-  if (!asked.empty()) {
-    llvm::SmallVector<llvm::StringRef> names;
-    llvm::StringRef(asked).split(names, ',');
-    spec.grad.clear();
+  for (const std::string &list : asked) {
+    spec.grad = gradientInputs(spec, list);
     spec.text.clear(); // a service that compiled the text would not know of them
-    for (llvm::StringRef name : names)
-      spec.grad.push_back(name.trim().str());
+    if (&list != &asked.back())
+      spec = orFail(driver::differentiableGradients(spec), Usage);
   }
   if (spec.grad.empty())
     return;
@@ -166,7 +173,11 @@ void addSpecChanges(CLI::App &app, SpecChanges &changes) {
   addRepeatable(app, "--set", changes.set, setHelp);
   app.add_option("--grad", changes.grad,
                  "Also the gradients of these inputs and params, e.g. --grad q,k,v; all: of every "
-                 "input of real numbers; instead of what the spec's `grad` says")
+                 "input of real numbers; instead of what the spec's `grad` says. Another --grad "
+                 "differentiates these gradients, too")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAMES");
 }
 

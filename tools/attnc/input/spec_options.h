@@ -30,8 +30,9 @@ struct LoadedSpec {
 /// What the command line changes in a spec.
 struct SpecChanges {
   std::vector<std::string> set; ///< assignments of --set
-  /// Of --grad: inputs and params, with commas between; "all" stands for every input of reals.
-  std::string grad = {};
+  /// Of each --grad: inputs and params, with commas between; "all" stands for every input of reals.
+  /// Each is of the program with the gradients of those before it.
+  std::vector<std::string> grad = {};
 };
 
 /// Adds --set, and --grad, to a command.
