@@ -13,9 +13,9 @@
 // CHECK-NEXT:  arith.subi %[[Z]], %[[ONE]]
 // CHECK:     %[[AT:.*]] = attn.map (%[[A:.*]] = %[[I]] : {{.*}}, %[[B:.*]] = %[[START]] :
 // CHECK-NEXT:  arith.subi %[[A]], %[[B]]
-// CHECK:     attn.read %grad_o [%[[AT]]] else 0.0
 // CHECK:     arith.cmpi sge
 // CHECK:     arith.cmpi slt
+// CHECK:     attn.read %grad_o [%[[AT]]] else 0.0
 // CHECK-NOT: attn.reduce
 
 attn.program @shifted dims [i] {

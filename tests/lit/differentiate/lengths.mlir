@@ -9,7 +9,7 @@
 // CHECK:     %grad_o = attn.input
 // CHECK:     %[[PRESENT:.*]] = attn.map ({{.*}}, %[[L:.*]] = %[[LENGTH]] : {{.*}}) -> !attn.array<[b, j], i1>
 // CHECK-NEXT:  arith.cmpi slt, %{{.*}}, %[[L]]
-// CHECK:     %grad_x = attn.map (%[[IS:.*]] = %[[PRESENT]] :
+// CHECK:     attn.map (%[[IS:.*]] = %[[PRESENT]] :
 // CHECK:       %[[ZERO:.*]] = arith.constant 0.0
 // CHECK-NEXT:  arith.select %[[IS]], %{{.*}}, %[[ZERO]]
 
