@@ -1,11 +1,11 @@
 #include "tests/programs/gradient_comparison.h"
 #include "compiler/driver/checks/exponent_range.h"
 #include "compiler/driver/checks/float64_bounds.h"
+#include "compiler/driver/checks/undefined_values.h"
 #include "compiler/evaluator/reverse/reverse_mode.h"
 #include "compiler/evaluator/tolerance/compare.h"
 #include "compiler/transforms/desugar.h"
 #include "compiler/transforms/gradient/differentiate.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <cmath>
 
@@ -32,47 +32,6 @@ Outputs outputsOf(llvm::Expected<Outputs> outputs) {
     return std::move(*outputs);
   llvm::consumeError(outputs.takeError());
   return {};
-}
-
-/// True if all outputs of reals are finite.
-bool isFinite(const Outputs &outputs) {
-  return llvm::all_of(outputs, [](const auto &output) {
-    return llvm::all_of(output.second.value, [](double x) { return std::isfinite(x); });
-  });
-}
-
-/// A copy of the map that yields another scalar of its region.
-Value yielding(OpBuilder &b, attn::MapOp map, Value scalar) {
-  IRMapping mapping;
-  auto copy = cast<attn::MapOp>(b.clone(*map, mapping));
-  copy.getBodyBlock()->getTerminator()->setOperand(0, mapping.lookup(scalar));
-  copy.getResult().setType(
-      attn::ArrayType::get(b.getContext(), map.getType().getDims(), scalar.getType()));
-  return copy;
-}
-
-/// True if some value of the program, also one inside of a formula, is NaN.
-bool computesNaN(attn::ProgramOp program, const EvalInputs &inputs) {
-  OwningOpRef<attn::ProgramOp> shown(cast<attn::ProgramOp>(program->clone()));
-  OpBuilder b = OpBuilder::atBlockEnd(shown->getBodyBlock());
-  unsigned number = 0;
-  auto show = [&](Value array) {
-    auto type = cast<attn::ArrayType>(array.getType());
-    SmallVector<Attribute> dims(type.getDims().begin(), type.getDims().end());
-    attn::OutputOp::create(b, array.getLoc(), "value_" + std::to_string(number++), array,
-                           b.getArrayAttr(dims), type.getElementType());
-  };
-  for (auto map : llvm::to_vector(shown->getBodyBlock()->getOps<attn::MapOp>()))
-    for (Operation &op : map.getBodyBlock()->without_terminator())
-      if (isa<FloatType>(op.getResult(0).getType()))
-        show(yielding(b, map, op.getResult(0)));
-  for (auto reduce : llvm::to_vector(shown->getBodyBlock()->getOps<attn::ReduceOp>()))
-    if (isa<FloatType>(reduce.getType().getElementType()))
-      show(reduce);
-  return llvm::any_of(
-      outputsOf(evaluator::evaluate(*shown, inputs, inOneThread())), [](const auto &output) {
-        return llvm::any_of(output.second.value, [](double x) { return std::isnan(x); });
-      });
 }
 
 /// `array` with what `other` has wherever it is NaN, or either is.
@@ -159,10 +118,10 @@ private:
   /// The derived gradients with those of the reverse mode where the difference is left open.
   Outputs withoutOpen() {
     Outputs outputs = derived;
-    bool ofNaNs =
-        open == OpenGradients::OfNaNs ||
-        !isFinite(outputsOf(evaluator::evaluate(gradients.original, inputs, inOneThread()))) ||
-        (open == OpenGradients::OfWhatIsOutOfRange && computesNaN(gradients.original, inputs));
+    bool ofNaNs = open == OpenGradients::OfNaNs ||
+                  !driver::hasFiniteOutputs(gradients.original, inputs) ||
+                  (open == OpenGradients::OfWhatIsOutOfRange &&
+                   driver::computesNaN(gradients.original, inputs));
     if (ofNaNs)
       for (const std::string &source : gradients.sources)
         excuseNaNs(outputs.at(gradientName(source)), reverse.at(source),

@@ -86,8 +86,8 @@ private:
   void checkPasses() {
     if (outcome.stage)
       return;
-    Result<driver::PassVerifier> verifier =
-        driver::PassVerifier::createInRange(driver::programOf(specs.whole), extents);
+    Result<driver::PassVerifier> verifier = driver::PassVerifier::createForGradients(
+        driver::programOf(spec), driver::programOf(specs.whole), extents);
     if (!verifier)
       return fail("gradients_passes", verifier.error().text());
     mlir::OwningOpRef<mlir::ModuleOp> forward = specs.forward.module->clone(),

@@ -37,6 +37,12 @@ public:
   static Result<PassVerifier> createInRange(attn::ProgramOp program,
                                             const std::map<std::string, int64_t> &extents);
 
+  /// The same for `program` and the program `whole` with its gradients: the gradients of outputs
+  /// are finite on all inputs, and where `program` gives or computes what is no number, gradients
+  /// may be NaN (docs/gradients.md). Both have to outlive the verifier.
+  static Result<PassVerifier> createForGradients(attn::ProgramOp program, attn::ProgramOp whole,
+                                                 const std::map<std::string, int64_t> &extents);
+
   /// Error (Internal): after pass `name` an output differs, by how much and on which inputs, or a
   /// domain leaves out what counts.
   Status check(attn::ProgramOp program, const std::string &name) const {
@@ -53,7 +59,8 @@ public:
 private:
   static Result<PassVerifier> create(attn::ProgramOp program,
                                      const std::map<std::string, int64_t> &extents,
-                                     const std::map<std::string, double> &params, bool onlyInRange);
+                                     const std::map<std::string, double> &params, bool onlyInRange,
+                                     attn::ProgramOp original = {});
 
   struct Case {
     std::string label;
@@ -92,7 +99,10 @@ private:
   Status compare(const Case &c, llvm::ArrayRef<attn::ProgramOp> programs, const std::string &name,
                  evaluator::Precision precision) const;
 
+  bool leavesOpen(const Case &c, llvm::StringRef output) const;
+
   std::map<std::string, double> params;
+  attn::ProgramOp original; ///< without the gradients that the program has; or null
   std::vector<Case> all;
   bool onlyInRange = false;
 };

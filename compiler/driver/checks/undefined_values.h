@@ -1,0 +1,18 @@
+// Whether a program computes what is no number.
+#ifndef ATTNC_COMPILER_DRIVER_CHECKS_UNDEFINED_VALUES_H
+#define ATTNC_COMPILER_DRIVER_CHECKS_UNDEFINED_VALUES_H
+
+#include "compiler/evaluator/evaluator.h"
+
+namespace attnc::driver {
+
+/// True if all outputs of real numbers are finite. What cannot be evaluated is not.
+bool hasFiniteOutputs(attn::ProgramOp program, const evaluator::EvalInputs &inputs);
+
+/// True if some value of the program, also one inside of a formula, is NaN: its outputs may leave
+/// that out, and its gradients need not (docs/gradients.md). `program` is as the frontend makes it.
+bool computesNaN(attn::ProgramOp program, const evaluator::EvalInputs &inputs);
+
+} // namespace attnc::driver
+
+#endif
