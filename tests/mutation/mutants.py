@@ -65,7 +65,7 @@ SUITES = {
     },
     "found": {
         "targets": ["attnc_programs"],
-        "command": ["@attnc_programs", "--replay", "tests/programs/found"],
+        "command": ["@attnc_programs", "--grad-every", "0", "--replay", "tests/programs/found"],
     },
     "gradient_corners": {
         "targets": ["transforms_test"],
@@ -81,10 +81,9 @@ SUITES = {
         "command": ["@attnc_programs", "--seed", "1", "--count", "26", "--cpu-every", "0",
                     "--gpu-every", "0", "--grad-every", "1", "--shrinkings", "0"],
     },
-    "compared_maximum": {
+    "found_gradients": {
         "targets": ["attnc_programs"],
-        "command": ["@attnc_programs", "--replay",
-                    "tests/programs/found/maximum_of_weights_without_a_maximum.json"],
+        "command": ["@attnc_programs", "--replay", "tests/programs/found/gradients"],
     },
     "saved": {
         "targets": ["e2e_test"],
@@ -448,7 +447,7 @@ mutant(69, GRADIENT + "shifts.cpp", "a sum over a dim of the shift is taken to m
        "gradients", "gradient_programs")
 mutant(70, GRADIENT + "halve.cpp", "a maximum that is compared with its elements is saved",
        "if (!comparisons.contains(source) &&", "if ((MUTANT || !comparisons.contains(source)) &&",
-       "compared_maximum")
+       "found_gradients")
 mutant(71, GRADIENT + "halve.cpp", "what is larger than the tensors is saved",
        "    return size < largest ||", "    return MUTANT || size < largest ||",
        "saved")

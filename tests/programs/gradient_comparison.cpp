@@ -121,7 +121,7 @@ private:
     bool ofNaNs = open == OpenGradients::OfNaNs ||
                   !driver::hasFiniteOutputs(gradients.original, inputs) ||
                   (open == OpenGradients::OfWhatIsOutOfRange &&
-                   driver::computesNaN(gradients.original, inputs));
+                   driver::computesUndefined(gradients.original, inputs));
     if (ofNaNs)
       for (const std::string &source : gradients.sources)
         excuseNaNs(outputs.at(gradientName(source)), reverse.at(source),

@@ -23,7 +23,7 @@ enum class OpenGradients {
   /// PyTorch (docs/gradients.md).
   OfNaNs,
   /// For programs that are drawn at random: elements are not compared that are NaN on either side,
-  /// if an output is not finite or some value of the program is NaN, and those to which
+  /// if an output is not finite or the program computes what is undefined, and those to which
   /// exponentials out of range or infinite sums lead.
   OfWhatIsOutOfRange,
 };

@@ -31,15 +31,18 @@ std::string processor() {
 }
 
 // Everything that there is, for a spec that failed once.
-Stages allStages() {
-  return {3, {{0, 0}, {16, 24}, {1, 1}, {64, 7}}, {"sm_80", "sm_90a"}, {}, {true, {"cpu"}}};
+Stages allStages(bool withGradients) {
+  Stages stages{3, {{0, 0}, {16, 24}, {1, 1}, {64, 7}}, {"sm_80", "sm_90a"}, {}, {}};
+  if (withGradients)
+    stages.gradients = {true, {"cpu", "sm_80", "sm_90a"}};
+  return stages;
 }
 
 // How many of the specs in `paths` (files, or folders of them) fail.
-int replay(const std::vector<std::string> &paths, unsigned limit) {
+int replay(const std::vector<std::string> &paths, const Plan &plan) {
   int failures = 0;
   auto check = [&](const std::filesystem::path &path) {
-    Outcome outcome = checkApart(textOf(path), allStages(), limit);
+    Outcome outcome = checkApart(textOf(path), allStages(plan.gradEvery != 0), plan.limit);
     bool bad = outcome.refused || outcome.stage;
     failures += bad;
     std::cout << path.filename().string() << ": "
@@ -113,5 +116,5 @@ int main(int argc, char **argv) {
     std::cerr << "no NVRTC: " << imagesOfProcess().error().text() << "\n";
     return kSkipped;
   }
-  return replayed.empty() ? campaign(plan, commit, report) : replay(replayed, plan.limit) != 0;
+  return replayed.empty() ? campaign(plan, commit, report) : replay(replayed, plan) != 0;
 }

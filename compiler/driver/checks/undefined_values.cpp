@@ -1,5 +1,8 @@
 #include "compiler/driver/checks/undefined_values.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <cmath>
 #include <optional>
@@ -21,50 +24,69 @@ static std::optional<evaluator::Outputs> outputsOf(attn::ProgramOp program,
   return std::nullopt;
 }
 
-static bool anyElement(const evaluator::Outputs &outputs, bool (*is)(double)) {
-  return llvm::any_of(outputs,
-                      [&](const auto &output) { return llvm::any_of(output.second.value, is); });
-}
-
 bool hasFiniteOutputs(attn::ProgramOp program, const EvalInputs &inputs) {
   auto outputs = outputsOf(program, inputs);
-  return outputs && !anyElement(*outputs, [](double x) { return !std::isfinite(x); });
+  return outputs && llvm::all_of(*outputs, [](const auto &output) {
+           return llvm::all_of(output.second.value, [](double x) { return std::isfinite(x); });
+         });
 }
 
-/// A copy of the map that yields another scalar of its region.
-static Value yielding(OpBuilder &b, attn::MapOp map, Value scalar) {
+/// Whether the op, in a region, gives NaN, or infinity of finite operands. Logarithms and roots do
+/// so too, but derivatives expect it of them.
+static Value isUndefined(ImplicitLocOpBuilder &b, Operation *op) {
+  Type type = op->getResult(0).getType();
+  Value result = op->getResult(0);
+  Value infinity =
+      arith::ConstantOp::create(b, b.getFloatAttr(type, std::numeric_limits<double>::infinity()));
+  auto compare = [&](arith::CmpFPredicate predicate, Value x) -> Value {
+    return arith::CmpFOp::create(b, predicate, math::AbsFOp::create(b, x), infinity);
+  };
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, result, result);
+  if (!isa<arith::DivFOp, arith::MulFOp, arith::AddFOp, attn::SubOp, math::PowFOp, math::ExpOp,
+           math::Exp2Op>(op))
+    return isNaN;
+  Value overflows = compare(arith::CmpFPredicate::OEQ, result);
+  for (Value operand : op->getOperands())
+    overflows = arith::AndIOp::create(b, overflows, compare(arith::CmpFPredicate::OLT, operand));
+  return arith::OrIOp::create(b, isNaN, overflows);
+}
+
+/// A copy of the map that yields that of an op of its region.
+static Value yieldingUndefined(OpBuilder &b, attn::MapOp map, Operation *op) {
   IRMapping mapping;
   auto copy = cast<attn::MapOp>(b.clone(*map, mapping));
-  copy.getBodyBlock()->getTerminator()->setOperand(0, mapping.lookup(scalar));
+  Operation *terminator = copy.getBodyBlock()->getTerminator();
+  ImplicitLocOpBuilder inner(map.getLoc(), terminator);
+  terminator->setOperand(0, isUndefined(inner, mapping.lookup(op)));
   copy.getResult().setType(
-      attn::ArrayType::get(b.getContext(), map.getType().getDims(), scalar.getType()));
+      attn::ArrayType::get(b.getContext(), map.getType().getDims(), b.getI1Type()));
   return copy;
 }
 
-/// Makes each real of the program an output, those of formulas too.
-static void showValues(attn::ProgramOp program) {
+/// Replaces the outputs by conditions, one for each real of a formula: that it is undefined.
+static void showUndefined(attn::ProgramOp program) {
+  for (auto output : llvm::make_early_inc_range(program.getBodyBlock()->getOps<attn::OutputOp>()))
+    output.erase();
   OpBuilder b = OpBuilder::atBlockEnd(program.getBodyBlock());
   unsigned number = 0;
-  auto show = [&](Value array) {
-    auto type = cast<attn::ArrayType>(array.getType());
-    SmallVector<Attribute> dims(type.getDims().begin(), type.getDims().end());
-    attn::OutputOp::create(b, array.getLoc(), "value_" + std::to_string(number++), array,
-                           b.getArrayAttr(dims), type.getElementType());
-  };
   for (auto map : llvm::to_vector(program.getBodyBlock()->getOps<attn::MapOp>()))
-    for (Operation &op : map.getBodyBlock()->without_terminator())
-      if (isa<FloatType>(op.getResult(0).getType()))
-        show(yielding(b, map, op.getResult(0)));
-  for (auto reduce : llvm::to_vector(program.getBodyBlock()->getOps<attn::ReduceOp>()))
-    if (isa<FloatType>(reduce.getType().getElementType()))
-      show(reduce);
+    for (Operation &op : map.getBodyBlock()->without_terminator()) {
+      if (!isa<FloatType>(op.getResult(0).getType()))
+        continue;
+      Value shown = yieldingUndefined(b, map, &op);
+      SmallVector<Attribute> dims(map.getType().getDims().begin(), map.getType().getDims().end());
+      attn::OutputOp::create(b, op.getLoc(), "value_" + std::to_string(number++), shown,
+                             b.getArrayAttr(dims), b.getI1Type());
+    }
 }
 
-bool computesNaN(attn::ProgramOp program, const EvalInputs &inputs) {
+bool computesUndefined(attn::ProgramOp program, const EvalInputs &inputs) {
   OwningOpRef<attn::ProgramOp> shown(cast<attn::ProgramOp>(program->clone()));
-  showValues(*shown);
+  showUndefined(*shown);
   auto values = outputsOf(*shown, inputs);
-  return values && anyElement(*values, [](double x) { return std::isnan(x); });
+  return values && llvm::any_of(*values, [](const auto &output) {
+           return llvm::any_of(output.second.integer, [](int64_t is) { return is != 0; });
+         });
 }
 
 } // namespace attnc::driver

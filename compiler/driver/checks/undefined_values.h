@@ -9,9 +9,10 @@ namespace attnc::driver {
 /// True if all outputs of real numbers are finite. What cannot be evaluated is not.
 bool hasFiniteOutputs(attn::ProgramOp program, const evaluator::EvalInputs &inputs);
 
-/// True if some value of the program, also one inside of a formula, is NaN: its outputs may leave
-/// that out, and its gradients need not (docs/gradients.md). `program` is as the frontend makes it.
-bool computesNaN(attn::ProgramOp program, const evaluator::EvalInputs &inputs);
+/// True if some value of a formula is NaN, or infinite by a division by 0 or an overflow: the
+/// outputs may leave that out, and gradients need not (docs/gradients.md). `program` is as the
+/// frontend makes it.
+bool computesUndefined(attn::ProgramOp program, const evaluator::EvalInputs &inputs);
 
 } // namespace attnc::driver
 

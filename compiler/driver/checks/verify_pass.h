@@ -38,7 +38,7 @@ public:
                                             const std::map<std::string, int64_t> &extents);
 
   /// The same for `program` and the program `whole` with its gradients: the gradients of outputs
-  /// are finite on all inputs, and where `program` gives or computes what is no number, gradients
+  /// are finite on all inputs, and where `program` gives or computes NaN or overflows, gradients
   /// may be NaN (docs/gradients.md). Both have to outlive the verifier.
   static Result<PassVerifier> createForGradients(attn::ProgramOp program, attn::ProgramOp whole,
                                                  const std::map<std::string, int64_t> &extents);
