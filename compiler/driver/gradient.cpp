@@ -71,18 +71,18 @@ static std::set<std::string> gradientsOfOutputs(const Spec &spec) {
   return names;
 }
 
-static Status halveWithoutSaving(const Spec &spec, GradientSpecs &specs) {
+static Result<GradientSpecs> halveWithoutSaving(const Spec &spec, GradientSpecs specs) {
   specs.forward = withModule(spec, copyOf(spec));
   specs.backward = withModule(specs.whole, copyOf(specs.whole));
   keepGradientsOnly(programOf(specs.backward), spec.grad);
   eraseUnreadInputs(programOf(specs.backward), specs.cotangents);
   OwningOpRef<ModuleOp> folds = copyOf(specs.backward);
   if (Status status = reassociateProducts(*folds); !status)
-    return status;
+    return status.error();
   auto program = *folds->getOps<attn::ProgramOp>().begin();
   flattenNests(program);
   specs.recomputed = recomputedValues(program, specs.cotangents);
-  return {};
+  return specs;
 }
 
 Result<Spec> differentiableGradients(const Spec &spec) {
@@ -103,11 +103,8 @@ Result<GradientSpecs> differentiateSpec(const Spec &spec) {
     return independent.error();
   specs.independent = std::move(*independent);
   specs.cotangents = gradientsOfOutputs(spec);
-  if (spec.savesLess) {
-    if (Status status = halveWithoutSaving(spec, specs); !status)
-      return status.error();
-    return specs;
-  }
+  if (spec.savesLess)
+    return halveWithoutSaving(spec, std::move(specs));
   OwningOpRef<ModuleOp> nests = copyOf(specs.whole);
   if (Status status = reassociateProducts(*nests); !status)
     return status.error();

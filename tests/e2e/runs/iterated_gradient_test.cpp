@@ -17,8 +17,8 @@ using evaluator::Array;
 using evaluator::EvalInputs;
 using evaluator::Outputs;
 
-/// Between the largest of a thousand sums of roundings and that of another thousand: of numbers with
-/// a bell-shaped distribution that is 2.5 to 5 times their spread, nearly surely.
+/// Between the largest of a thousand sums of roundings and that of another thousand: of numbers
+/// with a bell-shaped distribution that is 2.5 to 5 times their spread, nearly surely.
 constexpr double kSpread = 2;
 
 constexpr int64_t kLandmarks = 8, kSegment = 3, kWidth = 16, kValues = 8;
