@@ -60,8 +60,10 @@ Value IndexArithmetic::floorDiv(Value x, Value y) {
   return once(Op::FloorDiv, {x, y}, [&] { return b.createOrFold<arith::FloorDivSIOp>(loc, x, y); });
 }
 
+// Kernels have the quotient that is rounded down alone.
 Value IndexArithmetic::ceilDiv(Value x, Value y) {
-  return once(Op::CeilDiv, {x, y}, [&] { return b.createOrFold<arith::CeilDivSIOp>(loc, x, y); });
+  Value zero = constant(0);
+  return sub(zero, floorDiv(sub(zero, x), y));
 }
 
 Value IndexArithmetic::mod(Value x, Value y) { return sub(x, mul(floorDiv(x, y), y)); }

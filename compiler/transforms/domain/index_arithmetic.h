@@ -45,7 +45,7 @@ public:
   mlir::Location location() const { return loc; }
 
 private:
-  enum class Op { Add, Sub, Mul, Max, Min, FloorDiv, CeilDiv, NotNegative, Both, Either, Select };
+  enum class Op { Add, Sub, Mul, Max, Min, FloorDiv, NotNegative, Both, Either, Select };
 
   mlir::Value once(Op op, llvm::ArrayRef<mlir::Value> operands,
                    llvm::function_ref<mlir::Value()> build);
