@@ -202,6 +202,12 @@ TEST(GradientCorners, AZeroGradientStaysZero) {
     EXPECT_EQ(gradientAt(body, {0}, /*cotangent=*/0), Values{0}) << body;
 }
 
+// Each term has a shift of its own, so the quotient depends on them.
+TEST(GradientCorners, ShiftsDoNotCancelInASumOverThem) {
+  EXPECT_EQ(gradientAt("o = sum(i, exp(0 - x) * i) / sum(i, exp(0 - x))", {0, 0}),
+            (Values{0.25, -0.25}));
+}
+
 TEST(GradientCorners, CastsToNarrowTypesPassTheGradient) {
   EXPECT_EQ(gradientAt("o = cast(x, bf16) * 3", {1.01}), Values{3});
   EXPECT_EQ(gradientAt("o = cast(cast(x, i32), f32) * 3", {1.01}), Values{0});
