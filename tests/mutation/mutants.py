@@ -444,7 +444,7 @@ mutant(68, GRADIENT + "shifts.cpp", "a sum of what moves at two rates is taken t
 mutant(69, GRADIENT + "shifts.cpp", "a sum over a dim of the shift is taken to move with it",
        "    return llvm::any_of(dimNames(dims),\n",
        "    return !MUTANT && llvm::any_of(dimNames(dims),\n",
-       "gradients", "gradient_programs")
+       "gradient_corners", "gradients")
 mutant(70, GRADIENT + "halve.cpp", "a maximum that is compared with its elements is saved",
        "if (!comparisons.contains(source) &&", "if ((MUTANT || !comparisons.contains(source)) &&",
        "found_gradients")
