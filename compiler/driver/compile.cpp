@@ -95,7 +95,8 @@ private:
     std::optional<Error> error;
     PassManager passes(module->getContext(), ModuleOp::getOperationName());
     addSteps(passes,
-             steps(firstStep(), lowersNests() ? pipelineSteps().back().name : "choose-schedules"),
+             steps(firstStepOf(program),
+                   lowersNests() ? pipelineSteps().back().name : "choose-schedules"),
              {options.target, std::move(keys), options.tuned, &error});
     if (Status status = instrument(passes, error); !status)
       return status;
@@ -118,11 +119,6 @@ private:
                               OpPrintingFlags().printNameLocAsPrefix());
     if (!options.reproducer.empty())
       passes.enableCrashReproducerGeneration(options.reproducer);
-  }
-
-  // A program in fold form, as halve makes it, is one that reassociate has left.
-  StringRef firstStep() {
-    return program.getBodyBlock()->getOps<red::FoldOp>().empty() ? "desugar" : "fuse-nests";
   }
 
   bool lowersNests() const { return !onCpu() && reaches(Stage::Tile); }

@@ -88,7 +88,7 @@ static Result<GradientSpecs> halveWithoutSaving(const Spec &spec, GradientSpecs 
 Result<Spec> differentiableGradients(const Spec &spec) {
   Spec whole = withModule(spec, copyOf(spec));
   nameAsGradient(whole);
-  auto independent = differentiate(programOf(whole), spec.grad, /*forMore=*/true);
+  auto independent = differentiate(programOf(whole), spec.grad, {.forMore = true});
   if (!independent)
     return independent.error();
   return whole;

@@ -189,6 +189,10 @@ llvm::ArrayRef<Step> steps(StringRef first, StringRef last) {
 
 llvm::ArrayRef<Step> targetIndependentSteps() { return steps("desugar", "derive-updates"); }
 
+StringRef firstStepOf(attn::ProgramOp program) {
+  return program.getBodyBlock()->getOps<red::FoldOp>().empty() ? "desugar" : "fuse-nests";
+}
+
 std::string printIr(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -46,6 +46,10 @@ llvm::ArrayRef<Step> steps(llvm::StringRef first, llvm::StringRef last);
 /// From what the user wrote to fused nests: those that need no target. Each runs on the program.
 llvm::ArrayRef<Step> targetIndependentSteps();
 
+/// The first step for this program. One in fold form, as halve makes it, is one that reassociate
+/// has left.
+llvm::StringRef firstStepOf(attn::ProgramOp program);
+
 /// The pass of this name; null if there is none.
 const Step *findStep(llvm::StringRef name);
 

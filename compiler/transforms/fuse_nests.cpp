@@ -1,11 +1,12 @@
 #include "compiler/transforms/fuse_nests.h"
 #include "compiler/transforms/derivation/spec_text.h"
+#include "compiler/transforms/fusion/compared_elements.h"
 #include "compiler/transforms/fusion/epilogue_values.h"
 #include "compiler/transforms/fusion/fold_order.h"
 #include "compiler/transforms/fusion/join_extremum.h"
 #include "compiler/transforms/fusion/join_sum.h"
+#include "compiler/transforms/fusion/keep_in_range.h"
 #include "dialects/Red/Cancellation.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetOperations.h"
 #include <optional>
 
@@ -30,12 +31,19 @@ public:
     for (FoldOp fold : llvm::to_vector(program.getBodyBlock()->getOps<FoldOp>()))
       if (fold.getKind() == FoldKind::Min)
         turnMinimum(fold);
+    markComparedElements(program);
     SmallVector<FoldOp> written(program.getBodyBlock()->getOps<FoldOp>());
     findNormalisedDims(written);
     for (FoldOp fold : written)
       foldInnerDimsFirst(fold);
-    for (FoldOp fold : unbounded)
-      keepInRange(fold);
+    for (FoldOp fold : unbounded) {
+      Pass own;
+      own.stream = dimNames(fold.getDims());
+      keepInRange(program, fold, own);
+      for (const derivation::Step &step : own.derivation)
+        if (step.rule == derivation::Rule::OwnMaximum) // rows are whole there: nothing is rescaled
+          derivation::record(program, step);
+    }
     SmallVector<FoldOp> folds(program.getBodyBlock()->getOps<FoldOp>());
     for (auto [position, fold] : llvm::enumerate(folds))
       if (isStreamFold(fold))
@@ -44,6 +52,7 @@ public:
                !why.empty())
         streamsBehind(fold) ? place(fold, why) : placeInner(fold, why);
     combineInEpilogue(program, passes);
+    makeComparedElementsExact(program);
     eraseUnusedStates(program, passes);
     return std::move(passes);
   }
@@ -97,43 +106,11 @@ private:
            });
   }
 
-  // A sum of exponentials that nothing bounds, as sums relative to the maximum of their exponent.
-  void keepInRange(FoldOp fold) {
-    Pass own;
-    own.stream = dimNames(fold.getDims());
-    if (!joinWeights(fold, {program, own}))
-      return;
-    for (const derivation::Step &step : own.derivation)
-      if (step.rule == derivation::Rule::OwnMaximum) // rows are whole there: nothing is rescaled
-        derivation::record(program, step);
-    for (FoldOp sum : own.states) {
-      if (!sum.getExponent())
-        continue;
-      OpBuilder b(sum);
-      SmallVector<Value> factors(sum.getFactors()),
-          operands = {sum.getExponent(), sum.getReference()};
-      auto type = attn::ArrayType::get(b.getContext(), unionDims(program, operands),
-                                       sum.getType().getElementType());
-      factors.push_back(MapOp::create(b, sum.getLoc(), type, operands,
-                                      [](OpBuilder &inner, Location at, ValueRange x) -> Value {
-                                        Value shifted = SubOp::create(inner, at, x[0], x[1]);
-                                        return math::ExpOp::create(inner, at, shifted);
-                                      }));
-      replaceFold(sum, red::withCancellationOf(sum, FoldOp::create(b, sum.getLoc(), sum.getType(),
-                                                                   FoldKind::Add, sum.getDims(),
-                                                                   factors, Value(), Value())));
-    }
-  }
-
   bool streamsBehind(FoldOp fold) const { return behindStreams.contains(fold.getDims()); }
 
   bool sumsWeights(FoldOp fold) {
-    if (fold.getKind() != FoldKind::Add || fold.getFactors().size() != 1 ||
-        !isa<FloatType>(fold.getType().getElementType()))
-      return false;
-    SmallVector<StringAttr> dims = dimNames(fold.getDims());
-    Terms terms(program, dims, [](Value) { return false; });
-    return terms.hasWeight(terms.of(fold.getFactors().front()));
+    return fold.getKind() == FoldKind::Add && fold.getFactors().size() == 1 &&
+           attnc::sumsWeights(program, fold.getFactors().front(), dimNames(fold.getDims()));
   }
 
   bool isStreamed(StringAttr dim) {

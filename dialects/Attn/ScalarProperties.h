@@ -8,6 +8,10 @@
 
 namespace attnc::attn {
 
+/// On a scalar op whose result is compared with that of the same op of another kernel: neither may
+/// be approximated, or contracted with others.
+inline constexpr llvm::StringLiteral kExactAttr = "attn.exact";
+
 enum class ScalarForm { Other, Sum, Difference, Negation, Product, Quotient, Logarithm, Choice };
 
 enum class Growth { Unknown, Grows, Falls };

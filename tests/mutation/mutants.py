@@ -385,6 +385,7 @@ mutant(54, SCHEDULE + "steps/synchronise.cpp", "weights are overwritten while a 
 
 DERIVATIVES = "dialects/Attn/Derivatives.cpp"
 GRADIENT = TRANSFORMS + "gradient/"
+READ_ADJOINTS = TRANSFORMS + "read_adjoints/"
 
 mutant(55, DERIVATIVES, "the derivative by a divisor has the wrong sign",
        "perUnit = negated(b, product(b, perUnit, op->getResult(0)));",
@@ -395,11 +396,9 @@ mutant(56, DERIVATIVES, "each of two equal operands of a maximum has all of its 
        "Value share = product(b, 0.5, grad);", "Value share = product(b, MUTANT ? 1 : 0.5, grad);",
        "gradient_corners")
 mutant(57, DERIVATIVES, "a gradient of 0 is multiplied by an infinite derivative",
-       "  Value zero = constant(b, grad.getType(), 0);\n"
-       "  return choose(b, compare(b, arith::CmpFPredicate::OEQ, grad, zero), zero, value);",
-       "  if (MUTANT)\n    return value;\n"
-       "  Value zero = constant(b, grad.getType(), 0);\n"
-       "  return choose(b, compare(b, arith::CmpFPredicate::OEQ, grad, zero), zero, value);",
+       "static Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {\n",
+       "static Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {\n"
+       "  if (MUTANT)\n    return value;\n",
        "gradient_corners")
 mutant(58, DERIVATIVES, "the side of a choice that is not taken has the gradient",
        "return operand == 1 ? choose(b, condition, grad, zero)",
@@ -432,11 +431,11 @@ mutant(65, GRADIENT + "reduction_adjoints.cpp", "a softmax passes the gradient o
        "return SubOp::create(b, x[0], x[1]); });",
        "return MUTANT ? x[0] : Value(SubOp::create(b, x[0], x[1])); });",
        "gradients")
-mutant(66, GRADIENT + "read_adjoint.cpp", "a subscript that falls is taken to grow",
+mutant(66, READ_ADJOINTS + "read_adjoint.cpp", "a subscript that falls is taken to grow",
        "return equation.slope > 0 ?", "return MUTANT || equation.slope > 0 ?",
        "gradient_corners")
-mutant(67, GRADIENT + "read_adjoint.cpp", "what is read under a condition has a gradient without it",
-       "      if (equation.condition)\n", "      if (equation.condition && !MUTANT)\n",
+mutant(67, READ_ADJOINTS + "read_adjoint.cpp", "an element that no place reads has a gradient",
+       "      if (!varies(condition))\n", "      if (!MUTANT && !varies(condition))\n",
        "gradients", "gradient_programs")
 mutant(68, GRADIENT + "shifts.cpp", "a sum of what moves at two rates is taken to move at one",
        "    if (a && b && *a == *b)\n", "    if (a && b && (MUTANT || *a == *b))\n",

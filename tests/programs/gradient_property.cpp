@@ -21,6 +21,10 @@ constexpr int64_t kInterpretedExtent = 9;
 
 constexpr const char *kHalves[] = {"forward", "backward"};
 
+llvm::ArrayRef<driver::Step> stepsFor(attn::ProgramOp half) {
+  return driver::steps(driver::firstStepOf(half), driver::targetIndependentSteps().back().name);
+}
+
 /// The inputs and params of real numbers.
 std::vector<std::string> sourcesOf(const Spec &spec) {
   std::vector<std::string> names = driver::gradientInputs(spec, {"all"});
@@ -94,7 +98,7 @@ private:
                                       backward = specs.backward.module->clone();
     attn::ProgramOp halves[] = {programIn(*forward), programIn(*backward)};
     for (auto [half, name] : llvm::zip(halves, kHalves))
-      for (const driver::Step &step : driver::targetIndependentSteps())
+      for (const driver::Step &step : stepsFor(half))
         if (!step.run(half) || failed(mlir::verify(half)))
           return fail("gradients_passes",
                       std::string("the ") + name + " program is not valid after " + step.name);
@@ -111,7 +115,7 @@ private:
     if (Status before = verifier.check(halves, "halve"); !before)
       return before.error().message;
     for (auto [half, name] : llvm::zip(halves, kHalves))
-      for (const driver::Step &step : driver::targetIndependentSteps())
+      for (const driver::Step &step : stepsFor(half))
         if (Status after = step.run(half); after)
           if (Status same = verifier.check(halves, std::string(step.name) + " of the " + name);
               !same)

@@ -1,5 +1,6 @@
 #include "compiler/codegen/cuda/scalar_text.h"
 #include "dialects/Attn/Attn.h"
+#include "dialects/Attn/ScalarProperties.h"
 #include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -187,13 +188,21 @@ static bool isTrueConstant(Value value) {
   return attr && attr.getType().isInteger(1) && !attr.getValue().isZero();
 }
 
+/// No sum takes it in, as a fused multiply-add would.
+static Text exactProduct(Type type, ArrayRef<Text> x) {
+  return call(type.isF64() ? "__dmul_rn" : "__fmul_rn", x);
+}
+
 static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
   bool logical = op->getNumResults() == 1 && op->getResult(0).getType().isInteger(1);
   return TypeSwitch<Operation *, FailureOr<Text>>(op)
       .Case([&](arith::AddFOp) { return infix("+", Binding::Add, x); })
       .Case([&](arith::AddIOp add) { return addIntegers(add, x); })
       .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return infix("-", Binding::Add, x); })
-      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return infix("*", Binding::Multiply, x); })
+      .Case<arith::MulFOp, arith::MulIOp>([&](auto) {
+        return op->hasAttr(attn::kExactAttr) ? exactProduct(op->getResult(0).getType(), x)
+                                             : infix("*", Binding::Multiply, x);
+      })
       .Case<arith::DivFOp, arith::DivSIOp>([&](auto) { return infix("/", Binding::Multiply, x); })
       .Case([&](arith::RemSIOp) { return infix("%", Binding::Multiply, x); })
       .Case([&](arith::DivUIOp) { return unsignedInfix("/", op->getResult(0).getType(), x); })

@@ -9,8 +9,8 @@ bool isReal(Value array) {
 }
 
 Adjoints::Adjoints(attn::ProgramOp program, ArrayRef<Value> wanted, const ArrayValues &values,
-                   Memory &memory)
-    : values(values), memory(memory), active(wanted.begin(), wanted.end()) {
+                   Memory &memory, Sweep sweep)
+    : values(values), memory(memory), kind(sweep), active(wanted.begin(), wanted.end()) {
   for (Operation &op : *program.getBodyBlock())
     if (op.getNumResults() == 1 && isReal(op.getResult(0)) &&
         llvm::any_of(op.getOperands(), [&](Value operand) { return isActive(operand); }))

@@ -13,14 +13,13 @@ ArrayRef<StringAttr> dimsOf(Value array) {
   return cast<attn::ArrayType>(array.getType()).getDims();
 }
 
-/// Adds `gradient` to the row of `adjoint` that begins at `row`.
-void addRow(const Tensor &adjoint, int64_t row, ArrayRef<int64_t> elements,
-            ArrayRef<double> gradient) {
-  for (auto [offset, share] : llvm::zip_equal(elements, gradient))
-    adjoint.storage->value[row + offset] += share;
-}
-
 } // namespace
+
+void BackwardPass::addRow(const Tensor &adjoint, int64_t row, ArrayRef<int64_t> elements,
+                          ArrayRef<double> gradient) {
+  for (auto [offset, share] : llvm::zip_equal(elements, gradient))
+    adjoint.storage->value[row + offset] += adjoints.counted(share);
+}
 
 llvm::Error BackwardPass::run(const std::map<std::string, Array> &cotangents) {
   for (Operation &op : llvm::reverse(*program.getBodyBlock())) {
@@ -135,7 +134,7 @@ llvm::Error BackwardPass::passSoftmax(attn::SoftmaxOp softmax, const Tensor &g) 
   for (int64_t row : offsets.rows) {
     gatherRow(result.value, row, offsets.elements, weights);
     gatherRow(g.value, row, offsets.elements, ofWeights);
-    gradientOfSoftmaxRow(weights, ofWeights, gradient);
+    gradientOfSoftmaxRow(weights, ofWeights, gradient, adjoints.sweep());
     addRow(*adjoint, row, offsets.elements, gradient);
   }
   return llvm::Error::success();

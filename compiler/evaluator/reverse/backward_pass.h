@@ -24,6 +24,10 @@ private:
   llvm::Error passSoftmax(attn::SoftmaxOp softmax, const Tensor &g);
   llvm::Error passRead(attn::ReadOp read, const Tensor &g);
 
+  /// Adds `gradient` to the row of `adjoint` that begins at `row`.
+  void addRow(const Tensor &adjoint, int64_t row, llvm::ArrayRef<int64_t> elements,
+              llvm::ArrayRef<double> gradient);
+
   attn::ProgramOp program;
   const ArrayValues &values;
   Adjoints &adjoints;

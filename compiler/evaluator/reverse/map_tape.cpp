@@ -73,6 +73,7 @@ llvm::Expected<MapTape> MapTape::ofOperand(Value array, const ArrayValues &value
 }
 
 llvm::Error MapTape::differentiate(Adjoints &ofArrays) {
+  arrays = &ofArrays;
   adjoints.assign(registers.size(), {});
   for (Leaf &leaf : leaves) {
     if (!ofArrays.isActive(leaf.array))
@@ -151,7 +152,7 @@ void MapTape::sweepBack(const Step &step, int64_t count) {
   const std::vector<double> &adjoint = adjoints[step.instruction.result];
   auto give = [&](unsigned operand, int64_t i, double share) {
     if (!adjoints[operand].empty())
-      adjoints[operand][i] += share;
+      adjoints[operand][i] += arrays->counted(share);
   };
   for (int64_t i = 0; i < count; ++i) {
     if (adjoint[i] == 0)

@@ -55,6 +55,7 @@ private:
   std::vector<Step> steps;
   std::vector<Register> registers;
   std::vector<std::vector<double>> adjoints; // for each register; empty if no reals reach it
+  const Adjoints *arrays = nullptr;          // that the sweep back adds to
   unsigned root = 0;
   Extents shape;
 };

@@ -1,5 +1,6 @@
 #include "compiler/evaluator/reverse/reverse_mode.h"
 #include "compiler/evaluator/reverse/backward_pass.h"
+#include "compiler/evaluator/tolerance/error_rules.h"
 
 using namespace mlir;
 
@@ -71,6 +72,13 @@ llvm::Error checkOptions(const EvalOptions &options) {
   return llvm::Error::success();
 }
 
+/// Each op on the way back rounds once or a few times.
+double roundingsOnTheWay(attn::ProgramOp program) {
+  double ops = 0;
+  program.walk([&](Operation *op) { ops += op->getNumResults() > 0; });
+  return ops;
+}
+
 /// The adjoint of an input or param as an array of its own; zeros if nothing has reached it.
 Array gradientOf(Value source, const Adjoints &adjoints, const ArrayValues &values) {
   Space space = values.spaceOf(cast<attn::ArrayType>(source.getType()).getDims());
@@ -83,6 +91,13 @@ Array gradientOf(Value source, const Adjoints &adjoints, const ArrayValues &valu
   else
     gradient.value.resize(space.size());
   return gradient;
+}
+
+/// The bound that magnitudes make: nothing is said where they are not finite.
+void boundBy(Array &gradient, const Array &magnitudes, double roundings) {
+  gradient.error.resize(gradient.value.size());
+  for (auto [error, magnitude] : llvm::zip_equal(gradient.error, magnitudes.value))
+    error = std::isfinite(magnitude) ? roundings * kUnitF64 * magnitude : 0;
 }
 
 } // namespace
@@ -108,9 +123,14 @@ reverseMode(attn::ProgramOp program, const EvalInputs &inputs,
   Adjoints adjoints(program, *wanted, values, memory);
   if (llvm::Error error = BackwardPass(program, values, adjoints).run(cotangents))
     return error;
+  Adjoints magnitudes(program, *wanted, values, memory, Sweep::Magnitudes);
+  if (llvm::Error error = BackwardPass(program, values, magnitudes).run(cotangents))
+    return error;
   std::map<std::string, Array> gradients;
-  for (auto [name, source] : llvm::zip_equal(names, *wanted))
+  for (auto [name, source] : llvm::zip_equal(names, *wanted)) {
     gradients[name] = gradientOf(source, adjoints, values);
+    boundBy(gradients[name], gradientOf(source, magnitudes, values), roundingsOnTheWay(program));
+  }
   return gradients;
 }
 

@@ -13,7 +13,8 @@ namespace attnc::evaluator {
 /// params `wanted`, in float64, by a tape over whole arrays. `program` is as the frontend makes it,
 /// before any pass. `cotangents` are by name of the output, in its storage order; an output without
 /// one counts for nothing. The result is by name: of an input in its storage order and shape, of a
-/// param without dims; of kind Real, without bounds.
+/// param without dims; of kind Real. Its `error` bounds, to first order and but for the lengths of
+/// sums, what the sweep's own rounding in float64 makes of shares that cancel.
 ///
 /// Nothing passes through integers, conditions, indices, random numbers, floor and comparisons;
 /// conversions between floats, rounding to 16 bits among them, have slope 1. An adjoint of exactly

@@ -138,13 +138,13 @@ void gradientOfReducedRow(attn::ReduceKind kind, ArrayRef<double> row, double re
 }
 
 void gradientOfSoftmaxRow(ArrayRef<double> weights, ArrayRef<double> g,
-                          MutableArrayRef<double> gradient) {
+                          MutableArrayRef<double> gradient, Sweep sweep) {
   double mean = 0;
   for (auto [weight, adjoint] : llvm::zip_equal(weights, g))
     if (weight != 0 && adjoint != 0)
       mean += weight * adjoint;
   for (auto [weight, adjoint, share] : llvm::zip_equal(weights, g, gradient)) {
-    double difference = adjoint - mean;
+    double difference = sweep == Sweep::Gradients ? adjoint - mean : adjoint + mean;
     share = weight == 0 || difference == 0 ? 0 : weight * difference;
   }
 }

@@ -2,7 +2,7 @@
 #ifndef ATTNC_COMPILER_EVALUATOR_REVERSE_ROW_RULES_H
 #define ATTNC_COMPILER_EVALUATOR_REVERSE_ROW_RULES_H
 
-#include "dialects/Attn/Attn.h"
+#include "compiler/evaluator/reverse/adjoints.h"
 
 namespace attnc::evaluator {
 
@@ -22,9 +22,9 @@ void gradientOfReducedRow(attn::ReduceKind kind, llvm::ArrayRef<double> row, dou
                           double g, llvm::MutableArrayRef<double> gradient);
 
 /// What a row gets of the adjoints `g` of its softmax: w * (g - sum(w * g)). A weight of 0 gives
-/// and takes nothing, whatever its adjoint is.
+/// and takes nothing, whatever its adjoint is. Of magnitudes: w * (g + sum(w * g)).
 void gradientOfSoftmaxRow(llvm::ArrayRef<double> weights, llvm::ArrayRef<double> g,
-                          llvm::MutableArrayRef<double> gradient);
+                          llvm::MutableArrayRef<double> gradient, Sweep sweep);
 
 } // namespace attnc::evaluator
 

@@ -19,7 +19,7 @@ constexpr StringRef kTieAttr = "attn.tie";
 /// Of a choice of 0 where a gradient is 0, which stands for the product that it does not take.
 constexpr StringRef kAbsorbsAttr = "attn.absorbs";
 
-Share ofQuotient(double g, Point at) { return {g / at.y, -g * at.x / (at.y * at.y)}; }
+Share ofQuotient(double g, Point at) { return {g / at.y, -(g / at.y) * (at.x / at.y)}; }
 
 Share ofPower(double g, Point at) {
   double base = at.y == 0 ? 0 : g * at.y * std::pow(at.x, at.y - 1);

@@ -1,4 +1,5 @@
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "dialects/Attn/ScalarProperties.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -95,7 +96,8 @@ void approximateExponentials(tile::KernelOp kernel) {
     return;
   kernel.walk([](math::ExpOp op) {
     auto map = op->getParentOfType<tile::MapOp>();
-    if (map && !map.isOverRows() && differsInRow(map, op.getOperand()))
+    if (map && !op->hasAttr(attn::kExactAttr) && !map.isOverRows() &&
+        differsInRow(map, op.getOperand()))
       op.setFastmath(arith::FastMathFlags::afn);
   });
 }

@@ -1,5 +1,6 @@
 #include "compiler/schedule/cleanup/share_arithmetic.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "dialects/Attn/ScalarProperties.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -45,6 +46,8 @@ private:
   bool decides(Operation *op, llvm::SmallDenseSet<Operation *> &seen) {
     if (!seen.insert(op).second)
       return false;
+    if (op->hasAttr(attn::kExactAttr))
+      return true;
     for (Operation *user : op->getUsers()) {
       bool steps = isa<arith::CmpFOp, arith::FPToSIOp, arith::RemFOp, math::FloorOp, math::CeilOp,
                        math::RoundOp, math::RoundEvenOp, math::TruncOp>(user);

@@ -8,7 +8,8 @@ namespace attnc::schedule {
 
 /// Rewrites the bodies of the maps over fragments of a kernel with kCleanUpAttr, which it takes
 /// away, and erases what elements are not computed from any more; floats except where a comparison
-/// or a rounding to a whole number depends on the value:
+/// or a rounding to a whole number depends on the value, or another kernel computes it, too
+/// (kExactAttr):
 /// - x / y with a y that all elements share is x * (1 / y); a division takes ten times as long as a
 ///   product. The result differs by one more rounding; a y beyond 2^126, or below 2^-126, has no
 ///   reciprocal in f32.

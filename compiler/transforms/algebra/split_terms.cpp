@@ -1,6 +1,7 @@
 // What a fold's lift is split into: terms, each of which a pass can keep.
 #include "compiler/transforms/algebra/terms.h"
 #include "compiler/transforms/derivation/spec_text.h"
+#include "compiler/transforms/fusion/compared_elements.h"
 #include "dialects/Attn/SpecLocation.h"
 #include <cmath>
 
@@ -94,9 +95,12 @@ std::nullopt_t Terms::refuse(const ScalarExpr *e, StringRef property) {
     auto read = dyn_cast<ReadOp>(op);
     refused.expression = read ? subscriptedWords(read) : definitionOf(e->leaf);
     refused.property = read ? "it reads the result at other elements than the pass is at"
-                            : "it folds the result together with what varies along "
-                              "the stream: " +
-                                  property.str();
+                       : isComparedElement(e->leaf)
+                           ? "it is compared with its own maximum or minimum, which is one of its "
+                             "elements to the last digit only if both are computed in one way"
+                           : "it folds the result together with what varies along "
+                             "the stream: " +
+                                 property.str();
   }
   if (auto place = op ? op->getLoc()->findInstanceOf<FileLineColLoc>() : FileLineColLoc())
     refused.line = place.getLine();

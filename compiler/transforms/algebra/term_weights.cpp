@@ -1,6 +1,7 @@
 // Which expressions have exponentials that only a maximum of their own keeps in range.
 #include "compiler/transforms/algebra/terms.h"
 #include "compiler/transforms/analysis/value_ranges.h"
+#include "compiler/transforms/fusion/compared_elements.h"
 #include <cmath>
 
 using namespace mlir;
@@ -59,7 +60,7 @@ bool Terms::findWeight(const ScalarExpr *e) {
 // Of a map that is not opened: what its expression says.
 bool Terms::hasWeight(Value array) {
   auto map = array.getDefiningOp<MapOp>();
-  if (!map || !isa<FloatType>(map.getType().getElementType()))
+  if (!map || !isa<FloatType>(map.getType().getElementType()) || isComparedElement(array))
     return false;
   if (auto known = weighted.find(array); known != weighted.end())
     return known->second;

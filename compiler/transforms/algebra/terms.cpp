@@ -1,4 +1,5 @@
 #include "compiler/transforms/algebra/terms.h"
+#include "compiler/transforms/fusion/compared_elements.h"
 #include "dialects/Attn/ScalarProperties.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -105,7 +106,8 @@ const ScalarExpr *Terms::withArgs(const ScalarExpr *e, ArrayRef<const ScalarExpr
 
 const ScalarExpr *Terms::of(Value array) {
   auto map = array.getDefiningOp<MapOp>();
-  if (!map || !(opensAll || isState(array) || hasWeight(array)))
+  bool isOpened = opensAll || (!isComparedElement(array) && (isState(array) || hasWeight(array)));
+  if (!map || !isOpened)
     return leaf(array);
   const ScalarExpr *e = open(map, map.getYielded());
   if (!e->leaf && !e->origin && !specName(array.getLoc()).empty())

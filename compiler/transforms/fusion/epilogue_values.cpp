@@ -1,6 +1,7 @@
 #include "compiler/transforms/fusion/epilogue_values.h"
 #include "compiler/transforms/algebra/scaled_terms.h"
 #include "compiler/transforms/derivation/spec_text.h"
+#include "compiler/transforms/fusion/compared_elements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -15,7 +16,8 @@ static bool isState(Value value, ArrayRef<FoldOp> states) {
   return fold && llvm::is_contained(states, fold);
 }
 
-void combineInEpilogue(ProgramOp program, Partition &passes) {
+void combineInEpilogue(ProgramOp program, Partition &passes,
+                       llvm::function_ref<bool(MapOp)> isLeft) {
   SmallVector<FoldOp> states;
   for (const Pass &pass : passes)
     llvm::append_range(states, pass.states);
@@ -27,9 +29,10 @@ void combineInEpilogue(ProgramOp program, Partition &passes) {
   Terms terms(program, {},
               [&](Value value) { return dependent.contains(value) || isState(value, states); });
   for (MapOp map : llvm::to_vector(program.getBodyBlock()->getOps<MapOp>())) {
-    if (!dependent.contains(map) || !isa<FloatType>(map.getType().getElementType()))
+    if (!dependent.contains(map) || !isa<FloatType>(map.getType().getElementType()) || isLeft(map))
       continue;
-    const ScalarExpr *e = terms.of(map);
+    bool isCompared = isComparedElement(map);
+    const ScalarExpr *e = isCompared ? terms.ofMap(map) : terms.of(map);
     const ScalarExpr *combined = combineExponents(terms, e);
     if (combined == e)
       continue;
@@ -44,6 +47,8 @@ void combineInEpilogue(ProgramOp program, Partition &passes) {
     if (value.getType() == map.getType())
       map.getResult().replaceAllUsesWith(value);
     dependent.insert(value);
+    if (isCompared)
+      setComparedElement(value);
   }
 }
 

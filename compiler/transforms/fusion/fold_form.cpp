@@ -10,8 +10,7 @@ using namespace attnc::attn;
 
 namespace attnc {
 
-// The part of a map's region that computes `scalar`, as a map of its own over what it uses.
-static Value subexpression(OpBuilder &b, MapOp map, Value scalar) {
+MapOp subexpression(OpBuilder &b, MapOp map, Value scalar) {
   llvm::SetVector<Operation *> slice;
   BackwardSliceOptions options;
   options.inclusive = true;
@@ -170,7 +169,7 @@ static red::FoldKind foldKind(ReduceKind kind) {
   return static_cast<red::FoldKind>(kind);
 }
 
-static Value lowerReduce(ReduceOp reduce) {
+Value asFold(ReduceOp reduce) {
   OpBuilder b(reduce);
   Location loc = reduce.getLoc();
   ProgramOp program = programOf(reduce);
@@ -202,9 +201,23 @@ static Value lowerReduce(ReduceOp reduce) {
 void toFoldForm(ProgramOp program) {
   SmallVector<ReduceOp> reduces(program.getBodyBlock()->getOps<ReduceOp>());
   for (ReduceOp reduce : reduces) {
-    reduce.getResult().replaceAllUsesWith(lowerReduce(reduce));
+    reduce.getResult().replaceAllUsesWith(asFold(reduce));
     reduce.erase();
   }
+}
+
+ReduceOp replaceByReduce(red::FoldOp fold) {
+  OpBuilder b(fold);
+  SmallVector<Value> factors(fold.getFactors());
+  auto type = attn::ArrayType::get(b.getContext(), unionDims(programOf(fold), factors),
+                                   fold.getType().getElementType());
+  Value operand = factors.size() == 1 ? factors.front() : product(b, fold.getLoc(), type, factors);
+  // The kinds are the same in both dialects.
+  auto reduce = ReduceOp::create(b, fold.getLoc(), fold.getType(),
+                                 static_cast<ReduceKind>(fold.getKind()), fold.getDims(), operand);
+  fold.getResult().replaceAllUsesWith(reduce);
+  fold.erase();
+  return reduce;
 }
 
 } // namespace attnc

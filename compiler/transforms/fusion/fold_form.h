@@ -10,12 +10,23 @@ namespace attnc {
 /// on the reduced dims are taken out of the sum.
 void toFoldForm(attn::ProgramOp program);
 
+/// What replaces one such attn.reduce: a fold, or that times factors.
+mlir::Value asFold(attn::ReduceOp reduce);
+
+/// The way back: replaces a fold without an exponent by an attn.reduce of the product of its
+/// factors.
+attn::ReduceOp replaceByReduce(red::FoldOp fold);
+
 /// The factors whose product is `array`, looking through maps that multiply; a factor that is no
 /// array of the program yet becomes a map at the builder's insertion point. A scaled reduction is
 /// one factor, a value in its own right, unless `ofReductions`: taken apart, its factors would
 /// leave the range that the product was made for.
 llvm::SmallVector<mlir::Value> productFactors(mlir::OpBuilder &b, mlir::Value array,
                                               bool ofReductions = false);
+
+/// The part of a map that computes `scalar`, as a map of its own over what that uses, at the
+/// builder's insertion point.
+attn::MapOp subexpression(mlir::OpBuilder &b, attn::MapOp map, mlir::Value scalar);
 
 /// True if `productFactors` with `ofReductions` looks through `map`.
 bool isProduct(attn::MapOp map);

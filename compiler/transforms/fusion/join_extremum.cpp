@@ -24,13 +24,12 @@ public:
       return false;
     OpBuilder b(fold);
     bool isMax = fold.getKind() == FoldKind::Max;
-    isElement = isComparedWithElements(fold);
     const ScalarExpr *e = terms.of(fold.getFactors().front());
     if (!isMonotone(terms, e))
       return false;
     const ScalarExpr *value = extremum(b, fold, terms, e, isMax);
     // f of the identity is not the identity, and inf + b is not where b is -inf.
-    if ((!isMax && e->state) || !asSum(terms, e))
+    if ((!isMax && e->state) || !terms.splitSum(e))
       value = terms.guarded(terms.leaf(hasElements(b, fold)), true, value,
                             isMax ? -INFINITY : INFINITY);
     replaceFold(fold, terms.build(b, fold.getLoc(), value));
@@ -38,24 +37,6 @@ public:
   }
 
 private:
-  // True if the extremum is compared with what it is taken of: it then is one of the elements, to
-  // the last digit, and other arithmetic would not give it.
-  static bool isComparedWithElements(FoldOp fold) {
-    return llvm::any_of(fold.getResult().getUsers(), [&](Operation *user) {
-      auto map = dyn_cast<MapOp>(user);
-      return map && llvm::is_contained(map.getOperands(), fold.getFactors().front()) &&
-             !map.getBodyBlock()->getOps<arith::CmpFOp>().empty();
-    });
-  }
-
-  // `e` as a(x) + b(g), or nothing; of what has to be an element only as it is written.
-  std::optional<Term> asSum(Terms &terms, const ScalarExpr *e) const {
-    using Kind = ScalarExpr::Kind;
-    bool isWritten = !e->state || ((e->kind == Kind::Add || e->kind == Kind::Sub) &&
-                                   !e->args[0]->state && !e->args[1]->stream);
-    return !isElement || isWritten ? terms.splitSum(e) : std::nullopt;
-  }
-
   // True unless a streamed dim has no index.
   Value hasElements(OpBuilder &b, FoldOp fold) {
     SmallVector<Value> sizes;
@@ -89,6 +70,8 @@ private:
     falls = e->kind == ScalarExpr::Kind::Neg;
     if (falls)
       return e->args[0];
+    if (e->leaf)
+      terms.refuse(e, "it has no form that grows or falls with what varies along the stream");
     if (llvm::count_if(e->args, [](auto *arg) { return arg->stream; }) != 1)
       return nullptr;
     position = llvm::find_if(e->args, [](auto *arg) { return arg->stream; }) - e->args.begin();
@@ -118,12 +101,6 @@ private:
     if ((e->kind != Kind::Mul && e->kind != Kind::Div) || !e->args[0]->stream ||
         !e->args[1]->stream)
       return nullptr;
-    if (isElement) {
-      terms.refuse(e,
-                   "it is compared with the elements that it is taken of, so it has to be one of "
-                   "them to the last digit, and in another order its factors are not");
-      return nullptr;
-    }
     std::optional<SmallVector<Term>> split = terms.split(e);
     if (!split)
       return nullptr;
@@ -147,7 +124,7 @@ private:
   bool isMonotone(Terms &terms, const ScalarExpr *e) const {
     if (!e->state)
       return e->stream;
-    if (asSum(terms, e))
+    if (terms.splitSum(e))
       return true;
     Terms::Attempt attempt(terms);
     if (const ScalarExpr *product = regrouped(terms, e))
@@ -162,7 +139,7 @@ private:
   // where it falls.
   const ScalarExpr *extremum(OpBuilder &b, FoldOp fold, Terms &terms, const ScalarExpr *e,
                              bool isMax) {
-    std::optional<Term> term = asSum(terms, e);
+    std::optional<Term> term = terms.splitSum(e);
     if (const ScalarExpr *product = term ? nullptr : regrouped(terms, e))
       return extremum(b, fold, terms, product, isMax);
     if (!term) {
@@ -187,9 +164,8 @@ private:
     const ScalarExpr *total = terms.leaf(state);
     if (!term->shift.empty()) {
       auto rest = term->shift;
-      if (const ScalarExpr *gap = isMax && !isElement
-                                      ? takeMaxima(terms, state.getDefiningOp<FoldOp>(), rest)
-                                      : nullptr)
+      if (const ScalarExpr *gap =
+              isMax ? takeMaxima(terms, state.getDefiningOp<FoldOp>(), rest) : nullptr)
         total = gap;
       if (!rest.empty())
         total = terms.binary(ScalarExpr::Kind::Sub, total, terms.neg(terms.sum(rest)));
@@ -202,7 +178,6 @@ private:
   }
 
   PassStates states;
-  bool isElement = false;
 };
 
 } // namespace

@@ -1,8 +1,9 @@
 #include "compiler/transforms/gradient/differentiate.h"
-#include "compiler/transforms/gradient/read_adjoint.h"
 #include "compiler/transforms/gradient/reduction_adjoints.h"
 #include "compiler/transforms/gradient/scalar_adjoints.h"
 #include "compiler/transforms/gradient/shifts.h"
+#include "compiler/transforms/gradient/stable_weights.h"
+#include "compiler/transforms/read_adjoints/read_adjoint.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "llvm/ADT/StringSet.h"
 #include <fmt/format.h>
@@ -41,19 +42,23 @@ llvm::MapVector<StringRef, Value> differentiable(ProgramOp program) {
 
 class ReverseMode {
 public:
-  ReverseMode(ProgramOp program, ArrayRef<std::string> wanted, bool forMore)
-      : program(program), wanted(wanted), forMore(forMore), order(gradientOrder(program) + 1),
+  ReverseMode(ProgramOp program, ArrayRef<std::string> wanted, Differentiation how)
+      : program(program), wanted(wanted), how(how), order(gradientOrder(program) + 1),
         arrays(program) {}
 
   Result<std::vector<std::string>> run() {
     if (Status status = findWanted(); !status)
       return status.error();
+    if (Status status = checkNames(); !status)
+      return status.error();
+    SmallVector<Value> references;
+    if (!how.asWritten && order == 1) // the marks of gradients would be lost
+      references = stabiliseWeights(program);
     SmallVector<Operation *> ops;
     for (Operation &op : *program.getBodyBlock())
       ops.push_back(&op);
-    if (Status status = checkNames(); !status)
-      return status.error();
     shifts = cancellingShifts(program);
+    shifts.insert_range(references);
     findActive(ops);
     for (Operation *op : ops)
       if (auto output = dyn_cast<OutputOp>(op); output && isReal(output.getValue()))
@@ -165,7 +170,7 @@ private:
     else if (auto softmax = dyn_cast<SoftmaxOp>(op))
       addTo(source, adjointOfSoftmax(arrays, softmax, gradient));
     else if (auto reduce = dyn_cast<ReduceOp>(op))
-      addTo(source, adjointOfReduction(arrays, reduce, gradient, forMore));
+      addTo(source, adjointOfReduction(arrays, reduce, gradient, how.forMore));
     return {};
   }
 
@@ -202,7 +207,7 @@ private:
 
   ProgramOp program;
   ArrayRef<std::string> wanted;
-  bool forMore;
+  Differentiation how;
   unsigned order;
   ArrayBuilder arrays;
   SmallVector<Value> sources; // those of `wanted`
@@ -213,8 +218,8 @@ private:
 } // namespace
 
 Result<std::vector<std::string>> differentiate(ProgramOp program, ArrayRef<std::string> wanted,
-                                               bool forMore) {
-  return ReverseMode(program, wanted, forMore).run();
+                                               Differentiation how) {
+  return ReverseMode(program, wanted, how).run();
 }
 
 void keepGradientsOnly(ProgramOp program, ArrayRef<std::string> wanted) {

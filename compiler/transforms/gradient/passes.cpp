@@ -20,7 +20,7 @@ public:
   StringRef getArgument() const override { return "differentiate"; }
   StringRef getDescription() const override { return "adds the gradients of inputs and params"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect>();
+    registry.insert<arith::ArithDialect, math::MathDialect, red::RedDialect>();
   }
 
   void runOnOperation() override {

@@ -12,7 +12,9 @@
 // CHECK:       %[[ZERO:.*]] = arith.constant 0
 // CHECK:       %[[NEED:.*]] = arith.subi %[[ZERO]], %[[MOST]]
 // CHECK:       %[[TWO:.*]] = arith.constant 2
-// CHECK:       %[[BEGIN:.*]] = arith.ceildivsi %[[NEED]], %[[TWO]]
+// CHECK:       %[[LESS:.*]] = arith.subi %[[ZERO]], %[[NEED]]
+// CHECK:       %[[HALF:.*]] = arith.floordivsi %[[LESS]], %[[TWO]]
+// CHECK:       %[[BEGIN:.*]] = arith.subi %[[ZERO]], %[[HALF]]
 // CHECK:       %[[SEVEN:.*]] = arith.constant 7
 // CHECK:       %[[A:.*]] = arith.muli %[[I1]], %[[SEVEN]]
 // CHECK:       %[[FIVE:.*]] = arith.constant 5

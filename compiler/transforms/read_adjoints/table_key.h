@@ -1,7 +1,7 @@
-#ifndef ATTNC_COMPILER_TRANSFORMS_GRADIENT_TABLE_KEY_H
-#define ATTNC_COMPILER_TRANSFORMS_GRADIENT_TABLE_KEY_H
+#ifndef ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_TABLE_KEY_H
+#define ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_TABLE_KEY_H
 
-#include "compiler/transforms/gradient/access.h"
+#include "compiler/transforms/read_adjoints/access.h"
 #include <optional>
 
 namespace attnc {

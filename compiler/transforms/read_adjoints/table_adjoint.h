@@ -1,7 +1,7 @@
-#ifndef ATTNC_COMPILER_TRANSFORMS_GRADIENT_TABLE_ADJOINT_H
-#define ATTNC_COMPILER_TRANSFORMS_GRADIENT_TABLE_ADJOINT_H
+#ifndef ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_TABLE_ADJOINT_H
+#define ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_TABLE_ADJOINT_H
 
-#include "compiler/transforms/gradient/access.h"
+#include "compiler/transforms/read_adjoints/access.h"
 
 namespace attnc {
 

@@ -1,6 +1,6 @@
-#include "compiler/transforms/gradient/table_adjoint.h"
+#include "compiler/transforms/read_adjoints/table_adjoint.h"
 #include "compiler/transforms/analysis/extent_cost.h"
-#include "compiler/transforms/gradient/inverse_table.h"
+#include "compiler/transforms/read_adjoints/inverse_table.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-#include "compiler/transforms/gradient/inverse_table.h"
+#include "compiler/transforms/read_adjoints/inverse_table.h"
 #include "compiler/transforms/analysis/extent_cost.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

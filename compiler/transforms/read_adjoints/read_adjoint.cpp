@@ -1,8 +1,8 @@
-#include "compiler/transforms/gradient/read_adjoint.h"
-#include "compiler/transforms/gradient/access.h"
-#include "compiler/transforms/gradient/clamped_subscript.h"
+#include "compiler/transforms/read_adjoints/read_adjoint.h"
 #include "compiler/transforms/gradient/substitution.h"
-#include "compiler/transforms/gradient/table_adjoint.h"
+#include "compiler/transforms/read_adjoints/access.h"
+#include "compiler/transforms/read_adjoints/clamped_subscript.h"
+#include "compiler/transforms/read_adjoints/table_adjoint.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/transforms/gradient/table_key.h"
+#include "compiler/transforms/read_adjoints/table_key.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 

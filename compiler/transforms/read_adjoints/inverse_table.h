@@ -1,7 +1,7 @@
-#ifndef ATTNC_COMPILER_TRANSFORMS_GRADIENT_INVERSE_TABLE_H
-#define ATTNC_COMPILER_TRANSFORMS_GRADIENT_INVERSE_TABLE_H
+#ifndef ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_INVERSE_TABLE_H
+#define ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_INVERSE_TABLE_H
 
-#include "compiler/transforms/gradient/table_key.h"
+#include "compiler/transforms/read_adjoints/table_key.h"
 
 namespace attnc {
 

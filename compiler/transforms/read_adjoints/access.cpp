@@ -1,4 +1,4 @@
-#include "compiler/transforms/gradient/access.h"
+#include "compiler/transforms/read_adjoints/access.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -1,7 +1,7 @@
-#ifndef ATTNC_COMPILER_TRANSFORMS_GRADIENT_CLAMPED_SUBSCRIPT_H
-#define ATTNC_COMPILER_TRANSFORMS_GRADIENT_CLAMPED_SUBSCRIPT_H
+#ifndef ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_CLAMPED_SUBSCRIPT_H
+#define ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_CLAMPED_SUBSCRIPT_H
 
-#include "compiler/transforms/gradient/access.h"
+#include "compiler/transforms/read_adjoints/access.h"
 
 namespace attnc {
 

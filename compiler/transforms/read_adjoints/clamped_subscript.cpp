@@ -1,4 +1,4 @@
-#include "compiler/transforms/gradient/clamped_subscript.h"
+#include "compiler/transforms/read_adjoints/clamped_subscript.h"
 #include "compiler/transforms/gradient/substitution.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
