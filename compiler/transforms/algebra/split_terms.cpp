@@ -46,6 +46,9 @@ StringRef Terms::nameOf(const ScalarExpr *e) {
   case ScalarExpr::Kind::Select:
     return "where";
   case ScalarExpr::Kind::Leaf:
+    if (auto map = e->leaf.getDefiningOp<MapOp>())
+      if (Operation *op = map.getYielded().getDefiningOp())
+        return operationWord(op);
     return e->leaf.getDefiningOp<ReadOp>() ? "[ ]" : operationWord(e->leaf.getDefiningOp());
   case ScalarExpr::Kind::Constant:
     return "a constant";

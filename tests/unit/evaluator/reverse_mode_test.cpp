@@ -47,6 +47,27 @@ attn.program @p dims [i] {
             (Row{11, 22}));
 }
 
+TEST(ReverseMode, BoundsTheRoundingOfWhatCancels) {
+  SpecProgram spec(
+      specText(R"("x": "f64[i]", "y": "f64[i]")", {"b = sum(i, x * y - x * y)"}, R"("b": "f64")"));
+  Array x = gradientsOf(spec.op(), given({{"x", reals({2}, {1, 1})}, {"y", reals({2}, {3, 1e10})}}),
+                        {{"b", reals({}, {1})}}, {"x"})
+                .at("x");
+  EXPECT_EQ(x.value, (Row{0, 0}));
+  for (auto [error, y] : llvm::zip_equal(x.error, Row{3, 1e10})) {
+    EXPECT_GE(error, 2 * y * 0x1p-53);
+    EXPECT_LE(error, 100 * 2 * y * 0x1p-53);
+  }
+}
+
+TEST(ReverseMode, QuotientsOfLargeNumbersStayInRange) {
+  SpecProgram spec(specText(R"("x": "f64[i]", "y": "f64[i]")", {"a = x / y"}, R"("a": "f64")"));
+  Array y = gradientsOf(spec.op(), given({{"x", reals({1}, {1e200})}, {"y", reals({1}, {1e200})}}),
+                        {{"a", reals({1}, {1})}}, {"y"})
+                .at("y");
+  EXPECT_DOUBLE_EQ(y.value.front(), -1e-200);
+}
+
 TEST(ReverseMode, CotangentsAreInTheOrderOfStorage) {
   SpecProgram spec(specText(R"("x": "f64[i, j]")", {"o[j, i] = x * x"}, R"("o": "f64")"));
   EXPECT_EQ(gradientsOf(spec.op(), given({{"x", reals({2, 3}, {1, 2, 3, 4, 5, 6})}}),
