@@ -60,13 +60,17 @@ bool FoldOrder::dependsDirectly(red::FoldOp fold, unsigned pass) const {
 }
 
 void FoldOrder::moveBehind(unsigned pass, unsigned last) {
+  auto waits = [&](unsigned id) { // found for all of them before any is moved from
+    return id == pass || llvm::any_of(passes[id].states, [&](red::FoldOp state) {
+             return behind(state).test(pass);
+           });
+  };
+  llvm::SmallBitVector waiting(last + 1);
+  for (unsigned id = pass; id <= last; ++id)
+    waiting[id] = waits(id);
   Partition staying, moving;
-  for (unsigned id = pass; id <= last; ++id) {
-    bool waits = id == pass || llvm::any_of(passes[id].states, [&](red::FoldOp state) {
-                   return behind(state).test(pass);
-                 });
-    (waits ? moving : staying).push_back(std::move(passes[id]));
-  }
+  for (unsigned id = pass; id <= last; ++id)
+    (waiting[id] ? moving : staying).push_back(std::move(passes[id]));
   auto at = std::move(staying.begin(), staying.end(), passes.begin() + pass);
   std::move(moving.begin(), moving.end(), at);
 }
