@@ -12,10 +12,6 @@ namespace attnc::attn {
 
 //===--- infinities --------------------------------------------------------------------------===//
 
-namespace {
-
-/// True if `value` reaches its uses only through reads and as a term of sums, as a bias does: masks
-/// may be in it, as -inf. What is multiplied is not.
 bool isOnlyAdded(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -26,6 +22,8 @@ bool isOnlyAdded(Value value) {
     return isa<arith::AddFOp, SubOp, arith::CmpFOp, arith::SelectOp>(user);
   });
 }
+
+namespace {
 
 /// Proofs go no further than this; what is beyond may be infinite.
 constexpr unsigned kMostSteps = 256;

@@ -19,6 +19,10 @@ inline constexpr llvm::StringLiteral kAbsorbsAttr = "attn.absorbs";
 /// As ScalarProperties::buildDerivative returns it.
 using Derivative = std::optional<mlir::Value>;
 
+/// True if `value` reaches its uses only through reads and as a term of sums, as a bias does: masks
+/// may be in it, as -inf. What is multiplied is not.
+bool isOnlyAdded(mlir::Value value);
+
 /// False if the value is proven finite where finite numbers are read: infinities come from
 /// constants, logarithms, roots of 0, `else` values of reads, inputs that are only added, as biases
 /// with masks in them, and what is computed of these. Overflow and division by zero are no matter

@@ -49,7 +49,7 @@ bool overflows(const Spec &spec, const driver::OutputCheck &check, const Extents
        {outputsOf(driver::evaluateInRange(*program, *inputs, {})),
         outputsOf(driver::evaluateWithoutOverflow(*program, *inputs, {})),
         outputsOf(driver::evaluateWithoutInfiniteSums(*program, *inputs, {})),
-        outputsOf(driver::evaluateWithTurnedComparisons(*program, written, *inputs, {}))})
+        outputsOf(driver::evaluateWithTurnedOverflow(*program, written, *inputs, {}))})
     if (auto found = other.find(check.output); found != other.end())
       for (auto [x, y] : llvm::zip(written[check.output].value, found->second.value))
         if (differ(x, y))

@@ -120,10 +120,10 @@ private:
   /// The derived gradients with those of the reverse mode where the difference is left open.
   Outputs withoutOpen() {
     Outputs outputs = derived;
-    bool ofNaNs = open == OpenGradients::OfNaNs ||
-                  !driver::hasFiniteOutputs(gradients.original, inputs) ||
-                  (open == OpenGradients::OfWhatIsOutOfRange &&
-                   driver::computesUndefined(gradients.original, inputs));
+    bool computesNaNs = !driver::hasFiniteOutputs(gradients.original, inputs) ||
+                        (open == OpenGradients::OfWhatIsOutOfRange &&
+                         driver::computesUndefined(gradients.original, inputs));
+    bool ofNaNs = open == OpenGradients::OfNaNs || computesNaNs;
     if (ofNaNs)
       for (const std::string &source : gradients.sources)
         excuseNaNs(outputs.at(gradientName(source)), reverse.at(source),
@@ -145,7 +145,7 @@ private:
           outputsOf(driver::evaluateWithoutOverflow(*program, inputs, inOneThread())),
           outputsOf(driver::evaluateWithoutInfiniteSums(*program, inputs, inOneThread())),
           outputsOf(
-              driver::evaluateWithTurnedComparisons(*program, written, inputs, inOneThread()))})
+              driver::evaluateWithTurnedOverflow(*program, written, inputs, inOneThread()))})
       for (const std::string &source : gradients.sources)
         if (auto found = changed.find(gradientName(source)); found != changed.end())
           excuseChanged(outputs.at(found->first), written.at(found->first), found->second,

@@ -121,9 +121,19 @@ static bool turnComparisons(attn::ProgramOp program) {
 }
 
 llvm::Expected<evaluator::Outputs>
-evaluateWithTurnedComparisons(attn::ProgramOp program, const evaluator::Outputs &written,
-                              const evaluator::EvalInputs &inputs,
+evaluateWithTurnedComparisons(attn::ProgramOp program, const evaluator::EvalInputs &inputs,
                               const evaluator::EvalOptions &options) {
+  OwningOpRef<attn::ProgramOp> other(cast<attn::ProgramOp>(program->clone()));
+  if (!turnComparisons(*other))
+    return evaluator::Outputs();
+  limitExponents(*other, Beyond::NaN);
+  return evaluator::evaluate(*other, inputs, options);
+}
+
+llvm::Expected<evaluator::Outputs>
+evaluateWithTurnedOverflow(attn::ProgramOp program, const evaluator::Outputs &written,
+                           const evaluator::EvalInputs &inputs,
+                           const evaluator::EvalOptions &options) {
   OwningOpRef<attn::ProgramOp> other(cast<attn::ProgramOp>(program->clone()));
   if (!turnComparisons(*other))
     return evaluator::Outputs();

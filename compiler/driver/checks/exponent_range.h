@@ -25,15 +25,21 @@ llvm::Expected<evaluator::Outputs>
 evaluateWithoutInfiniteSums(attn::ProgramOp program, const evaluator::EvalInputs &inputs,
                             const evaluator::EvalOptions &options);
 
-/// The outputs of `program`, of which `written` are, if comparisons with NaN came out the other way
-/// and exponentials that overflow were NaN: what differs from `written` is decided by comparing
-/// what float64 does not hold, as `exp(800) / exp(800) > 0.2`. Elements that such a comparison
-/// decides even if all exponents stay in range are those of `written`: there the NaN is the spec's
-/// own. No outputs where the program has no exponentials or no comparisons. Errors: as evaluate.
+/// The outputs of `program` if comparisons with NaN came out the other way and exponentials that
+/// overflow were NaN: what differs from the program's own outputs is decided by comparing what is
+/// undefined. No outputs where the program has no comparisons. Errors: as evaluate.
 llvm::Expected<evaluator::Outputs>
-evaluateWithTurnedComparisons(attn::ProgramOp program, const evaluator::Outputs &written,
-                              const evaluator::EvalInputs &inputs,
+evaluateWithTurnedComparisons(attn::ProgramOp program, const evaluator::EvalInputs &inputs,
                               const evaluator::EvalOptions &options);
+
+/// The same, of a program of which `written` are the outputs, with those elements that such a
+/// comparison decides even if all exponents stay in range as in `written`: there the NaN is the
+/// spec's own. What differs is decided by comparing what float64 does not hold, as
+/// `exp(800) / exp(800) > 0.2`. No outputs, too, where the program has no exponentials.
+llvm::Expected<evaluator::Outputs>
+evaluateWithTurnedOverflow(attn::ProgramOp program, const evaluator::Outputs &written,
+                           const evaluator::EvalInputs &inputs,
+                           const evaluator::EvalOptions &options);
 
 /// Nothing can be said of elements of `expected` that come from an exponential out of range.
 void doubtOverflow(evaluator::Outputs &expected, const evaluator::Outputs &inRange);

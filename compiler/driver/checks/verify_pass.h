@@ -39,7 +39,7 @@ public:
 
   /// The same for `program` and the program `whole` with its gradients: the gradients of outputs
   /// are finite on all inputs, and where `program` gives or computes NaN or overflows, gradients
-  /// may be NaN (docs/gradients.md). Both have to outlive the verifier.
+  /// may be NaN, and anything where NaN is compared (docs/gradients.md). Both have to outlive the verifier.
   static Result<PassVerifier> createForGradients(attn::ProgramOp program, attn::ProgramOp whole,
                                                  const std::map<std::string, int64_t> &extents);
 
@@ -85,6 +85,8 @@ private:
     evaluator::Outputs withinF32;
     /// What it would give if what float64 does not hold were compared with the other outcome.
     evaluator::Outputs turned;
+    /// What it would give if NaN were compared with the other outcome.
+    evaluator::Outputs unordered;
   };
   using Extents = std::map<std::string, int64_t>;
 

@@ -2,6 +2,7 @@
 // hides a finite factor, and no other.
 #include "compiler/transforms/analysis/finite_factors.h"
 #include "compiler/transforms/analysis/value_ranges.h"
+#include "dialects/Attn/Derivatives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -181,8 +182,9 @@ private:
     if (auto read = array.getDefiningOp<ReadOp>())
       return read.getOtherwise() && !read.getOtherwise()->isFinite() ? Reach::Any
                                                                      : ofArray(read.getSource());
-    return array.getDefiningOp<InputOp>() || array.getDefiningOp<ParamOp>() ? Reach::Finite
-                                                                            : Reach::Any;
+    if (array.getDefiningOp<InputOp>())
+      return isOnlyAdded(array) ? Reach::Downward : Reach::Finite;
+    return array.getDefiningOp<ParamOp>() ? Reach::Finite : Reach::Any;
   }
 
   Reach ofFold(FoldOp fold) {

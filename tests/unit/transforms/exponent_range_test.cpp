@@ -23,7 +23,7 @@ std::vector<bool> decidedOutOfRange(const std::string &body, std::vector<double>
   desugar(*plain);
   auto written = evaluator::evaluate(*plain, inputs, {});
   EXPECT_TRUE(bool(written)) << llvm::toString(written.takeError());
-  auto turned = driver::evaluateWithTurnedComparisons(*plain, *written, inputs, {});
+  auto turned = driver::evaluateWithTurnedOverflow(*plain, *written, inputs, {});
   EXPECT_TRUE(bool(turned)) << llvm::toString(turned.takeError());
   std::vector<bool> differs;
   if (auto found = turned->find("o"); found != turned->end())
