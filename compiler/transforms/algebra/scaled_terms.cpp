@@ -316,6 +316,7 @@ private:
       return {terms.withArgs(e, {value(x), value(y)}), {}};
     const ScalarExpr *apart =
         staysApart(x, y, inverse) ? terms.binary(e->kind, value(x), value(y)) : nullptr;
+    changes |= !apart && !x.exponents.empty() && !y.exponents.empty();
     for (const ScalarExpr *part : y.exponents)
       add(x.exponents, inverse ? terms.neg(part) : part);
     if (isConstant(y.factor, 1))

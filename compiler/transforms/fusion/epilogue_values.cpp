@@ -2,6 +2,7 @@
 #include "compiler/transforms/algebra/scaled_terms.h"
 #include "compiler/transforms/derivation/spec_text.h"
 #include "compiler/transforms/fusion/compared_elements.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -16,6 +17,12 @@ static bool isState(Value value, ArrayRef<FoldOp> states) {
   return fold && llvm::is_contained(states, fold);
 }
 
+/// True of an array of exponentials: one that is multiplied by another is combined with it.
+static bool isExponential(Value value) {
+  auto map = value.getDefiningOp<MapOp>();
+  return map && isa_and_nonnull<math::ExpOp, math::Exp2Op>(map.getYielded().getDefiningOp());
+}
+
 void combineInEpilogue(ProgramOp program, Partition &passes,
                        llvm::function_ref<bool(MapOp)> isLeft) {
   SmallVector<FoldOp> states;
@@ -26,8 +33,9 @@ void combineInEpilogue(ProgramOp program, Partition &passes,
     for (Value operand : op.getOperands())
       if (op.getNumResults() == 1 && (dependent.contains(operand) || isState(operand, states)))
         dependent.insert(op.getResult(0));
-  Terms terms(program, {},
-              [&](Value value) { return dependent.contains(value) || isState(value, states); });
+  Terms terms(program, {}, [&](Value value) {
+    return dependent.contains(value) || isState(value, states) || isExponential(value);
+  });
   for (MapOp map : llvm::to_vector(program.getBodyBlock()->getOps<MapOp>())) {
     if (!dependent.contains(map) || !isa<FloatType>(map.getType().getElementType()) || isLeft(map))
       continue;

@@ -37,7 +37,8 @@ static FoldOp withWeightAsFactor(ProgramOp program, FoldOp sum) {
 
 void keepInRange(ProgramOp program, FoldOp fold, Pass &own) {
   size_t known = own.states.size();
-  if (!joinWeights(fold, {program, own}))
+  Terms terms(program, own.stream, [&](Value value) { return dependsOn(value, own.states); });
+  if (!joinSum(fold, {program, own}, terms))
     return;
   for (FoldOp &state : MutableArrayRef(own.states).drop_front(known))
     if (state.getExponent())

@@ -1,8 +1,11 @@
 #include "compiler/transforms/gradient/stable_weights.h"
+#include "compiler/transforms/algebra/terms.h"
 #include "compiler/transforms/fusion/epilogue_values.h"
 #include "compiler/transforms/fusion/fold_form.h"
 #include "compiler/transforms/fusion/keep_in_range.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attnc::attn;
@@ -53,6 +56,57 @@ static bool isRelative(Value array) {
   return false;
 }
 
+static bool isConstant(const ScalarExpr *e, double value) {
+  return e->kind == ScalarExpr::Kind::Constant && e->constant == value;
+}
+
+/// What `e` is where conditions along the stream do not leave it out, which is by `absent`; these
+/// are appended.
+static const ScalarExpr *withoutConditions(const ScalarExpr *e, double absent,
+                                           SmallVectorImpl<const ScalarExpr *> &conditions) {
+  while (e->kind == ScalarExpr::Kind::Select &&
+         (isConstant(e->args[1], absent) || isConstant(e->args[2], absent))) {
+    if (e->args[0]->stream)
+      conditions.push_back(e->args[0]);
+    e = e->args[isConstant(e->args[1], absent) ? 2 : 1];
+  }
+  return e;
+}
+
+/// The maximum that the exponentials of a sum are relative to, if the sum leaves elements out that
+/// may be that maximum: the others may all vanish beside it. Else null.
+static FoldOp widerMaximum(ProgramOp program, ReduceOp sum) {
+  Terms terms(program, dimNames(sum.getDims()), [](Value) { return false; });
+  SmallVector<const ScalarExpr *> left;
+  const ScalarExpr *weight = withoutConditions(terms.openAll(sum.getOperand()), 0, left);
+  if (weight->kind != ScalarExpr::Kind::Exp)
+    return {};
+  for (Value leaf : leavesOf(weight->args[0])) {
+    auto maximum = leaf.getDefiningOp<FoldOp>();
+    if (!maximum || maximum.getKind() != FoldKind::Max || maximum.getDims() != sum.getDims())
+      continue;
+    SmallVector<const ScalarExpr *> known;
+    withoutConditions(terms.openAll(maximum.getFactors().front()), -INFINITY, known);
+    auto isKnown = [&](const ScalarExpr *condition) {
+      return llvm::any_of(known, [&](auto *other) { return sameExpression(condition, other); });
+    };
+    if (!llvm::all_of(left, isKnown))
+      return maximum;
+  }
+  return {};
+}
+
+static bool isDivisor(Value array) {
+  return llvm::any_of(array.getUses(), [](OpOperand &use) {
+    auto map = dyn_cast<MapOp>(use.getOwner());
+    return map && llvm::any_of(map.getBodyBlock()->getArgument(use.getOperandNumber()).getUses(),
+                               [](OpOperand &scalar) {
+                                 return isa<arith::DivFOp>(scalar.getOwner()) &&
+                                        scalar.getOperandNumber() == 1;
+                               });
+  });
+}
+
 static bool needsMaximum(ProgramOp program, ReduceOp reduce) {
   return reduce.getKind() == ReduceKind::Add && !isRelative(reduce.getOperand()) &&
          sumsWeights(program, reduce.getOperand(), dimNames(reduce.getDims()));
@@ -76,10 +130,19 @@ SmallVector<Value> stabiliseWeights(ProgramOp program) {
   });
   // exp(x) / exp(max(x))
   combineInEpilogue(program, written, [](MapOp map) { return !hasFreeExponential(map); });
-  for (ReduceOp reduce : llvm::to_vector(program.getBodyBlock()->getOps<ReduceOp>()))
-    if (needsMaximum(program, reduce))
-      for (FoldOp sum : foldsOf(program, [&](ReduceOp other) { return other == reduce; }))
-        keepInRange(program, sum, passOf(sum, passes));
+  for (ReduceOp reduce : llvm::to_vector(program.getBodyBlock()->getOps<ReduceOp>())) {
+    FoldOp wider = isDivisor(reduce) ? widerMaximum(program, reduce) : FoldOp();
+    if (!wider && !needsMaximum(program, reduce))
+      continue;
+    for (FoldOp sum : foldsOf(program, [&](ReduceOp other) { return other == reduce; })) {
+      Pass &pass = wider ? passes.emplace_back() : passOf(sum, passes);
+      if (wider) {
+        pass.stream = dimNames(sum.getDims());
+        pass.states = {wider};
+      }
+      keepInRange(program, sum, pass);
+    }
+  }
   combineInEpilogue(program, passes);
   SmallVector<Value> maxima;
   for (FoldOp fold : llvm::to_vector(program.getBodyBlock()->getOps<FoldOp>())) {
