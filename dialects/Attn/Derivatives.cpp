@@ -23,6 +23,20 @@ bool isOnlyAdded(Value value) {
   });
 }
 
+/// True of x - max(x), and of x less its logsumexp: its exponential is at most 1. Not where the
+/// maximum leaves elements out, which may be larger, and infinitely if it leaves out all.
+static bool isAtMostZero(Value exponent) {
+  auto difference = exponent.getDefiningOp<SubOp>();
+  auto scalar = difference ? dyn_cast<BlockArgument>(difference.getRhs()) : BlockArgument();
+  if (!scalar)
+    return false;
+  auto map = dyn_cast<MapOp>(scalar.getOwner()->getParentOp());
+  auto reduce = map ? map->getOperand(scalar.getArgNumber()).getDefiningOp<ReduceOp>() : ReduceOp();
+  auto element = dyn_cast<BlockArgument>(difference.getLhs());
+  return reduce && element && reduce.getOperand() == map->getOperand(element.getArgNumber()) &&
+         (reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::LogSumExp);
+}
+
 namespace {
 
 /// Proofs go no further than this; what is beyond may be infinite.
@@ -69,13 +83,34 @@ private:
       auto number = dyn_cast<FloatAttr>(constant.getValue());
       return number && !number.getValue().isFinite();
     }
-    if (isa<ParamOp, SoftmaxOp, RandOp, math::ExpOp, math::Exp2Op, math::TanhOp, math::ErfOp>(op))
+    if (isa<ParamOp, SoftmaxOp, RandOp, math::TanhOp, math::ErfOp>(op))
       return false;
+    if (isa<math::ExpOp, math::Exp2Op>(op))
+      return mayGrow(op->getOperand(0));
     if (isa<math::PowFOp>(op))
       return isNegativeSomewhere(op->getOperand(1)) || anyOperand(op);
     if (isa<arith::DivFOp>(op))
       return mayHold(op->getOperand(0));
     return isa<math::LogOp, math::Log2Op, math::RsqrtOp>(op) || anyOperand(op);
+  }
+
+  /// Whether +inf may be in the exponent: less a maximum of nothing. Logits and biases are infinite
+  /// downwards only.
+  bool mayGrow(Value exponent) {
+    if (++steps > kMostSteps)
+      return true;
+    if (auto scalar = dyn_cast<BlockArgument>(exponent)) {
+      auto map = dyn_cast<MapOp>(scalar.getOwner()->getParentOp());
+      auto source = map ? map->getOperand(scalar.getArgNumber()).getDefiningOp<MapOp>() : MapOp();
+      return source && mayGrow(source.getYielded());
+    }
+    Operation *op = exponent.getDefiningOp();
+    if (isa<SubOp>(op) && !isAtMostZero(exponent) && mayHold(op->getOperand(1)))
+      return true;
+    return isa<SubOp, arith::AddFOp, arith::MulFOp, arith::DivFOp, arith::SelectOp>(op) &&
+           !isAtMostZero(exponent) && llvm::any_of(op->getOperands(), [&](Value x) {
+             return isReal(x) && mayGrow(x);
+           });
   }
 
   /// Of 0, powers with such an exponent are infinite.
@@ -85,6 +120,7 @@ private:
   }
 
   llvm::DenseMap<Value, bool> known;
+  unsigned steps = 0; // of looking into exponents
 };
 
 } // namespace
@@ -122,9 +158,7 @@ static Value choose(ImplicitLocOpBuilder &b, Value condition, Value yes, Value n
   return arith::SelectOp::create(b, condition, yes, no);
 }
 
-/// `value`, of which `grad` is a factor, and 0 where `grad` is 0: partial derivatives there may be
-/// infinite or NaN.
-static Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {
+Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {
   Value zero = constant(b, grad.getType(), 0);
   Value result = choose(b, compare(b, arith::CmpFPredicate::OEQ, grad, zero), zero, value);
   result.getDefiningOp()->setAttr(kAbsorbsAttr, b.getUnitAttr());
@@ -191,18 +225,6 @@ Derivative derivativeOfPower(Operation *op, ImplicitLocOpBuilder &b, unsigned op
   Value isZero = arith::AndIOp::create(b, compare(b, arith::CmpFPredicate::OEQ, x, zero),
                                        compare(b, arith::CmpFPredicate::OGE, y, zero));
   return choose(b, isZero, zero, unlessZero(b, grad, product(b, grad, partial)));
-}
-
-/// True of x - max(x), and of x less its logsumexp: its exponential is at most 1.
-static bool isAtMostZero(Value exponent) {
-  auto difference = exponent.getDefiningOp<SubOp>();
-  auto scalar = difference ? dyn_cast<BlockArgument>(difference.getRhs()) : BlockArgument();
-  if (!scalar)
-    return false;
-  auto map = dyn_cast<MapOp>(scalar.getOwner()->getParentOp());
-  auto reduce = map ? map->getOperand(scalar.getArgNumber()).getDefiningOp<ReduceOp>() : ReduceOp();
-  return reduce &&
-         (reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::LogSumExp);
 }
 
 Derivative derivativeOfExponential(Operation *op, ImplicitLocOpBuilder &b, Value grad,

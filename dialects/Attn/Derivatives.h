@@ -29,6 +29,10 @@ bool isOnlyAdded(mlir::Value value);
 /// here. Looks through maps into what they read.
 bool mayBeInfinite(mlir::Value value);
 
+/// `value`, of which `grad` is a factor, and 0 where `grad` is 0: partial derivatives there may be
+/// infinite or NaN.
+mlir::Value unlessZero(mlir::ImplicitLocOpBuilder &b, mlir::Value grad, mlir::Value value);
+
 mlir::Value negated(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 /// grad * factor, and 0 where `grad` is 0 and the factor may be infinite.

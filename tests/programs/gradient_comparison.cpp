@@ -129,11 +129,11 @@ private:
         excuseNaNs(outputs.at(gradientName(source)), reverse.at(source),
                    open == OpenGradients::OfWhatIsOutOfRange);
     if (open == OpenGradients::OfWhatIsOutOfRange)
-      excuseOutOfRange(outputs);
+      excuseOutOfRange(outputs, computesNaNs);
     return outputs;
   }
 
-  void excuseOutOfRange(Outputs &outputs) {
+  void excuseOutOfRange(Outputs &outputs, bool computesNaNs) {
     OwningOpRef<attn::ProgramOp> program(cast<attn::ProgramOp>(gradients.original->clone()));
     auto done = differentiate(*program, gradients.sources, {.asWritten = true});
     if (!done)
@@ -145,7 +145,10 @@ private:
           outputsOf(driver::evaluateWithoutOverflow(*program, inputs, inOneThread())),
           outputsOf(driver::evaluateWithoutInfiniteSums(*program, inputs, inOneThread())),
           outputsOf(
-              driver::evaluateWithTurnedOverflow(*program, written, inputs, inOneThread()))})
+              driver::evaluateWithTurnedOverflow(*program, written, inputs, inOneThread())),
+          computesNaNs ? outputsOf(driver::evaluateWithTurnedComparisons(*program, inputs,
+                                                                         inOneThread()))
+                       : Outputs()})
       for (const std::string &source : gradients.sources)
         if (auto found = changed.find(gradientName(source)); found != changed.end())
           excuseChanged(outputs.at(found->first), written.at(found->first), found->second,

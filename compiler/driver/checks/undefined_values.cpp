@@ -63,21 +63,37 @@ static Value yieldingUndefined(OpBuilder &b, attn::MapOp map, Operation *op) {
   return copy;
 }
 
+/// Whether elements are NaN, as a softmax of +inf is.
+static Value elementsAreNaN(OpBuilder &b, Value array) {
+  auto dims = cast<attn::ArrayType>(array.getType()).getDims();
+  return attn::MapOp::create(b, array.getLoc(),
+                             attn::ArrayType::get(b.getContext(), dims, b.getI1Type()), array,
+                             [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+                               return arith::CmpFOp::create(inner, at, arith::CmpFPredicate::UNO,
+                                                            x[0], x[0]);
+                             });
+}
+
 /// Replaces the outputs by conditions, one for each real of a formula: that it is undefined.
 static void showUndefined(attn::ProgramOp program) {
   for (auto output : llvm::make_early_inc_range(program.getBodyBlock()->getOps<attn::OutputOp>()))
     output.erase();
   OpBuilder b = OpBuilder::atBlockEnd(program.getBodyBlock());
   unsigned number = 0;
+  auto show = [&](Value condition) {
+    auto dims = cast<attn::ArrayType>(condition.getType()).getDims();
+    SmallVector<Attribute> attributes(dims.begin(), dims.end());
+    attn::OutputOp::create(b, condition.getLoc(), "value_" + std::to_string(number++), condition,
+                           b.getArrayAttr(attributes), b.getI1Type());
+  };
+  for (Operation &op : llvm::make_early_inc_range(*program.getBodyBlock()))
+    if (isa<attn::SoftmaxOp, attn::ReduceOp>(op) &&
+        isa<FloatType>(cast<attn::ArrayType>(op.getResult(0).getType()).getElementType()))
+      show(elementsAreNaN(b, op.getResult(0)));
   for (auto map : llvm::to_vector(program.getBodyBlock()->getOps<attn::MapOp>()))
-    for (Operation &op : map.getBodyBlock()->without_terminator()) {
-      if (!isa<FloatType>(op.getResult(0).getType()))
-        continue;
-      Value shown = yieldingUndefined(b, map, &op);
-      SmallVector<Attribute> dims(map.getType().getDims().begin(), map.getType().getDims().end());
-      attn::OutputOp::create(b, op.getLoc(), "value_" + std::to_string(number++), shown,
-                             b.getArrayAttr(dims), b.getI1Type());
-    }
+    for (Operation &op : map.getBodyBlock()->without_terminator())
+      if (isa<FloatType>(op.getResult(0).getType()))
+        show(yieldingUndefined(b, map, &op));
 }
 
 bool computesUndefined(attn::ProgramOp program, const EvalInputs &inputs) {

@@ -1,5 +1,6 @@
 #include "compiler/transforms/gradient/reduction_adjoints.h"
 #include "compiler/transforms/gradient/substitution.h"
+#include "dialects/Attn/Derivatives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -42,6 +43,7 @@ static Value adjointOfExtremum(ArrayBuilder &arrays, ReduceOp reduce, Value grad
 }
 
 /// The product of the other elements: where one is 0, that of those that are not; where two are, 0.
+/// A gradient of 0 stays 0 beside a product that is infinite.
 static Value adjointOfProduct(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
   Type real = elementOf(gradient);
   Dims dims = dimNames(reduce.getDims());
@@ -60,7 +62,8 @@ static Value adjointOfProduct(ArrayBuilder &arrays, ReduceOp reduce, Value gradi
     Value zero = constantOf(b, s[0], 0);
     Value whole = arith::MulFOp::create(b, s[0], s[2]);
     Value only = arith::SelectOp::create(b, arith::AndIOp::create(b, mine, one), whole, zero);
-    return arith::SelectOp::create(b, none, arith::DivFOp::create(b, whole, s[1]), only);
+    Value share = arith::SelectOp::create(b, none, arith::DivFOp::create(b, whole, s[1]), only);
+    return unlessZero(b, s[0], share);
   });
 }
 
