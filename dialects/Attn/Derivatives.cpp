@@ -108,9 +108,8 @@ private:
     if (isa<SubOp>(op) && !isAtMostZero(exponent) && mayHold(op->getOperand(1)))
       return true;
     return isa<SubOp, arith::AddFOp, arith::MulFOp, arith::DivFOp, arith::SelectOp>(op) &&
-           !isAtMostZero(exponent) && llvm::any_of(op->getOperands(), [&](Value x) {
-             return isReal(x) && mayGrow(x);
-           });
+           !isAtMostZero(exponent) &&
+           llvm::any_of(op->getOperands(), [&](Value x) { return isReal(x) && mayGrow(x); });
   }
 
   /// Of 0, powers with such an exponent are infinite.

@@ -144,11 +144,10 @@ private:
          {outputsOf(driver::evaluateInRange(*program, inputs, inOneThread())),
           outputsOf(driver::evaluateWithoutOverflow(*program, inputs, inOneThread())),
           outputsOf(driver::evaluateWithoutInfiniteSums(*program, inputs, inOneThread())),
-          outputsOf(
-              driver::evaluateWithTurnedOverflow(*program, written, inputs, inOneThread())),
-          computesNaNs ? outputsOf(driver::evaluateWithTurnedComparisons(*program, inputs,
-                                                                         inOneThread()))
-                       : Outputs()})
+          outputsOf(driver::evaluateWithTurnedOverflow(*program, written, inputs, inOneThread())),
+          computesNaNs
+              ? outputsOf(driver::evaluateWithTurnedComparisons(*program, inputs, inOneThread()))
+              : Outputs()})
       for (const std::string &source : gradients.sources)
         if (auto found = changed.find(gradientName(source)); found != changed.end())
           excuseChanged(outputs.at(found->first), written.at(found->first), found->second,

@@ -142,7 +142,7 @@ private:
     if (!executor)
       return fail(stage, executor.error().text());
     Result<std::string> difference = codeDifference(specs.whole, **executor, extentsOn(target),
-                                                    {InputKind::Random, InputKind::Planted});
+                                                    {InputKind::Random, InputKind::Planted}, &spec);
     if (!difference)
       return fail(stage, difference.error().text());
     if (!difference->empty())

@@ -66,12 +66,11 @@ static Value yieldingUndefined(OpBuilder &b, attn::MapOp map, Operation *op) {
 /// Whether elements are NaN, as a softmax of +inf is.
 static Value elementsAreNaN(OpBuilder &b, Value array) {
   auto dims = cast<attn::ArrayType>(array.getType()).getDims();
-  return attn::MapOp::create(b, array.getLoc(),
-                             attn::ArrayType::get(b.getContext(), dims, b.getI1Type()), array,
-                             [](OpBuilder &inner, Location at, ValueRange x) -> Value {
-                               return arith::CmpFOp::create(inner, at, arith::CmpFPredicate::UNO,
-                                                            x[0], x[0]);
-                             });
+  return attn::MapOp::create(
+      b, array.getLoc(), attn::ArrayType::get(b.getContext(), dims, b.getI1Type()), array,
+      [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+        return arith::CmpFOp::create(inner, at, arith::CmpFPredicate::UNO, x[0], x[0]);
+      });
 }
 
 /// Replaces the outputs by conditions, one for each real of a formula: that it is undefined.

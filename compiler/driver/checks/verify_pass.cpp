@@ -312,8 +312,8 @@ void PassVerifier::findOverflow(Case &c, attn::ProgramOp desugared) {
     c.turned = std::move(*turned);
   else
     llvm::consumeError(turned.takeError());
-  if (auto unordered = evaluateWithTurnedComparisons(desugared, c.inputs,
-                                                     optionsFor(Precision::Double)))
+  if (auto unordered =
+          evaluateWithTurnedComparisons(desugared, c.inputs, optionsFor(Precision::Double)))
     c.unordered = std::move(*unordered);
   else
     llvm::consumeError(unordered.takeError());
