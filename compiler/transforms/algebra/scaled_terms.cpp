@@ -394,7 +394,8 @@ private:
   // out any exponent may be beyond range, or NaN.
   const ScalarExpr *exponentOf(const Scaled &x) {
     llvm::SmallPtrSet<const ScalarExpr *, 8> seen;
-    return unlessZero(x.factor, total(x.exponents), seen);
+    const ScalarExpr *nothing = terms.constant(x.factor->type, -INFINITY);
+    return unlessZero(x.factor, nothing, total(x.exponents), seen);
   }
 
   // True if `exponent` is -inf by the same choice.
@@ -403,23 +404,30 @@ private:
            sameExpression(exponent->args[0], condition);
   }
 
-  // `exponent`, and -inf where `factor` is a choice of 0.
-  const ScalarExpr *unlessZero(const ScalarExpr *factor, const ScalarExpr *exponent,
+  // `exponent`, and `ifZero` where `factor` is a choice of 0.
+  const ScalarExpr *unlessZero(const ScalarExpr *factor, const ScalarExpr *ifZero,
+                               const ScalarExpr *exponent,
                                llvm::SmallPtrSetImpl<const ScalarExpr *> &seen) {
     if (!seen.insert(factor).second)
       return exponent;
     switch (factor->kind) {
-    case Kind::Mul:
-      return unlessZero(factor->args[1], unlessZero(factor->args[0], exponent, seen), seen);
+    case Kind::Mul: // where either is
+      return unlessZero(factor->args[1], ifZero,
+                        unlessZero(factor->args[0], ifZero, exponent, seen), seen);
+    case Kind::Add: // where both are
+    case Kind::Sub:
+      if (!sameExpression(factor->args[0], factor->args[1]))
+        ifZero = unlessZero(factor->args[1], ifZero, exponent, seen);
+      return ifZero == exponent ? exponent : unlessZero(factor->args[0], ifZero, exponent, seen);
     case Kind::Neg:
     case Kind::Div:
-      return unlessZero(factor->args[0], exponent, seen);
+      return unlessZero(factor->args[0], ifZero, exponent, seen);
     case Kind::Select:
       for (unsigned zero : {1u, 2u})
         if (isConstant(factor->args[zero], 0))
-          return isChosen(exponent, factor->args[0], zero)
-                     ? exponent
-                     : terms.guarded(factor->args[0], zero == 2, exponent, -INFINITY);
+          return isChosen(exponent, factor->args[0], zero) ? exponent
+                 : zero == 1 ? terms.select(factor->args[0], ifZero, exponent)
+                             : terms.select(factor->args[0], exponent, ifZero);
       return exponent;
     default:
       return exponent;
