@@ -1,5 +1,6 @@
 #include "compiler/transforms/algebra/scaled_terms.h"
 #include "compiler/transforms/algebra/maxima_gap.h"
+#include "compiler/transforms/analysis/finite_factors.h"
 #include "compiler/transforms/analysis/value_ranges.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
@@ -344,12 +345,22 @@ private:
     changes = true;
   }
 
+  // True of the exponent -s of a sigmoid where masks may be in s: less a maximum it would be NaN.
+  bool mayBePlusInfinity(const Scaled &x) {
+    return llvm::any_of(x.exponents, [&](const ScalarExpr *part) {
+      return part->kind == Kind::Neg && !part->args[0]->state &&
+             reachOf(terms, part->args[0]) != Reach::Finite;
+    });
+  }
+
   Scaled sum(const ScalarExpr *e) {
     Scaled x = scaled(e->args[0]), y = scaled(e->args[1]);
     if (x.exponents.empty() && y.exponents.empty())
       return {terms.withArgs(e, {x.factor, y.factor}), {}};
     if (haveSameExponents(x, y))
       return {terms.binary(e->kind, x.factor, y.factor), x.exponents};
+    if (mayBePlusInfinity(x) || mayBePlusInfinity(y))
+      return {terms.withArgs(e, {value(x), value(y)}), {}};
     const ScalarExpr *first = relativeExponent(x), *second = relativeExponent(y);
     const ScalarExpr *largest = terms.binary(Kind::Max, first, second);
     return {terms.binary(e->kind, relative(x, first, largest), relative(y, second, largest)),
