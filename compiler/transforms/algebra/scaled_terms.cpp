@@ -317,7 +317,8 @@ private:
       return {terms.withArgs(e, {value(x), value(y)}), {}};
     const ScalarExpr *apart =
         staysApart(x, y, inverse) ? terms.binary(e->kind, value(x), value(y)) : nullptr;
-    changes |= !apart && !x.exponents.empty() && !y.exponents.empty();
+    changes |=
+        (isFree(x) && isTakenAway(y, inverse)) || (isTakenAway(x, false) && isFree(y) && !inverse);
     for (const ScalarExpr *part : y.exponents)
       add(x.exponents, inverse ? terms.neg(part) : part);
     if (isConstant(y.factor, 1))
@@ -325,6 +326,17 @@ private:
     if (!inverse && isConstant(x.factor, 1))
       return {y.factor, x.exponents, apart};
     return {terms.binary(e->kind, x.factor, y.factor), x.exponents, apart};
+  }
+
+  // exp(s) may be infinite; less a maximum it is not.
+  static bool isFree(const Scaled &x) {
+    return !x.exponents.empty() &&
+           llvm::all_of(x.exponents, [](const ScalarExpr *e) { return e->kind != Kind::Neg; });
+  }
+  static bool isTakenAway(const Scaled &x, bool inverse) {
+    return !x.exponents.empty() && llvm::all_of(x.exponents, [&](const ScalarExpr *e) {
+      return (e->kind == Kind::Neg) != inverse;
+    });
   }
 
   // True if several exponents meet and none is subtracted: together they would be larger than each.
