@@ -41,6 +41,13 @@ void excuseNaNs(Array &array, const Array &other, bool ofEither) {
       x = y;
 }
 
+/// `array` with what `other` has wherever `written` is NaN.
+void excuseWrittenNaNs(Array &array, const Array &written, const Array &other) {
+  for (int64_t i = 0; i < array.size(); ++i)
+    if (std::isnan(written.value[i]))
+      array.value[i] = other.value[i];
+}
+
 /// `array`, which was `written`, with what `other` has wherever `changed` is another number.
 void excuseChanged(Array &array, const Array &written, const Array &changed, const Array &other) {
   for (int64_t i = 0; i < array.size(); ++i)
@@ -140,6 +147,10 @@ private:
       return;
     desugar(*program);
     Outputs written = outputsOf(evaluator::evaluate(*program, inputs, inOneThread()));
+    if (computesNaNs)
+      for (const std::string &source : gradients.sources)
+        if (auto found = written.find(gradientName(source)); found != written.end())
+          excuseWrittenNaNs(outputs.at(found->first), found->second, reverse.at(source));
     for (const Outputs &changed :
          {outputsOf(driver::evaluateInRange(*program, inputs, inOneThread())),
           outputsOf(driver::evaluateWithoutOverflow(*program, inputs, inOneThread())),
