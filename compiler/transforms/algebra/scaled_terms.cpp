@@ -1,6 +1,5 @@
 #include "compiler/transforms/algebra/scaled_terms.h"
 #include "compiler/transforms/algebra/maxima_gap.h"
-#include "compiler/transforms/analysis/finite_factors.h"
 #include "compiler/transforms/analysis/value_ranges.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
@@ -357,11 +356,12 @@ private:
     changes = true;
   }
 
-  // True of the exponent -s of a sigmoid where masks may be in s: less a maximum it would be NaN.
-  bool mayBePlusInfinity(const Scaled &x) {
-    return llvm::any_of(x.exponents, [&](const ScalarExpr *part) {
-      return part->kind == Kind::Neg && !part->args[0]->state &&
-             reachOf(terms, part->args[0]) != Reach::Finite;
+  // exp(s - m) of an element s, and exp(-s), as they are in a formula: no state has to be kept in
+  // range for them.
+  static bool isElement(const Scaled &x) {
+    return !isFree(x) && llvm::any_of(x.exponents, [](const ScalarExpr *part) {
+      const ScalarExpr *e = part->kind == Kind::Neg ? part->args[0] : part;
+      return !e->state && e->kind != Kind::Constant;
     });
   }
 
@@ -371,7 +371,7 @@ private:
       return {terms.withArgs(e, {x.factor, y.factor}), {}};
     if (haveSameExponents(x, y))
       return {terms.binary(e->kind, x.factor, y.factor), x.exponents};
-    if (mayBePlusInfinity(x) || mayBePlusInfinity(y))
+    if (!isFree(x) && !isFree(y) && (isElement(x) || isElement(y)))
       return {terms.withArgs(e, {value(x), value(y)}), {}};
     const ScalarExpr *first = relativeExponent(x), *second = relativeExponent(y);
     const ScalarExpr *largest = terms.binary(Kind::Max, first, second);
