@@ -25,8 +25,8 @@ bool isOnlyAdded(mlir::Value value);
 
 /// False if the value is proven finite where finite numbers are read: infinities come from
 /// constants, logarithms, roots of 0, `else` values of reads, inputs that are only added, as biases
-/// with masks in them, and what is computed of these. Overflow and division by zero are no matter
-/// here. Looks through maps into what they read.
+/// with masks in them, maxima of nothing, and what is computed of these. Overflow and division by
+/// zero are no matter here. Looks through maps into what they read.
 bool mayBeInfinite(mlir::Value value);
 
 /// `value`, of which `grad` is a factor, and 0 where `grad` is 0: partial derivatives there may be

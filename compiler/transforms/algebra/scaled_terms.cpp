@@ -327,10 +327,16 @@ private:
     return {terms.binary(e->kind, x.factor, y.factor), x.exponents, apart};
   }
 
+  // Something is taken away from it, perhaps under a condition.
+  static bool isRelative(const ScalarExpr *exponent) {
+    if (exponent->kind == Kind::Select)
+      return isRelative(exponent->args[1]) || isRelative(exponent->args[2]);
+    return exponent->kind == Kind::Neg || exponent->kind == Kind::Sub;
+  }
+
   // exp(s) may be infinite; less a maximum it is not.
   static bool isFree(const Scaled &x) {
-    return !x.exponents.empty() &&
-           llvm::all_of(x.exponents, [](const ScalarExpr *e) { return e->kind != Kind::Neg; });
+    return !x.exponents.empty() && llvm::none_of(x.exponents, isRelative);
   }
   static bool isTakenAway(const Scaled &x, bool inverse) {
     return !x.exponents.empty() && llvm::all_of(x.exponents, [&](const ScalarExpr *e) {
@@ -359,9 +365,17 @@ private:
   // exp(s - m) of an element s, and exp(-s), as they are in a formula: no state has to be kept in
   // range for them.
   static bool isElement(const Scaled &x) {
-    return !isFree(x) && llvm::any_of(x.exponents, [](const ScalarExpr *part) {
-      const ScalarExpr *e = part->kind == Kind::Neg ? part->args[0] : part;
-      return !e->state && e->kind != Kind::Constant;
+    llvm::SmallPtrSet<const ScalarExpr *, 8> seen;
+    return !isFree(x) && llvm::any_of(x.exponents, [&](const ScalarExpr *part) {
+      return hasElement(part, seen);
+    });
+  }
+
+  static bool hasElement(const ScalarExpr *e, llvm::SmallPtrSetImpl<const ScalarExpr *> &seen) {
+    if (!seen.insert(e).second)
+      return false;
+    return e->leaf ? !e->state : llvm::any_of(e->args, [&](const ScalarExpr *arg) {
+      return hasElement(arg, seen);
     });
   }
 
@@ -401,6 +415,10 @@ private:
       return x.apart;
     if (isConstant(x.factor, 1))
       return terms.exp(total(x.exponents));
+    // An element is divided last, as it is written: beside a divisor of 0 it is chosen before.
+    if (x.factor->kind == Kind::Div && isElement(x))
+      return terms.withArgs(x.factor,
+                            {value(Scaled{x.factor->args[0], x.exponents}), x.factor->args[1]});
     // Where a 0 is chosen it is not multiplied.
     if (x.factor->kind == Kind::Select)
       for (unsigned zero : {1u, 2u})
