@@ -83,6 +83,8 @@ private:
     SmallVector<Scaled, 2> args;
     for (const ScalarExpr *arg : e->args)
       args.push_back(scaled(arg));
+    if (llvm::any_of(args, isElement))
+      return {rebuilt(e), {}};
     auto isZero = [](const Scaled &x) { return isConstant(x.factor, 0); };
     const Scaled *first = llvm::find_if_not(args, isZero);
     if (first == args.end())
@@ -153,7 +155,7 @@ private:
   Scaled power(const ScalarExpr *e) {
     Scaled x = scaled(e->args[0]);
     const ScalarExpr *n = terms.powerOf(e);
-    if (x.exponents.empty() || n->state || isConstant(n, 0))
+    if (x.exponents.empty() || isElement(x) || n->state || isConstant(n, 0))
       return {rebuilt(e), {}};
     changes = true;
     attn::Sign sign = attnc::signOf(n);
