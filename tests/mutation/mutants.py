@@ -396,8 +396,8 @@ mutant(56, DERIVATIVES, "each of two equal operands of a maximum has all of its 
        "Value share = product(b, 0.5, grad);", "Value share = product(b, MUTANT ? 1 : 0.5, grad);",
        "gradient_corners")
 mutant(57, DERIVATIVES, "a gradient of 0 is multiplied by an infinite derivative",
-       "static Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {\n",
-       "static Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {\n"
+       "Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {\n",
+       "Value unlessZero(ImplicitLocOpBuilder &b, Value grad, Value value) {\n"
        "  if (MUTANT)\n    return value;\n",
        "gradient_corners")
 mutant(58, DERIVATIVES, "the side of a choice that is not taken has the gradient",
