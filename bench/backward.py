@@ -114,6 +114,42 @@ def timings():
     return rows
 
 
+# Specs of the library whose backward is more than that of a softmax, at B4 H16 N4096 D64 in bf16.
+VARIANTS = ("causal", "alibi", "softcap", "sliding_window", "sink", "dropout", "lse", "entropy",
+            "column_sums", "gqa", "bias")
+EXTENTS = {"b": 4, "h": 16, "hk": 4, "i": 4096, "j": 4096, "d": 64, "e": 64}
+
+
+def fill(program):
+    """Random tensors for the inputs of a program."""
+    generator = torch.Generator(device="cuda").manual_seed(2)
+    return {t.name: torch.randn([EXTENTS[d] for d in t.dims], device="cuda", generator=generator)
+            .to(TYPES[t.dtype]) for t in program.inputs}
+
+
+def variants():
+    """Forward and backward with the gradients of all inputs and of `scale`."""
+    rows = []
+    for name in VARIANTS:
+        text = json.loads((attention_cells.LIBRARY / f"{name}.json").read_text())
+        text["grad"] = [*text["inputs"], "scale"]
+        program = attnc.compile(text, target="sm_90a", set={"d": 64, "e": 64})
+        known = fill(program)
+        results = program.launch(known)
+        back = program.backward
+        known |= results
+        known |= {n: t for n, t in fill(back).items() if n.startswith("grad_")}
+        gradients = back.launch({t.name: known[t.name] for t in back.inputs})
+        forward = program.bind(out=results, **{t.name: known[t.name] for t in program.inputs})
+        backward = back.bind(out=gradients, **{t.name: known[t.name] for t in back.inputs})
+        rows.append({"spec": name, **EXTENTS, "forward_ms": milliseconds(forward),
+                     "backward_ms": milliseconds(backward)})
+        print(rows[-1], flush=True)
+        del known, results, gradients, forward, backward
+        torch.cuda.empty_cache()
+    return rows
+
+
 def exact(c, q, k, v, grad_o):
     leaves = [x.double().requires_grad_() for x in (q, k, v)]
     s = leaves[0] @ leaves[1].transpose(-1, -2) / c.d ** 0.5
@@ -238,7 +274,7 @@ def main():
     results = {"commit": arguments.commit,
                "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
                "machine": attention_machine.describe(torch, "sm_90a")}
-    for part in (timings, errors, memory, training):
+    for part in (timings, variants, errors, memory, training):
         results[part.__name__] = part()
         with open(arguments.output, "w") as file:
             json.dump(results, file, indent=1)

@@ -194,8 +194,8 @@ typedef struct attnc_param_info {
  * program itself takes and gives, and "backward", the gradients. The outputs of "forward" are those
  * of the spec and what it saves for "backward", named `saved_*`. The inputs of "backward" are those
  * of the spec that it needs, what is saved, and `grad_o`, the gradient of each output `o`; its
- * outputs are `grad_q` for each input `q` that the spec asks for. Any other program has "forward"
- * alone. */
+ * outputs are `grad_q` for each input or param `q` that the spec asks for. Any other program has
+ * "forward" alone. */
 ATTNC_API size_t attnc_program_entry_count(const attnc_program *program);
 /* The name of an entry point, "forward" for the first; NULL for an index beyond the count. */
 ATTNC_API const char *attnc_program_entry_name(const attnc_program *program, size_t index);

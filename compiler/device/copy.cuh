@@ -39,6 +39,16 @@ template <int kBytes> ATTNC_DEVICE void moveFromShared(void *to, u32 from) {
     *static_cast<u16 *>(to) = loadShared2(from);
 }
 
+/// copyTile of a tile of one row, which has no swizzle.
+template <int kThreads, int kVectorBytes, class T, int kCols>
+ATTNC_DEVICE void copyRow(SharedTile<T, 1, kCols> tile, const T *from, i32 cols) {
+  static_assert(kVectorBytes >= 4 && kCols == SharedTile<T, 1, kCols>::kWidth);
+  constexpr u32 kVector = kVectorBytes / sizeof(T);
+#pragma unroll
+  for (u32 c = threadIdx.x * kVector; c < kCols; c += kThreads * kVector)
+    copyAsync<kVectorBytes>(tile.base + c * sizeof(T), from + c, static_cast<i32>(c) < cols);
+}
+
 /// Starts the copy of a tile: row r of `tile` from `from + r * rowStride`; rows from `rows` on, and
 /// columns beyond Tile::kCols, become zero and are not read. All kThreads threads of the block take
 /// part. kVectorBytes says what alignment every row start has; 16 is the fast one, and 2 (a 16-bit

@@ -1,4 +1,6 @@
 #include "compiler/driver/compile.h"
+#include "compiler/driver/checks/check.h"
+#include "compiler/driver/divide_schedule.h"
 #include "compiler/driver/entries.h"
 #include "compiler/driver/gradient.h"
 #include "compiler/driver/images/build_images.h"
@@ -43,8 +45,12 @@ public:
         program(*module->getOps<attn::ProgramOp>().begin()), errors(module->getContext()),
         isSplit(isSplit) {}
 
-  /// The program is the backward one of these, and the reports are to say what it computes again.
-  void setGradients(const GradientSpecs &specs) { gradients = &specs; }
+  /// The program is the backward one of `specs`, which differentiate `original`. The reports are to
+  /// say what it computes again, and passes are verified with the forward program before it.
+  void setGradients(const GradientSpecs &specs, const Spec &of) {
+    gradients = &specs;
+    original = &of;
+  }
 
   Result<Compilation> run() {
     Clock::time_point start = Clock::now();
@@ -135,10 +141,20 @@ private:
     if (options.verifyPasses) {
       std::map<std::string, int64_t> extents = options.extents;
       extents.merge(referenceExtents(spec));
-      Result<PassVerifier> verifier = PassVerifier::create(program, extents, options.params);
+      SmallVector<attn::ProgramOp> programs = {program};
+      if (gradients)
+        programs.insert(programs.begin(), programOf(gradients->forward));
+      Result<PassVerifier> verifier =
+          gradients
+              ? PassVerifier::createForGradients(programOf(*original), programOf(gradients->whole),
+                                                 extents, options.params)
+              : PassVerifier::create(program, extents, options.params);
       if (!verifier)
         return verifier.error();
-      add(std::make_unique<MeaningInstrument>(std::move(*verifier), program, error));
+      if (gradients)
+        if (Status status = verifier->check(programs, "halve"); !status)
+          return status;
+      add(std::make_unique<MeaningInstrument>(std::move(*verifier), std::move(programs), error));
     }
     add(std::make_unique<ValidInstrument>(errors, error));
     if (options.watch)
@@ -408,6 +424,7 @@ private:
   const Spec &spec;
   const CompileOptions &options;
   const GradientSpecs *gradients = nullptr; // null but for a backward program
+  const Spec *original = nullptr;           // which that differentiates
   OwningOpRef<ModuleOp> module;
   attn::ProgramOp program;
   ReportedErrors errors;
@@ -422,24 +439,31 @@ private:
 
 } // namespace
 
-static Result<Compilation> compileBackward(const GradientSpecs &specs,
+static Result<Compilation> compileBackward(const Spec &spec, const GradientSpecs &specs,
                                            const CompileOptions &options) {
   Compiler compiler(specs.backward, options);
-  compiler.setGradients(specs);
+  compiler.setGradients(specs, spec);
   return compiler.run();
 }
 
 Result<Compilation> compile(const Spec &spec, const CompileOptions &options) {
   if (spec.grad.empty())
     return Compiler(spec, options).run();
+  Clock::time_point start = Clock::now();
   Result<GradientSpecs> specs = differentiateSpec(spec);
   if (!specs)
     return specs.error();
-  Result<Compilation> forward = compile(specs->forward, options);
+  if (Status status = divideSchedule(*specs, options.schedule, options.target); !status)
+    return status.error();
+  double gradientSeconds = secondsSince(start);
+  CompileOptions ofEach = options;
+  ofEach.schedule = nullptr; // each of the specs has its own
+  Result<Compilation> forward = compile(specs->forward, ofEach);
   Result<Compilation> backward =
-      forward ? compileBackward(*specs, options) : Result<Compilation>(forward.error());
+      forward ? compileBackward(spec, *specs, ofEach) : Result<Compilation>(forward.error());
   if (!backward)
     return backward.error();
+  forward->gradientSeconds = gradientSeconds;
   addEntry(forward->program, backwardEntry, backward->program);
   forward->deferred = deferredImagesOf(forward->program, options.images);
   forward->saved = std::move(specs->saved);

@@ -111,7 +111,8 @@ struct RecomputedReport {
 
 /// The result of a compilation.
 struct Compilation {
-  /// Of a spec with `grad`: the backward program, which `program` has as an entry point.
+  /// Of a spec with `grad`: the backward program, which `program` has as an entry point. Its times
+  /// and counts are its own, and those here are the forward program's.
   std::shared_ptr<const Compilation> backward;
   /// What this, the forward program, stores for it: outputs here, inputs there.
   std::vector<SavedValue> saved;
@@ -140,6 +141,7 @@ struct Compilation {
   double kernelSeconds = 0;
   int imagesCompiled = 0, imagesCached = 0; ///< by NVRTC, and those that it had no part in
   int repeats = 0; ///< kernels compiled once more, with a smaller schedule, because they spilled
+  double gradientSeconds = 0; ///< before both programs: to derive them, and divide the schedule
   double llvmSeconds = 0; ///< or from nests to machine code of the processor, nearly all in LLVM
 };
 

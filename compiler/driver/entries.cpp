@@ -1,13 +1,10 @@
 #include "compiler/driver/entries.h"
+#include "compiler/driver/has_name.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
 namespace attnc::driver {
-
-template <typename T> static bool has(const std::vector<T> &list, const std::string &name) {
-  return std::ranges::any_of(list, [&](const T &one) { return one.name == name; });
-}
 
 template <typename T> static void append(std::vector<T> &list, std::vector<T> more) {
   list.insert(list.end(), std::make_move_iterator(more.begin()),
@@ -17,13 +14,13 @@ template <typename T> static void append(std::vector<T> &list, std::vector<T> mo
 // Images and sources of `other` whose names `whole` has get the name of the entry, too.
 static void renameImages(const Program &whole, Program &other, const std::string &entry) {
   for (KernelDecl &kernel : other.manifest.kernels)
-    if (has(whole.images, kernel.image))
+    if (hasName(whole.images, kernel.image))
       kernel.image += "_" + entry;
   for (Image &image : other.images)
-    if (has(whole.images, image.name))
+    if (hasName(whole.images, image.name))
       image.name += "_" + entry;
   for (Source &source : other.sources)
-    if (has(whole.sources, source.name))
+    if (hasName(whole.sources, source.name))
       source.name.insert(std::min(source.name.find('.'), source.name.size()), "_" + entry);
 }
 

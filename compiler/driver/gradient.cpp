@@ -34,6 +34,7 @@ static Spec withModule(const Spec &spec, OwningOpRef<ModuleOp> module) {
   copy.schedulePlace = spec.schedulePlace;
   copy.reference = spec.reference;
   copy.overrides = spec.overrides;
+  copy.savesLess = spec.savesLess;
   return copy;
 }
 
@@ -85,23 +86,32 @@ static Result<GradientSpecs> halveWithoutSaving(const Spec &spec, GradientSpecs 
   return specs;
 }
 
-Result<Spec> differentiableGradients(const Spec &spec) {
+static Result<Spec> withGradients(const Spec &spec, Differentiation how,
+                                  std::vector<std::string> *constant) {
   Spec whole = withModule(spec, copyOf(spec));
   nameAsGradient(whole);
-  auto independent = differentiate(programOf(whole), spec.grad, {.forMore = true});
+  Result<std::vector<std::string>> independent = differentiate(programOf(whole), spec.grad, how);
   if (!independent)
     return independent.error();
+  if (constant)
+    *constant = std::move(*independent);
   return whole;
 }
 
+Result<Spec> wholeGradients(const Spec &spec, std::vector<std::string> *constant) {
+  return withGradients(spec, {}, constant);
+}
+
+Result<Spec> differentiableGradients(const Spec &spec, std::vector<std::string> *constant) {
+  return withGradients(spec, {.forMore = true}, constant);
+}
+
 Result<GradientSpecs> differentiateSpec(const Spec &spec) {
+  Result<Spec> whole = wholeGradients(spec);
+  if (!whole)
+    return whole.error();
   GradientSpecs specs;
-  specs.whole = withModule(spec, copyOf(spec));
-  nameAsGradient(specs.whole);
-  Result<std::vector<std::string>> independent = differentiate(programOf(specs.whole), spec.grad);
-  if (!independent)
-    return independent.error();
-  specs.independent = std::move(*independent);
+  specs.whole = std::move(*whole);
   specs.cotangents = gradientsOfOutputs(spec);
   if (spec.savesLess)
     return halveWithoutSaving(spec, std::move(specs));

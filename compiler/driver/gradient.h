@@ -30,13 +30,16 @@ struct GradientSpecs {
   std::vector<RecomputedValue> recomputed;
   /// The inputs of the backward program that are gradients: "grad_o".
   std::set<std::string> cotangents;
-  /// Those of the inputs that were asked for on which no output depends: their gradients are 0.
-  std::vector<std::string> independent;
 };
 
-/// The spec and its gradients with respect to spec.grad as one program, as GradientSpecs::whole, to
-/// be differentiated again. Errors: those of attnc::differentiate.
-Result<Spec> differentiableGradients(const Spec &spec);
+/// GradientSpecs::whole alone, which takes no passes. `constant`, unless null, gets those of
+/// spec.grad with which no output changes, or only in steps: their gradients are 0. Errors: those
+/// of attnc::differentiate.
+Result<Spec> wholeGradients(const Spec &spec, std::vector<std::string> *constant = nullptr);
+
+/// The same, to be differentiated again.
+Result<Spec> differentiableGradients(const Spec &spec,
+                                     std::vector<std::string> *constant = nullptr);
 
 /// Differentiates `spec` with respect to spec.grad. Errors: those of attnc::differentiate, and of
 /// the passes. The programs have no text that they could be parsed from again, and no `grad`.

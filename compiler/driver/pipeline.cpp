@@ -23,6 +23,7 @@
 #include "compiler/transforms/lower_to_nests.h"
 #include "compiler/transforms/mask_intervals.h"
 #include "compiler/transforms/outline_epilogue.h"
+#include "compiler/transforms/plain_differences.h"
 #include "compiler/transforms/reassociate.h"
 #include "compiler/transforms/split.h"
 #include "llvm/Support/raw_ostream.h"
@@ -145,6 +146,8 @@ constexpr Step table[] = {
      onProgram<chooseLayouts>},
     {"mask-intervals", "which part of the stream matters to a tile, and when it needs no mask",
      Program, onProgram<maskIntervals>},
+    {"plain-differences", "what is subtracted from that is never -inf, which kernels need not ask",
+     Program, onProgram<markPlainDifferences>},
     {"derive-updates", "what each state takes in, how it moves and merges, as scalar regions",
      Module, deriveAllUpdates},
     {"outline-epilogue", "folds after a stream become nests where no tiled form takes them",

@@ -71,10 +71,10 @@ Status ValidInstrument::after(const Step &step, Operation *op) {
 Status MeaningInstrument::after(const Step &step, Operation *) {
   if (step.on == Step::On::Kernel)
     return {};
-  std::string now = printIr(program);
+  std::string now = printIr(programs.back());
   if (now == std::exchange(text, now))
     return {};
-  return verifier.check(program, step.name);
+  return verifier.check(programs, step.name);
 }
 
 } // namespace attnc::driver

@@ -65,15 +65,17 @@ private:
 /// Evaluates the program after each pass that has changed it.
 class MeaningInstrument : public StepInstrument {
 public:
-  MeaningInstrument(PassVerifier verifier, attn::ProgramOp program, std::optional<Error> &error)
-      : StepInstrument(error), verifier(std::move(verifier)), program(program),
-        text(printIr(program)) {}
+  /// `programs` run one after the other; the last one is what the passes change.
+  MeaningInstrument(PassVerifier verifier, llvm::SmallVector<attn::ProgramOp> programs,
+                    std::optional<Error> &error)
+      : StepInstrument(error), verifier(std::move(verifier)), programs(std::move(programs)),
+        text(printIr(this->programs.back())) {}
 
 private:
   Status after(const Step &step, mlir::Operation *op) override;
   const PassVerifier verifier;
-  attn::ProgramOp program;
-  std::string text; ///< after the pass before
+  llvm::SmallVector<attn::ProgramOp> programs;
+  std::string text; ///< of the last one, after the pass before
 };
 
 /// Calls a function after each pass.

@@ -54,6 +54,22 @@ void addSpec(const Spec &spec, Program &program) {
   withoutFolder(spec)->print(out, OpPrintingFlags().enableDebugInfo());
   program.sources.push_back({specText, text});
   program.sources.push_back({referenceText, spec.reference.dump()});
+  if (!spec.grad.empty())
+    program.sources.push_back(
+        {gradientsText,
+         nlohmann::json{{"grad", spec.grad}, {"save", spec.savesLess ? "less" : "auto"}}.dump()});
+}
+
+// What a program says of its gradients; nothing of a damaged text.
+static void readGradients(const Program &program, Spec &spec) {
+  const Source *text = program.findSource(gradientsText);
+  auto json = text ? nlohmann::json::parse(text->text, nullptr, false) : nlohmann::json();
+  if (!json.is_object() || !json.contains("grad") || !json["grad"].is_array())
+    return;
+  for (const nlohmann::json &name : json["grad"])
+    if (name.is_string())
+      spec.grad.push_back(name);
+  spec.savesLess = json.value("save", nlohmann::json()) == "less";
 }
 
 std::map<std::string, int64_t> referenceShape(const Spec &spec) {
@@ -99,6 +115,8 @@ std::optional<Spec> readSpec(MLIRContext &context, const Program &program,
   if (const Source *reference = program.findSource(referenceText); spec && reference)
     if (auto json = nlohmann::json::parse(reference->text, nullptr, false); json.is_object())
       spec->reference = std::move(json);
+  if (spec)
+    readGradients(program, *spec);
   return spec;
 }
 

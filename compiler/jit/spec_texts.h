@@ -9,6 +9,7 @@ namespace attnc {
 /// The names of these texts among a program's sources.
 inline constexpr const char *specText = "spec.mlir";           ///< the spec as IR, with its places
 inline constexpr const char *referenceText = "reference.json"; ///< its reference shape
+inline constexpr const char *gradientsText = "gradients.json"; ///< the gradients it asks for
 inline constexpr const char *explanationText = "explain.txt";  ///< what explain says of it
 inline constexpr const char *explanationJson = "explain.json"; ///< the same as data
 

@@ -63,7 +63,7 @@ private:
     bool addsPass = best.streams && llvm::any_of(sum->shared, [&](FoldOp inner) {
                       return !vanishing.contains(inner);
                     });
-    if (addsPass || !(best.cost < sum->cost))
+    if (addsPass || !best.cost.isWellBelow(sum->cost))
       return discard(*sum);
     Value value = buildCheapestOrder(program, sum->product, fold);
     derivation::record(

@@ -19,22 +19,42 @@ bool isOnlyAdded(Value value) {
       return use.getOperandNumber() == 0 && isOnlyAdded(user->getResult(0));
     if (auto map = dyn_cast<MapOp>(user))
       return isOnlyAdded(map.getBodyBlock()->getArgument(use.getOperandNumber()));
+    if (auto reduce = dyn_cast<ReduceOp>(user))
+      return reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::Min ||
+             reduce.getKind() == ReduceKind::LogSumExp;
+    if (isa<SoftmaxOp, OutputOp>(user))
+      return true;
     return isa<arith::AddFOp, SubOp, arith::CmpFOp, arith::SelectOp>(user);
   });
 }
 
-/// True of x - max(x), and of x less its logsumexp: its exponential is at most 1. Not where the
-/// maximum leaves elements out, which may be larger, and infinitely if it leaves out all.
+/// The array that a scalar of a map is an element of, or null.
+static Value arrayOf(Value scalar) {
+  auto argument = dyn_cast<BlockArgument>(scalar);
+  auto map = argument ? dyn_cast<MapOp>(argument.getOwner()->getParentOp()) : MapOp();
+  return map ? map->getOperand(argument.getArgNumber()) : Value();
+}
+
+/// True if the scalar is no less than any element of the array: its maximum or its logsumexp, or
+/// the larger one of that and something else.
+static bool isUpperBound(Value scalar, Value array) {
+  if (auto larger = scalar.getDefiningOp<arith::MaximumFOp>())
+    return isUpperBound(larger.getLhs(), array) || isUpperBound(larger.getRhs(), array);
+  Value bound = arrayOf(scalar);
+  Operation *op = bound ? bound.getDefiningOp() : nullptr;
+  if (auto map = dyn_cast_or_null<MapOp>(op))
+    return isUpperBound(map.getYielded(), array);
+  auto reduce = dyn_cast_or_null<ReduceOp>(op);
+  return reduce && reduce.getOperand() == array &&
+         (reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::LogSumExp);
+}
+
+/// True of x less an upper bound of it: its exponential is at most 1. Not where the bound leaves
+/// elements out, which may be larger, and infinitely if it leaves out all.
 static bool isAtMostZero(Value exponent) {
   auto difference = exponent.getDefiningOp<SubOp>();
-  auto scalar = difference ? dyn_cast<BlockArgument>(difference.getRhs()) : BlockArgument();
-  if (!scalar)
-    return false;
-  auto map = dyn_cast<MapOp>(scalar.getOwner()->getParentOp());
-  auto reduce = map ? map->getOperand(scalar.getArgNumber()).getDefiningOp<ReduceOp>() : ReduceOp();
-  auto element = dyn_cast<BlockArgument>(difference.getLhs());
-  return reduce && element && reduce.getOperand() == map->getOperand(element.getArgNumber()) &&
-         (reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::LogSumExp);
+  Value array = difference ? arrayOf(difference.getLhs()) : Value();
+  return array && isUpperBound(difference.getRhs(), array);
 }
 
 namespace {
@@ -88,10 +108,29 @@ private:
     if (isa<math::ExpOp, math::Exp2Op>(op))
       return mayGrow(op->getOperand(0));
     if (isa<math::PowFOp>(op))
-      return isNegativeSomewhere(op->getOperand(1)) || anyOperand(op);
+      return !isWholePower(op->getOperand(1)) || anyOperand(op);
     if (isa<arith::DivFOp>(op))
-      return mayHold(op->getOperand(0));
-    return isa<math::LogOp, math::Log2Op, math::RsqrtOp>(op) || anyOperand(op);
+      return mayHold(op->getOperand(0)) || isLength(op->getOperand(1));
+    return isa<math::LogOp, math::Log2Op, math::RsqrtOp, math::SqrtOp>(op) || anyOperand(op);
+  }
+
+  /// An integer that is read, as the length of a sequence: it may be 0 in a row while others go on.
+  bool isLength(Value divisor) {
+    auto real = divisor.getDefiningOp<arith::SIToFPOp>();
+    return real && isOfData(real.getIn());
+  }
+
+  bool isOfData(Value integer) {
+    if (++steps > kMostSteps || integer.getDefiningOp<ReadOp>())
+      return true;
+    if (auto scalar = dyn_cast<BlockArgument>(integer)) {
+      auto map = dyn_cast<MapOp>(scalar.getOwner()->getParentOp());
+      return !map || isOfData(map->getOperand(scalar.getArgNumber()));
+    }
+    Operation *op = integer.getDefiningOp();
+    if (auto map = dyn_cast<MapOp>(op))
+      return isOfData(map.getYielded());
+    return llvm::any_of(op->getOperands(), [&](Value x) { return isOfData(x); });
   }
 
   /// Whether +inf may be in the exponent: less a maximum of nothing. Logits and biases are infinite
@@ -105,6 +144,8 @@ private:
       return source && mayGrow(source.getYielded());
     }
     Operation *op = exponent.getDefiningOp();
+    if (isTurned(op))
+      return mayHold(op->getOperand(0)) || mayHold(op->getOperands().back());
     if (isa<SubOp>(op) && !isAtMostZero(exponent) && mayHold(op->getOperand(1)))
       return true;
     return isa<SubOp, arith::AddFOp, arith::MulFOp, arith::DivFOp, arith::SelectOp>(op) &&
@@ -112,14 +153,24 @@ private:
            llvm::any_of(op->getOperands(), [&](Value x) { return isReal(x) && mayGrow(x); });
   }
 
-  /// Of 0, powers with such an exponent are infinite.
-  static bool isNegativeSomewhere(Value exponent) {
+  /// -inf becomes +inf.
+  static bool isTurned(Operation *op) {
     APFloat number(0.0);
-    return !matchPattern(exponent, m_ConstantFloat(&number)) || number.isNegative();
+    return isa<arith::NegFOp>(op) ||
+           (isa<arith::MulFOp>(op) && llvm::any_of(op->getOperands(), [&](Value x) {
+              return matchPattern(x, m_ConstantFloat(&number)) && number.isNegative();
+            }));
+  }
+
+  /// Powers with another exponent are infinite of 0, or NaN below 0.
+  static bool isWholePower(Value exponent) {
+    APFloat number(0.0);
+    return matchPattern(exponent, m_ConstantFloat(&number)) && !number.isNegative() &&
+           number.isInteger();
   }
 
   llvm::DenseMap<Value, bool> known;
-  unsigned steps = 0; // of looking into exponents
+  unsigned steps = 0; // of looking into exponents and lengths
 };
 
 } // namespace

@@ -19,14 +19,16 @@ inline constexpr llvm::StringLiteral kAbsorbsAttr = "attn.absorbs";
 /// As ScalarProperties::buildDerivative returns it.
 using Derivative = std::optional<mlir::Value>;
 
-/// True if `value` reaches its uses only through reads and as a term of sums, as a bias does: masks
-/// may be in it, as -inf. What is multiplied is not.
+/// True if `value` reaches its uses only through reads and as a term of sums, as a bias does, or as
+/// an output, an exponent of a softmax or an element of a maximum: masks may be in it, as -inf.
+/// What is multiplied is not.
 bool isOnlyAdded(mlir::Value value);
 
-/// False if the value is proven finite where finite numbers are read: infinities come from
-/// constants, logarithms, roots of 0, `else` values of reads, inputs that are only added, as biases
-/// with masks in them, maxima of nothing, and what is computed of these. Overflow and division by
-/// zero are no matter here. Looks through maps into what they read.
+/// False if the value is proven to be a number where finite numbers are read: infinities and NaN
+/// come from constants, logarithms, roots, `else` values of reads, inputs that are only added, as
+/// biases with masks in them, maxima of nothing, means over a length of 0, and what is computed of
+/// these. Overflow and other divisions by zero are no matter here. Looks through maps into what
+/// they read.
 bool mayBeInfinite(mlir::Value value);
 
 /// `value`, of which `grad` is a factor, and 0 where `grad` is 0: partial derivatives there may be

@@ -12,6 +12,9 @@ namespace attnc::attn {
 /// be approximated, or contracted with others.
 inline constexpr llvm::StringLiteral kExactAttr = "attn.exact";
 
+/// On attn.sub: the first operand is never -inf, so it is the difference of numbers.
+inline constexpr llvm::StringLiteral kPlainAttr = "attn.plain";
+
 enum class ScalarForm { Other, Sum, Difference, Negation, Product, Quotient, Logarithm, Choice };
 
 enum class Growth { Unknown, Grows, Falls };

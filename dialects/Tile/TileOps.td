@@ -157,6 +157,13 @@ def Tile_CopyOp : Tile_Op<"copy"> {
     $pointer `[` $offset `]` `stride` $stride `rows` $rows (`cols` $cols^)? `to` $tile `vector`
     $vector_bytes attr-dict `:` type($pointer) `->` type($tile)
   }];
+  let extraClassDeclaration = [{
+    /// True of one whole row without padding, of which only `cols` says how much there is.
+    bool isRow() {
+      return getTile().getType().getRows() == 1 && getCols() && getTiles() == 1 &&
+             getTile().getType().getCols() == getTile().getType().getWidth();
+    }
+  }];
 }
 
 def Tile_CommitOp : Tile_Op<"commit"> {

@@ -54,7 +54,7 @@ bool hasUndefinedGradient(const Spec &spec, const Spec &original, const driver::
       llvm::any_of(forward.getBodyBlock()->getOps<attn::OutputOp>(),
                    [&](attn::OutputOp output) { return output.getName() == check.output; });
   if (isOutput || !inputs ||
-      (driver::hasFiniteOutputs(forward, *inputs) && !driver::computesUndefined(forward, *inputs)))
+      (driver::hasDefinedOutputs(forward, *inputs) && !driver::computesUndefined(forward, *inputs)))
     return false;
   if (std::isnan(check.actual))
     return true;

@@ -127,7 +127,7 @@ private:
   /// The derived gradients with those of the reverse mode where the difference is left open.
   Outputs withoutOpen() {
     Outputs outputs = derived;
-    bool computesNaNs = !driver::hasFiniteOutputs(gradients.original, inputs) ||
+    bool computesNaNs = !driver::hasDefinedOutputs(gradients.original, inputs) ||
                         (open == OpenGradients::OfWhatIsOutOfRange &&
                          driver::computesUndefined(gradients.original, inputs));
     bool ofNaNs = open == OpenGradients::OfNaNs || computesNaNs;

@@ -193,8 +193,8 @@ public:
   /// An entry point as a program of its own, which shares the machine code, and what is compiled on
   /// first use, with this one and needs it no longer. "backward" takes those inputs of the spec
   /// that it needs, the outputs `saved_*` of "forward", and `grad_o`, the gradient of each output
-  /// `o`; it gives `grad_q` for each input `q` that the spec asks for. "forward" gives this
-  /// program. Errors: InvalidArgument for a name that there is no entry point of.
+  /// `o`; it gives `grad_q` for each input or param `q` that the spec asks for. "forward" gives
+  /// this program. Errors: InvalidArgument for a name that there is no entry point of.
   Result<Program> entry(const std::string &name) const {
     return made([&](attnc_program **program) {
       return attnc_program_entry(handle.get(), name.c_str(), program);

@@ -143,6 +143,11 @@ std::string address(const std::string &pointer, const Text &offset) {
 std::string KernelPrinter::columnsText(Value cols) { return cols ? ", " + text(cols) : ""; }
 
 void KernelPrinter::printCopy(tile::CopyOp copy) {
+  if (copy.isRow())
+    return line("copyRow<" + number(kernel.getThreads()) + ", " + number(copy.getVectorBytes()) +
+                ">(" + tileText(copy.getTile()) + ", " +
+                address(text(copy.getPointer()), expression(copy.getOffset())) +
+                columnsText(copy.getCols()) + ");");
   std::string tiles = copy.getTiles() > 1 ? ", " + number(copy.getTiles()) : "";
   line("copyTile<" + number(kernel.getThreads()) + ", " + number(copy.getVectorBytes()) + tiles +
        ">(" + tileText(copy.getTile()) + ", " +

@@ -24,10 +24,12 @@ static std::optional<evaluator::Outputs> outputsOf(attn::ProgramOp program,
   return std::nullopt;
 }
 
-bool hasFiniteOutputs(attn::ProgramOp program, const EvalInputs &inputs) {
+bool hasDefinedOutputs(attn::ProgramOp program, const EvalInputs &inputs) {
   auto outputs = outputsOf(program, inputs);
   return outputs && llvm::all_of(*outputs, [](const auto &output) {
-           return llvm::all_of(output.second.value, [](double x) { return std::isfinite(x); });
+           return llvm::all_of(output.second.value, [](double x) {
+             return x < std::numeric_limits<double>::infinity();
+           });
          });
 }
 

@@ -6,8 +6,9 @@
 
 namespace attnc::driver {
 
-/// True if all outputs of real numbers are finite. What cannot be evaluated is not.
-bool hasFiniteOutputs(attn::ProgramOp program, const evaluator::EvalInputs &inputs);
+/// True if no output is NaN or +inf; -inf is a maximum, or the logarithm of a sum, of a row without
+/// keys. False of what cannot be evaluated.
+bool hasDefinedOutputs(attn::ProgramOp program, const evaluator::EvalInputs &inputs);
 
 /// True if some value of a formula is NaN, or infinite by a division by 0 or an overflow: the
 /// outputs may leave that out, and gradients need not (docs/gradients.md). `program` is as the

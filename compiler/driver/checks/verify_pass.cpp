@@ -202,8 +202,9 @@ Result<PassVerifier> PassVerifier::createInRange(attn::ProgramOp program, const 
 }
 
 Result<PassVerifier> PassVerifier::createForGradients(attn::ProgramOp program,
-                                                      attn::ProgramOp whole, const Extents &given) {
-  return create(whole, given, {}, /*onlyInRange=*/true, program);
+                                                      attn::ProgramOp whole, const Extents &given,
+                                                      const std::map<std::string, double> &params) {
+  return create(whole, given, params, /*onlyInRange=*/true, program);
 }
 
 Result<PassVerifier> PassVerifier::create(attn::ProgramOp program, const Extents &given,
@@ -404,7 +405,7 @@ static llvm::Expected<evaluator::Outputs> evaluateInTurn(ArrayRef<attn::ProgramO
 bool PassVerifier::leavesOpen(const Case &c, StringRef output) const {
   attn::ProgramOp program = original;
   return program && !llvm::is_contained(outputNames(program), output.str()) &&
-         (!hasFiniteOutputs(program, c.inputs) || computesUndefined(program, c.inputs));
+         (!hasDefinedOutputs(program, c.inputs) || computesUndefined(program, c.inputs));
 }
 
 Status PassVerifier::compare(const Case &c, ArrayRef<attn::ProgramOp> programs,

@@ -39,9 +39,11 @@ public:
 
   /// The same for `program` and the program `whole` with its gradients: the gradients of outputs
   /// are finite on all inputs, and where `program` gives or computes NaN or overflows, gradients
-  /// may be NaN, and anything where NaN is compared (docs/gradients.md). Both have to outlive the verifier.
+  /// may be NaN, and anything where NaN is compared (docs/gradients.md). Both have to outlive the
+  /// verifier.
   static Result<PassVerifier> createForGradients(attn::ProgramOp program, attn::ProgramOp whole,
-                                                 const std::map<std::string, int64_t> &extents);
+                                                 const std::map<std::string, int64_t> &extents,
+                                                 const std::map<std::string, double> &params = {});
 
   /// Error (Internal): after pass `name` an output differs, by how much and on which inputs, or a
   /// domain leaves out what counts.

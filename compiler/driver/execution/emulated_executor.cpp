@@ -16,21 +16,21 @@ public:
       : Executor(std::move(manifest)), context(MLIRContext::Threading::DISABLED) {
     loadDialects(context);
     module = parseSourceString<ModuleOp>(red, &context);
+    if (module)
+      for (auto op : module->getOps<attn::ProgramOp>())
+        program = op;
   }
 
-  bool isValid() const { return bool(module); }
+  bool isValid() { return bool(program); }
 
   Result<RunResult> run(const RunRequest &request) const override {
-    return runEvaluator(program(), manifest(), evaluator::Precision::EmulatedF32, request);
+    return runEvaluator(program, manifest(), evaluator::Precision::EmulatedF32, request);
   }
 
 private:
-  attn::ProgramOp program() const {
-    return *const_cast<OwningOpRef<ModuleOp> &>(module)->getOps<attn::ProgramOp>().begin();
-  }
-
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
+  attn::ProgramOp program; // null if there is none
 };
 
 } // namespace
@@ -38,7 +38,7 @@ private:
 static Result<std::unique_ptr<Executor>> emulateOne(const Compilation &compilation) {
   auto executor = std::make_unique<EmulatedExecutor>(compilation.program.manifest, compilation.red);
   if (!executor->isValid())
-    return internalError("the IR of '" + compilation.name + "' does not parse",
+    return internalError("the IR of '" + compilation.name + "' is not kept, or does not parse",
                          "report this with the spec");
   return std::unique_ptr<Executor>(std::move(executor));
 }

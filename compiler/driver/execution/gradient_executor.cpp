@@ -1,15 +1,12 @@
 #include "compiler/driver/execution/gradient_executor.h"
+#include "compiler/driver/has_name.h"
 
 namespace attnc::driver {
 namespace {
 
-template <typename T> bool has(const std::vector<T> &list, const std::string &name) {
-  return std::ranges::any_of(list, [&](const T &one) { return one.name == name; });
-}
-
 template <typename T> void addMissing(std::vector<T> &list, const std::vector<T> &more) {
   for (const T &one : more)
-    if (!has(list, one.name))
+    if (!hasName(list, one.name))
       list.push_back(one);
 }
 
@@ -19,9 +16,9 @@ Manifest unite(const Manifest &forward, const Manifest &backward) {
   all.name = backward.name;
   all.outputs = backward.outputs;
   for (const TensorDecl &output : forward.outputs)
-    (has(backward.inputs, output.name) ? all.intermediates : all.outputs).push_back(output);
+    (hasName(backward.inputs, output.name) ? all.intermediates : all.outputs).push_back(output);
   for (const TensorDecl &input : backward.inputs)
-    if (!has(forward.outputs, input.name))
+    if (!hasName(forward.outputs, input.name))
       addMissing(all.inputs, {input});
   addMissing(all.intermediates, backward.intermediates);
   addMissing(all.dims, backward.dims);
@@ -57,8 +54,8 @@ private:
   /// What one of the programs takes.
   static RunRequest restrict(const RunRequest &request, const Manifest &manifest) {
     RunRequest own = request;
-    std::erase_if(own.inputs, [&](auto &input) { return !has(manifest.inputs, input.first); });
-    std::erase_if(own.params, [&](auto &param) { return !has(manifest.params, param.first); });
+    std::erase_if(own.inputs, [&](auto &input) { return !hasName(manifest.inputs, input.first); });
+    std::erase_if(own.params, [&](auto &param) { return !hasName(manifest.params, param.first); });
     return own;
   }
 

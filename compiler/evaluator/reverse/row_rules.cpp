@@ -59,11 +59,12 @@ void gradientOfProduct(ArrayRef<double> row, double g, MutableArrayRef<double> g
   }
 }
 
-void gradientOfExtremum(ArrayRef<double> row, double extremum, double g,
+// `nothing` is the extremum of a row that is masked as a whole.
+void gradientOfExtremum(ArrayRef<double> row, double extremum, double nothing, double g,
                         MutableArrayRef<double> gradient) {
   double winners = static_cast<double>(llvm::count(row, extremum));
   for (auto [x, share] : llvm::zip_equal(row, gradient))
-    share = x == extremum ? g / winners : 0;
+    share = x == extremum && extremum != nothing ? g / winners : 0;
 }
 
 void gradientOfLogSumExp(ArrayRef<double> row, double result, double g,
@@ -134,7 +135,8 @@ void gradientOfReducedRow(attn::ReduceKind kind, ArrayRef<double> row, double re
   else if (kind == attn::ReduceKind::LogSumExp)
     gradientOfLogSumExp(row, result, g, gradient);
   else
-    gradientOfExtremum(row, result, g, gradient);
+    gradientOfExtremum(row, result, kind == attn::ReduceKind::Max ? -kInfinity : kInfinity, g,
+                       gradient);
 }
 
 void gradientOfSoftmaxRow(ArrayRef<double> weights, ArrayRef<double> g,

@@ -76,6 +76,28 @@ void ProgramBuilder::createOutput(const JsonMember &output) {
   attn::OutputOp::create(builder, loc, output.key, array, order, storage);
 }
 
+/// What a name stands for that is neither an input nor a param.
+static StringRef kindOf(const Symbol &symbol, bool isOutput) {
+  if (symbol.kind == Symbol::Dim)
+    return "a dim";
+  if (symbol.kind == Symbol::Let)
+    return "a let";
+  return isOutput ? "an output" : "a result of the body";
+}
+
+void ProgramBuilder::reportNoGradient(const JsonValue &name, const Symbol *symbol) {
+  const char *remedy = "gradients are those of inputs and params";
+  if (!symbol) {
+    report(file.at(name.offset, "the spec has no input or param '" + name.text + "'",
+                   didYouMean(name.text, namesOf(Symbol::Input), remedy)));
+    return;
+  }
+  const JsonValue *outputs = root.find("outputs");
+  StringRef kind = kindOf(*symbol, outputs && outputs->find(name.text));
+  report(file.at(name.offset, "'" + name.text + "' is " + kind.str() + ", not an input or param",
+                 remedy));
+}
+
 /// An input or param of real numbers that a gradient is asked for, or null if it was wrong.
 const Symbol *ProgramBuilder::differentiable(const JsonValue &name) {
   Symbol *symbol = lookup(name.text);
@@ -83,9 +105,7 @@ const Symbol *ProgramBuilder::differentiable(const JsonValue &name) {
     return nullptr;
   bool isParam = symbol && symbol->kind == Symbol::Param;
   if (!symbol || (symbol->kind != Symbol::Input && !isParam)) {
-    report(file.at(
-        name.offset, "the spec has no input or param '" + name.text + "'",
-        didYouMean(name.text, namesOf(Symbol::Input), "gradients are those of inputs and params")));
+    reportNoGradient(name, symbol);
     return nullptr;
   }
   Type element = isParam ? mlirType(&context, symbol->value->type)
@@ -99,16 +119,32 @@ const Symbol *ProgramBuilder::differentiable(const JsonValue &name) {
   return nullptr;
 }
 
+/// What an entry of `grad` stands for: no input has the name of the function `all`.
+std::vector<std::string> ProgramBuilder::gradientsOf(const JsonValue &entry) {
+  if (entry.text != "all")
+    return differentiable(entry) ? std::vector{entry.text} : std::vector<std::string>();
+  std::vector<std::string> names;
+  for (auto &[name, symbol] : symbols)
+    if (symbol.kind == Symbol::Input &&
+        isa<FloatType>(cast<attn::ArrayType>(symbol.array.getType()).getElementType()))
+      names.push_back(name.str());
+  if (names.empty() && !diagnostics.hasErrors())
+    report(file.at(entry.offset, "'all' stands for nothing: no input holds real numbers",
+                   "gradients are those of inputs of f16, bf16, f32 or f64, and of f32 params"));
+  return names;
+}
+
 void ProgramBuilder::readGrad() {
   if (const JsonValue *grad = section("grad", JsonValue::Array))
-    for (const JsonValue &name : grad->elements) {
-      if (!expectKind(name, JsonValue::String, "a gradient", "\"grad\": [\"q\", \"k\", \"v\"]"))
+    for (const JsonValue &entry : grad->elements) {
+      if (!expectKind(entry, JsonValue::String, "a gradient", "\"grad\": [\"q\", \"k\", \"v\"]"))
         continue;
-      if (llvm::is_contained(spec.grad, name.text))
-        report(file.at(name.offset, "the gradient of '" + name.text + "' is asked for twice",
-                       "name it once"));
-      else if (differentiable(name))
-        spec.grad.push_back(name.text);
+      for (const std::string &name : gradientsOf(entry))
+        if (llvm::is_contained(spec.grad, name))
+          report(file.at(entry.offset, "the gradient of '" + name + "' is asked for twice",
+                         "name it once"));
+        else
+          spec.grad.push_back(name);
     }
   const JsonValue *save = section("save", JsonValue::String);
   if (!save)

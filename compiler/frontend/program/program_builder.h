@@ -260,7 +260,9 @@ private:
   // outputs.cpp: outputs, grad, schedule, reference.
   void createOutputs();
   void createOutput(const JsonMember &output);
+  void reportNoGradient(const JsonValue &name, const Symbol *symbol);
   const Symbol *differentiable(const JsonValue &name);
+  std::vector<std::string> gradientsOf(const JsonValue &entry);
   void readGrad();
   void readReference();
 

@@ -145,7 +145,8 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
   // Weights that come from memory are what such a nest waits for.
   for (PortableSchedule &candidate : all) {
     candidate.copyInputs = readsWeights;
-    candidate.copyInputs = !stagedInputs(nest, plan, candidate).empty();
+    candidate.copyInputs = llvm::any_of(stagedInputs(nest, plan, candidate),
+                                        [](const StagedInput &input) { return input.rowAxis; });
   }
   for (PortableSchedule candidate : kSmallCandidates) {
     if (!plan.hasProducts()) // nothing of it is in shared memory

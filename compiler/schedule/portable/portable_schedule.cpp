@@ -166,9 +166,8 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole,
   int64_t lanesRows = schedule.warpRows(), rows = lanesRows / 8;
   int64_t scores = lanesRows * schedule.scoreColumns() / 32, columns = schedule.scoreColumns() / 4;
   int64_t inputs = needs.inputs + plan.inputs.size();
-  if (schedule.copyInputs) // read where they are needed
-    for (const StagedInput &input : stagedInputs(nest, plan, schedule))
-      inputs -= !input.turned;
+  for (const StagedInput &input : stagedInputs(nest, plan, schedule))
+    inputs -= input.rowAxis && !input.turned; // read where they are needed
   // Row vectors: reference, top and rescale of a maximum, sums, what is known of a row.
   // A moment has a centre, and the sum below it.
   int64_t vectors = 3 * plan.references.size() + needs.rows + 2 * needs.moments;

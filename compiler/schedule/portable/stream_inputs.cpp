@@ -11,15 +11,24 @@ namespace attnc::schedule {
 SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
                                       const PortableSchedule &schedule) {
   SmallVector<StagedInput> staged;
-  if (!schedule.copyInputs || schedule.columnWarps ||
+  if (schedule.columnWarps ||
       depthTiles(*TiledPlan(plan, schedule.headDimTile, schedule.depth)) > 1)
+    return staged;
+  auto tile = [&](int64_t rows, int64_t cols, Type element) {
+    return tile::SharedType::get(nest.getContext(), rows, cols, element);
+  };
+  for (attn::ReadOp read : plan.vectors) {
+    Type element = tensorOf(read.getSource()).element;
+    staged.push_back(
+        {read, {}, false, tile(1, schedule.streamTile, element), tile::elementType(element).bytes});
+  }
+  if (!schedule.copyInputs)
     return staged;
   auto add = [&](const InputTile &input, StringAttr last, int64_t rows, int64_t cols, bool turned) {
     attn::DimAttr dim = attn::programOf(nest).lookupDim(last);
     if (dim.isStatic())
-      staged.push_back({input.read, input.rowAxis, turned,
-                        tile::SharedType::get(nest.getContext(), rows, cols, input.element),
-                        dim.getExtent()});
+      staged.push_back({input.read, input.rowAxis, turned, tile(rows, cols, input.element),
+                        dim.getExtent() * tile::elementType(input.element).bytes});
   };
   for (const InputTile &input : plan.inputs)
     add(input, plan.stream, schedule.rowTile, schedule.streamTile, false);
@@ -35,7 +44,7 @@ void WarpLowering::placeInputs(int64_t offset) {
     Value place = tile::SharedOp::create(b, named(sourceName(read) + "_ring"), ring,
                                          b.getI64IntegerAttr(offset));
     Value base = memory.offset(b, named(sourceName(read) + "_base"), read.getSource(),
-                               operandIndices(read, input.rowAxis));
+                               operandIndices(read, input.rowAxis.value_or(~0u)));
     staged.push_back({input, place, base});
     offset += schedule.stages * input.type.getBytes();
   }
@@ -47,18 +56,28 @@ void WarpLowering::copyInput(const StagedRing &from, Value first, Value slot) {
   attn::ReadOp read = input.read;
   Location loc = read.getLoc();
   Value into = tile::StageOp::create(b, loc, input.type, from.ring, slot);
+  int64_t vectorBytes = std::gcd<int64_t>(16, input.rowBytes);
+  auto copy = [&](Value offset, Value stride, Value rows, Value columns) {
+    tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
+                         into, b.getI64IntegerAttr(vectorBytes));
+  };
+  if (!input.rowAxis) {
+    Value offset = arith::AddIOp::create(b, loc, from.base, widen(first, ""));
+    Value columns = arith::SubIOp::create(b, loc, extent32(plan.stream), first);
+    Value none = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+    return copy(offset, none, constant(1), columns);
+  }
   Value row = input.turned ? first : row0, column = input.turned ? row0 : first;
-  Value stride = memory.stride(read.getSource(), input.rowAxis);
+  Value stride = memory.stride(read.getSource(), *input.rowAxis);
   Value offset = arith::MulIOp::create(b, loc, widen(row, ""), stride);
   offset = arith::AddIOp::create(b, loc, from.base, offset);
   offset = arith::AddIOp::create(b, loc, offset, widen(column, ""));
   Value end = extent32(input.turned ? plan.stream : plan.row);
   Value rows = arith::SubIOp::create(b, loc, end, row), columns;
-  if (input.extent % input.type.getCols())
-    columns = arith::SubIOp::create(b, loc, constant(input.extent), column);
-  int64_t rowBytes = input.extent * tile::elementType(input.type.getElement()).bytes;
-  tile::CopyOp::create(b, loc, memory.pointer(read.getSource()), offset, stride, rows, columns,
-                       into, b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
+  int64_t extent = input.rowBytes / tile::elementType(input.type.getElement()).bytes;
+  if (extent % input.type.getCols())
+    columns = arith::SubIOp::create(b, loc, constant(extent), column);
+  copy(offset, stride, rows, columns);
 }
 
 void WarpLowering::beginInputs(Value slot) {
@@ -67,7 +86,7 @@ void WarpLowering::beginInputs(Value slot) {
     attn::ReadOp read = from.input.read;
     Value tile = tile::StageOp::create(b, named(sourceName(read) + "_tile"), from.input.type,
                                        from.ring, slot);
-    stagedTiles[read.getResult()] = {tile, from.input.turned};
+    stagedTiles[read.getResult()] = {tile, from.input.turned, !from.input.rowAxis};
   }
 }
 

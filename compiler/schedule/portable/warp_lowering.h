@@ -75,7 +75,7 @@ private:
   void multiplyParts();
   void multiplyPart(const Contraction &contraction, Value part, Value number);
 
-  // stream_inputs.cpp: tensors with both dims that arrive as tiles.
+  // stream_inputs.cpp: what scalar code reads and arrives as tiles.
   struct StagedRing {
     StagedInput input;
     Value ring, base;

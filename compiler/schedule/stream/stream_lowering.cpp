@@ -197,7 +197,8 @@ void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value c
   for (auto &[array, staged] : stagedTiles)
     evaluator.provide(array, [this, array, staged, row, column](PointEvaluator &) -> Value {
       Location loc = array.getLoc();
-      Value i = arith::SubIOp::create(b, loc, row, row0);
+      Value i =
+          staged.isVector ? constant(0) : arith::SubIOp::create(b, loc, row, row0).getResult();
       Value j = arith::SubIOp::create(b, loc, column, column0);
       if (staged.turned)
         std::swap(i, j);

@@ -255,10 +255,11 @@ protected:
   Value tileIsFull; ///< i1: isFull() of the tile at hand, where it is known or reads memory
   llvm::MapVector<Value, Value> contractionFragments; ///< by contraction
   llvm::MapVector<Value, Value> inputTiles; ///< the warp's strips of row x stream tensors, by array
-  /// Shared tiles without panels of tensors with both dims, by array: of the whole block.
+  /// Shared tiles without panels of what scalar code reads, by array: of the whole block.
   struct StagedTile {
     Value tile;
-    bool turned; ///< its rows are columns of scores
+    bool turned;   ///< its rows are columns of scores
+    bool isVector; ///< it has one row, of all rows of scores
   };
   llvm::MapVector<Value, StagedTile> stagedTiles;
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity

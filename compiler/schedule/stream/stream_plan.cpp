@@ -77,14 +77,28 @@ private:
   void planInputs() {
     for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
       unsigned rank = tensorOf(read.getSource()).dims.size();
-      if (read.getOtherwise() || rank < 2)
+      StringAttr last = rank ? read.subscriptDim(rank - 1) : StringAttr();
+      if (read.getOtherwise() || !last)
         continue;
-      StringAttr last = read.subscriptDim(rank - 1);
-      if (last && isStream(last))
+      if (isStream(last)) {
         planInput(read, result.row, result.inputs);
-      else if (last && isRow(last))
+        planVector(read);
+      } else if (isRow(last)) {
         planInput(read, result.stream, result.turned);
+      }
     }
+  }
+
+  bool isGridOnly(attn::ReadOp read, unsigned axis) {
+    StringAttr dim = read.subscriptDim(axis);
+    return dim ? llvm::is_contained(nest.getGrid(), dim) : isGridOnly(read.subscriptValue(axis));
+  }
+
+  void planVector(attn::ReadOp read) {
+    Tensor tensor = tensorOf(read.getSource());
+    if (tensor.element.isF32() && llvm::all_of(llvm::seq<unsigned>(0, tensor.dims.size() - 1),
+                                               [&](unsigned a) { return isGridOnly(read, a); }))
+      result.vectors.push_back(read);
   }
 
   // Adds the read to `list` if its tensor has rows along `along`.
@@ -93,12 +107,10 @@ private:
     InputTile input{read, ~0u, tensor.element};
     bool fits = tile::elementType(tensor.element).warpProducts;
     for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis) {
-      StringAttr dim = read.subscriptDim(axis);
-      if (dim == along && input.rowAxis == ~0u)
+      if (read.subscriptDim(axis) == along && input.rowAxis == ~0u)
         input.rowAxis = axis;
       else
-        fits &=
-            dim ? llvm::is_contained(nest.getGrid(), dim) : isGridOnly(read.subscriptValue(axis));
+        fits &= isGridOnly(read, axis);
     }
     if (fits && input.rowAxis != ~0u)
       list.push_back(input);

@@ -93,6 +93,9 @@ struct StreamPlan {
   /// Folds over an inner dim of what the states make: all of the dim is in a tile.
   llvm::SmallVector<red::FoldOp> epilogue;
   llvm::SmallVector<InputTile> inputs, turned;
+  /// Tensors of f32 with an element for each stream index, read by the step's scalar code. Every
+  /// subscript but the last depends on grid dims only.
+  llvm::SmallVector<attn::ReadOp> vectors;
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

@@ -99,6 +99,9 @@ public:
   /// `array` as its own map makes it, also where it depends on no state.
   const ScalarExpr *ofMap(mlir::Value array);
 
+  /// A scalar of a map.
+  const ScalarExpr *open(attn::MapOp map, mlir::Value scalar);
+
   /// `array` opened up whatever it depends on, as far as maps go.
   const ScalarExpr *openAll(mlir::Value array);
 
@@ -190,7 +193,6 @@ private:
   /// More terms than this are not worth a state each.
   static constexpr size_t kMaxTerms = 4;
 
-  const ScalarExpr *open(attn::MapOp map, mlir::Value scalar);
   const ScalarExpr *ofOp(mlir::Operation *op, llvm::ArrayRef<const ScalarExpr *> args);
   const ScalarExpr *make(ScalarExpr::Kind kind, mlir::Type type,
                          llvm::ArrayRef<const ScalarExpr *> args, mlir::Operation *op = nullptr);

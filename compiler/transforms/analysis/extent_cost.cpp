@@ -30,4 +30,8 @@ bool ExtentCost::operator<(const ExtentCost &other) const {
   return degree == other.degree ? atReference < other.atReference : degree < other.degree;
 }
 
+bool ExtentCost::isWellBelow(const ExtentCost &other) const {
+  return degree == other.degree ? atReference < 0.9 * other.atReference : degree < other.degree;
+}
+
 } // namespace attnc

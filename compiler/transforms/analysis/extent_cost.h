@@ -23,6 +23,9 @@ public:
 
   void operator+=(const ExtentCost &other);
   bool operator<(const ExtentCost &other) const;
+  /// Of a lower degree, or a tenth less: what saves a small sum behind a large one is not worth
+  /// another order.
+  bool isWellBelow(const ExtentCost &other) const;
   unsigned getDegree() const { return degree; }
 
 private:

@@ -233,13 +233,16 @@ bool isAtLeast(Value array, Value x, unsigned &steps);
 bool isAtLeast(MapOp map, Value scalar, Value x, unsigned &steps) {
   if (auto argument = dyn_cast<BlockArgument>(scalar))
     return isAtLeast(map.getOperand(argument.getArgNumber()), x, steps);
+  if (auto larger = scalar.getDefiningOp<arith::MaximumFOp>())
+    return isAtLeast(map, larger.getLhs(), x, steps) || isAtLeast(map, larger.getRhs(), x, steps);
   auto sum = scalar.getDefiningOp<arith::AddFOp>();
   return sum &&
          ((isAtLeast(map, sum.getLhs(), x, steps) && isLogarithmOfWeights(map, sum.getRhs())) ||
           (isAtLeast(map, sum.getRhs(), x, steps) && isLogarithmOfWeights(map, sum.getLhs())));
 }
 
-// True if `array` is a maximum of x, or its logsumexp: at least x everywhere, or x is -inf.
+// True if `array` is a maximum of x, or its logsumexp, or the larger one of that and something
+// else: at least x everywhere, or x is -inf.
 bool isAtLeast(Value array, Value x, unsigned &steps) {
   if (steps++ > kMostSteps)
     return false;

@@ -68,6 +68,15 @@ public:
                                           "extrema of the pass, element by element");
           return false;
         }
+    // With a centre that is known, a sum of such products is one of matrices.
+    for (const Term &term : *split)
+      if (term.differences.size() == 1 && isWiderThan(fold, term.differences.front().base)) {
+        terms.refuse(
+            term.differences.front().centre,
+            "it would be a moment for each element of a row, where another pass multiplies "
+            "matrices");
+        return false;
+      }
     OpBuilder b(fold);
     SmallVector<const ScalarExpr *> parts;
     for (auto [number, term] : llvm::enumerate(*split)) {
@@ -87,6 +96,15 @@ public:
   }
 
 private:
+  // True if the fold has elements along a static dim that `e` does not vary with.
+  bool isWiderThan(FoldOp fold, const ScalarExpr *e) {
+    llvm::SetVector<Value> leaves = leavesOf(e);
+    return llvm::any_of(arrayType(fold).getDims(), [&](StringAttr dim) {
+      return states.program.lookupDim(dim).isStatic() &&
+             llvm::none_of(leaves, [&](Value leaf) { return arrayType(leaf).hasDim(dim); });
+    });
+  }
+
   // A sum over nothing is 0, whatever its terms would be multiplied by.
   bool isUndefinedOverNothing(Terms &terms, ArrayRef<Term> split, const ScalarExpr *total) {
     return llvm::any_of(split, [](const Term &term) { return !term.differences.empty(); }) ||

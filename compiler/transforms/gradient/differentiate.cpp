@@ -1,10 +1,12 @@
 #include "compiler/transforms/gradient/differentiate.h"
+#include "compiler/transforms/analysis/tensor_sizes.h"
 #include "compiler/transforms/gradient/reduction_adjoints.h"
 #include "compiler/transforms/gradient/scalar_adjoints.h"
 #include "compiler/transforms/gradient/shifts.h"
 #include "compiler/transforms/gradient/stable_weights.h"
 #include "compiler/transforms/read_adjoints/read_adjoint.h"
 #include "dialects/Attn/SpecLocation.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,11 +42,35 @@ llvm::MapVector<StringRef, Value> differentiable(ProgramOp program) {
   return values;
 }
 
+/// "rename the input at spec.json:3:12"
+std::string renameAdvice(Operation *op) {
+  StringRef kind = isa<InputOp>(op) ? "input" : isa<ParamOp>(op) ? "param" : "output";
+  std::string place = specPlace(op->getLoc());
+  return fmt::format("rename the {}{}", kind.str(), place.empty() ? "" : " at " + place);
+}
+
+/// "o of bool, n of i32"
+std::string typesOf(ProgramOp program) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::interleaveComma(program.getBodyBlock()->getOps<OutputOp>(), out, [&](OutputOp output) {
+    out << output.getName() << " of ";
+    if (output.getType().isInteger(1))
+      out << "bool";
+    else
+      out << output.getType();
+  });
+  return text;
+}
+
 class ReverseMode {
 public:
   ReverseMode(ProgramOp program, ArrayRef<std::string> wanted, Differentiation how)
       : program(program), wanted(wanted), how(how), order(gradientOrder(program) + 1),
-        arrays(program) {}
+        arrays(program), inputs(program) {
+    for (auto input : program.getBodyBlock()->getOps<InputOp>())
+      inputs.add(dimsOf(input));
+  }
 
   Result<std::vector<std::string>> run() {
     if (Status status = findWanted(); !status)
@@ -91,7 +117,8 @@ private:
                 "those that have one are {}",
                 fmt::join(llvm::map_range(known, [](auto &k) { return k.first.str(); }), ", ")));
       if (llvm::is_contained(wanted.take_front(i), wanted[i]))
-        return invalidArgument("the gradient of '" + wanted[i] + "' is asked for twice");
+        return invalidArgument("the gradient of '" + wanted[i] + "' is asked for twice",
+                               "leave one of them out");
       sources.push_back(found->second);
     }
     return {};
@@ -100,25 +127,26 @@ private:
   std::string gradientName(StringRef name) const { return attnc::gradientName(name, order); }
 
   Status checkNames() {
-    llvm::StringSet<> taken;
+    llvm::StringMap<Operation *> taken;
     auto outputs = program.getBodyBlock()->getOps<OutputOp>();
     for (Operation &op : *program.getBodyBlock())
       if (isa<InputOp, ParamOp, OutputOp>(op))
-        taken.insert(op.getAttrOfType<StringAttr>("name").getValue());
+        taken.try_emplace(op.getAttrOfType<StringAttr>("name").getValue(), &op);
     bool hasReal = llvm::any_of(outputs, [](OutputOp o) { return isReal(o.getValue()); });
     if (!hasReal)
       return invalidArgument("the program has no output of real numbers, so nothing has a gradient",
-                             "gradients are those of outputs of f16, bf16, f32 or f64");
-    std::vector<std::string> added;
+                             "it has " + typesOf(program) +
+                                 "; gradients are those of outputs of f16, bf16, f32 or f64");
+    std::vector<std::pair<std::string, Operation *>> added;
     for (OutputOp output : outputs)
       if (isReal(output.getValue()))
-        added.push_back(gradientName(output.getName()));
-    for (const std::string &name : wanted)
-      added.push_back(gradientName(name));
-    for (const std::string &name : added)
-      if (!taken.insert(name).second)
+        added.emplace_back(gradientName(output.getName()), output);
+    for (auto [name, source] : llvm::zip_equal(wanted, sources))
+      added.emplace_back(gradientName(name), source.getDefiningOp());
+    for (const auto &[name, op] : added)
+      if (auto [other, isNew] = taken.try_emplace(name, op); !isNew)
         return invalidArgument("the name '" + name + "', which a gradient is to have, is taken",
-                               "rename it in the spec");
+                               renameAdvice(other->second));
     return {};
   }
 
@@ -182,9 +210,31 @@ private:
       if (!share)
         return share.error();
       if (*share) // each of the operand's elements is used all along the other dims
-        addTo(operand, arrays.sum(*share, without(dimsOf(map.getResult()), dimsOf(operand))));
+        addTo(operand, sumInSteps(*share, without(dimsOf(map.getResult()), dimsOf(operand))));
     }
     return {};
+  }
+
+  /// The sum over `dims`, one sum after the other where several are dynamic: first over the one
+  /// without which an array fits a tensor, then over one at a time. A single sum for each element
+  /// of a small result would leave most of a machine idle.
+  Value sumInSteps(Value array, ArrayRef<StringAttr> dims) {
+    Dims first, rest;
+    for (StringAttr dim : dims)
+      (program.lookupDim(dim).isStatic() ? first : rest).push_back(dim);
+    Dims kept = without(dimsOf(array), first);
+    if (!inputs.fit(kept)) {
+      const StringAttr *large =
+          llvm::find_if(rest, [&](StringAttr dim) { return inputs.fit(without(kept, {dim})); });
+      if (large == rest.end())
+        return arrays.sum(array, dims);
+      first.push_back(*large);
+      rest.erase(large);
+    }
+    Value sum = first.empty() ? array : arrays.sum(array, first);
+    for (StringAttr dim : llvm::reverse(rest))
+      sum = arrays.sum(sum, {dim});
+    return sum;
   }
 
   void addTo(Value value, Value share) {
@@ -210,6 +260,7 @@ private:
   Differentiation how;
   unsigned order;
   ArrayBuilder arrays;
+  TensorSizes inputs;
   SmallVector<Value> sources; // those of `wanted`
   llvm::DenseSet<Value> active, shifts;
   llvm::DenseMap<Value, Value> gradients; // so far

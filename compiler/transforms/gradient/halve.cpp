@@ -1,9 +1,10 @@
 #include "compiler/transforms/gradient/halve.h"
 #include "compiler/transforms/analysis/extent_cost.h"
+#include "compiler/transforms/analysis/tensor_sizes.h"
+#include "compiler/transforms/fusion/compared_elements.h"
 #include "compiler/transforms/fusion/partition.h"
 #include "compiler/transforms/gradient/unread_inputs.h"
 #include "dialects/Attn/SpecLocation.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -15,7 +16,8 @@ namespace {
 /// Chooses what is saved: back from all that depends on the later inputs.
 class Saving {
 public:
-  Saving(ProgramOp program, const std::set<std::string> &later) : program(program) {
+  Saving(ProgramOp program, const std::set<std::string> &later)
+      : program(program), tensors(program) {
     for (Operation &op : *program.getBodyBlock())
       if (auto input = dyn_cast<InputOp>(op); input && later.contains(input.getName().str()))
         this->later.insert(&op);
@@ -29,8 +31,8 @@ public:
   }
 
   SmallVector<Operation *> run() {
-    for (auto map : program.getBodyBlock()->getOps<MapOp>())
-      findComparison(map);
+    for (const ElementComparison &comparison : elementComparisons(program))
+      takeComparison(comparison);
     for (Operation *op : later)
       reach(op);
     for (Operation *op : later)
@@ -52,28 +54,38 @@ private:
 
   void take(ArrayRef<StringAttr> dims) {
     largest = std::max(largest, ExtentCost(program, dims).getDegree());
+    tensors.add(dims);
   }
 
   /// An extremum that is compared with its own elements is one of them, to the last digit, only in
   /// the arithmetic that the elements have here. The second half has its own, so it computes both,
   /// and what is folded of the comparison. Elements that are read are the same everywhere.
-  void findComparison(MapOp map) {
-    if (map.getBodyBlock()->getOps<arith::CmpFOp>().empty())
+  void takeComparison(const ElementComparison &comparison) {
+    red::FoldOp extremum = comparison.extremum;
+    if (extremum.getFactors().front().getDefiningOp<ReadOp>())
       return;
-    for (Value operand : map.getOperands())
-      if (auto fold = operand.getDefiningOp<red::FoldOp>();
-          fold && (fold.getKind() == red::FoldKind::Max || fold.getKind() == red::FoldKind::Min) &&
-          llvm::is_contained(map.getOperands(), fold.getFactors().front()) &&
-          !fold.getFactors().front().getDefiningOp<ReadOp>()) {
-        comparisons.insert(fold);
-        takeFoldsOf(map);
-      }
+    llvm::DenseMap<Operation *, bool> known = {{comparison.map, true}};
+    takeWay(extremum, known);
+    takeUsers(comparison.map);
   }
 
-  void takeFoldsOf(Operation *op) {
+  /// What leads from an extremum to where it is compared; false of what does not.
+  bool takeWay(Operation *op, llvm::DenseMap<Operation *, bool> &known) {
+    auto [found, isNew] = known.try_emplace(op, false);
+    if (!isNew)
+      return found->second;
+    bool leads = false;
+    for (Operation *user : op->getUsers())
+      leads |= isa<MapOp>(user) && takeWay(user, known);
+    if (leads)
+      comparisons.insert(op);
+    return known[op] = leads;
+  }
+
+  void takeUsers(Operation *op) {
     for (Operation *user : op->getUsers())
       if (comparisons.insert(user).second && isa<MapOp>(user))
-        takeFoldsOf(user);
+        takeUsers(user);
   }
 
   /// All that would be computed again if nothing were saved.
@@ -117,7 +129,7 @@ private:
 
   bool isWorthKeeping(Operation *op) {
     auto fold = dyn_cast<red::FoldOp>(op);
-    if (!fold)
+    if (!fold || !tensors.fit(fold.getType().getDims()))
       return false;
     SmallVector<StringAttr> dims = llvm::to_vector(fold.getType().getDims());
     unsigned size = ExtentCost(program, dims).getDegree();
@@ -131,6 +143,7 @@ private:
   llvm::DenseSet<Operation *> comparisons; // what is compared with its elements, or comes of that
   llvm::DenseSet<Operation *> reached, needed, saved;
   unsigned largest = 0; // degree of the program's tensors
+  TensorSizes tensors;
 };
 
 void eraseDead(ProgramOp program) {

@@ -2,6 +2,7 @@
 #include "compiler/transforms/gradient/substitution.h"
 #include "dialects/Attn/Derivatives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
 
 using namespace mlir;
 using namespace attnc::attn;
@@ -9,6 +10,8 @@ using namespace attnc::attn;
 namespace attnc {
 
 using Emitter = ImplicitLocOpBuilder;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 static Value constantOf(Emitter &b, Value like, double value) {
   return arith::ConstantOp::create(b, b.getFloatAttr(like.getType(), value));
@@ -31,9 +34,17 @@ static Value adjointOfMean(ArrayBuilder &arrays, ReduceOp reduce, Value gradient
   });
 }
 
+/// To the elements that are the result; none where all are masked.
 static Value adjointOfExtremum(ArrayBuilder &arrays, ReduceOp reduce, Value gradient) {
   Type real = elementOf(gradient);
-  Value isResult = arrays.equal(reduce.getOperand(), reduce.getResult());
+  Value equal = arrays.equal(reduce.getOperand(), reduce.getResult());
+  double nothing = reduce.getKind() == ReduceKind::Max ? -kInfinity : kInfinity;
+  Value isResult = arrays.map(
+      {equal, reduce.getResult()}, elementOf(equal), [&](Emitter &b, ValueRange x) -> Value {
+        Value exists =
+            arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, x[1], constantOf(b, x[1], nothing));
+        return arith::AndIOp::create(b, x[0], exists);
+      });
   Value one = arrays.where(isResult, arrays.constant(real, 1));
   Value count = arrays.sum(one, dimNames(reduce.getDims()));
   Value share = arrays.map({gradient, count}, real, [](Emitter &b, ValueRange x) -> Value {

@@ -3,7 +3,9 @@
 #include "dialects/Attn/ScalarProperties.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -42,6 +44,13 @@ private:
   bool isActive(Operation *op) { return active.contains(op->getResult(0)); }
 
   Status pass(Operation *op, Value gradient) {
+    if (Value z = exponentOfOnePlus(op); z && active.contains(z)) {
+      Value share = b.createOrFold<arith::MulFOp>(shareOfOnePlus(op, gradient), sigmoid(z));
+      add(z, share);
+      if (isa<arith::DivFOp>(op) && active.contains(op->getOperand(0)))
+        add(op->getOperand(0), *cast<ScalarProperties>(op).buildDerivative(b, 0, gradient));
+      return {};
+    }
     auto properties = dyn_cast<ScalarProperties>(op);
     for (OpOperand &operand : op->getOpOperands()) {
       if (!active.contains(operand.get()))
@@ -55,6 +64,33 @@ private:
         add(operand.get(), share);
     }
     return {};
+  }
+
+  /// The z of x / (1 + exp z) and of log(1 + exp z), or null. Through the sum and the exponential
+  /// their gradients would leave the range of numbers long before they vanish.
+  static Value exponentOfOnePlus(Operation *op) {
+    if (!isa<arith::DivFOp, math::LogOp>(op))
+      return {};
+    auto sum = op->getOperands().back().getDefiningOp<arith::AddFOp>();
+    for (unsigned one : {0u, 1u})
+      if (sum && matchPattern(sum->getOperand(one), m_OneFloat()))
+        if (auto exponential = sum->getOperand(1 - one).getDefiningOp<math::ExpOp>())
+          return exponential.getOperand();
+    return {};
+  }
+
+  /// The derivative by z without its last factor, exp z / (1 + exp z).
+  Value shareOfOnePlus(Operation *op, Value gradient) {
+    return isa<math::LogOp>(op) ? gradient : negated(b, times(b, gradient, op->getResult(0)));
+  }
+
+  /// 1 / (1 + exp(-z))
+  Value sigmoid(Value z) {
+    auto turned = z.getDefiningOp<arith::NegFOp>();
+    Value less = turned ? turned.getOperand() : negated(b, z);
+    Value one = arith::ConstantOp::create(b, b.getFloatAttr(z.getType(), 1));
+    Value sum = arith::AddFOp::create(b, one, math::ExpOp::create(b, less));
+    return arith::DivFOp::create(b, one, sum);
   }
 
   void add(Value value, Value share) {

@@ -40,13 +40,15 @@ StringRef TableKey::tableName() const {
   return ReadOp(reads.front()).getSource().getDefiningOp<InputOp>().getName();
 }
 
-/// `array` with other leaves.
+/// `array` with other leaves that vary.
 static Value withLeaves(ArrayBuilder &arrays, Value array,
                         llvm::function_ref<Value(ReadOp)> replace) {
+  if (dimsOf(array).empty())
+    return array;
   if (auto read = array.getDefiningOp<ReadOp>())
     return replace(read);
   auto map = array.getDefiningOp<MapOp>();
-  if (!map || dimsOf(array).empty())
+  if (!map)
     return array;
   IRMapping mapping;
   SmallVector<Value> operands;

@@ -82,13 +82,13 @@ TEST_P(InterpretedGradients, areCorrect) {
 }
 
 // Masks, groups of heads, a bias, several states, and sums that no softmax is in.
-INSTANTIATE_TEST_SUITE_P(Some, InterpretedGradients,
-                         testing::Combine(testing::Values("sm_80", "sm_90a"),
-                                          testing::Values("full", "causal", "gqa", "alibi", "sink",
-                                                          "lse", "column_sums", "linear")),
-                         [](const auto &info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Some, InterpretedGradients,
+    testing::Combine(testing::Values("sm_80", "sm_90a"),
+                     testing::Values("full", "causal", "gqa", "alibi", "sink", "lse", "column_sums",
+                                     "linear", "largest_above_cap", "largest_scores",
+                                     "scores_of_all_heads")),
+    [](const auto &info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 class GpuGradients : public testing::TestWithParam<std::string> {};
 
@@ -106,6 +106,10 @@ TEST_P(GpuGradients, areCorrectAndTheSameEachTime) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Library, GpuGradients, testing::ValuesIn(specNames()),
+                         [](const auto &info) { return info.param; });
+// Extrema that are compared with their elements, in kernels of both forms.
+INSTANTIATE_TEST_SUITE_P(Compared, GpuGradients,
+                         testing::Values("largest_above_cap", "largest_scores"),
                          [](const auto &info) { return info.param; });
 
 /// Tables in which few indices stand many times, most of them not at all, and some lie outside.
@@ -168,21 +172,41 @@ TEST(SavesLess, givesTheSameGradients) {
   gradients.expectCorrect(makeExecutor(*gradients.spec), gradients.spec.extents({65, 33}));
 }
 
-// Of softmax, two vectors and the output before it is divided; nothing that has two sequence dims.
-TEST(Saved, isLinearInTheSequence) {
-  WithGradients gradients("causal");
-  ASSERT_TRUE(gradients.whole);
+// And asks for less where it is differentiated again.
+TEST(SavesLess, ofTheGradientsToo) {
+  LoadedSpec spec("causal");
+  ASSERT_TRUE(spec);
+  const_cast<Spec &>(*spec).grad = {"q"};
+  const_cast<Spec &>(*spec).savesLess = true;
+  Result<Spec> first = driver::differentiableGradients(*spec);
+  ASSERT_TRUE(first.ok());
+  first->grad = {"k"};
+  Result<driver::GradientSpecs> second = driver::differentiateSpec(*first);
+  ASSERT_TRUE(second.ok());
+  EXPECT_TRUE(second->saved.empty());
+}
+
+std::vector<std::string> namesOfSaved(const std::string &spec) {
+  WithGradients gradients(spec);
   Result<driver::GradientSpecs> derived = driver::differentiateSpec(*gradients.spec);
-  ASSERT_TRUE(derived.ok());
+  EXPECT_TRUE(derived.ok());
   std::vector<std::string> names;
-  for (const SavedValue &value : derived->saved) {
+  for (const SavedValue &value : derived->saved)
     names.push_back(value.name);
-    auto has = [&](llvm::StringRef dim) {
-      return llvm::any_of(value.dims, [&](auto its) { return its == dim; });
-    };
-    EXPECT_FALSE(has("i") && has("j")) << value.name;
-  }
-  EXPECT_EQ(names, (std::vector<std::string>{"saved_p_max", "saved_p_inv", "saved_o"}));
+  return names;
+}
+
+// Of softmax, two vectors and the output before it is divided; nothing that has two sequence dims,
+// also where tensors have as many dynamic dims.
+TEST(Saved, isLinearInTheSequence) {
+  std::vector<std::string> ofSoftmax = {"saved_p_max", "saved_p_inv", "saved_o"};
+  EXPECT_EQ(namesOfSaved("causal"), ofSoftmax);
+  EXPECT_EQ(namesOfSaved("scores_of_all_heads"), ofSoftmax);
+}
+
+// A maximum that decides by way of another value is computed where it is compared.
+TEST(Saved, isNoMaximumThatIsCompared) {
+  EXPECT_EQ(namesOfSaved("largest_above_cap"), std::vector<std::string>{});
 }
 
 } // namespace

@@ -193,6 +193,17 @@ TEST(Grad, thatThereIsNotIsWrongUsage) {
                  "--launch-json", "-o", "x.ptx"});
   EXPECT_EQ(ended.exit, 2) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("--launch-json describes one entry point"));
+  std::string text = R"j({"attnc": 1, "name": "twice", "inputs": {"x": "f32[n]"}, "grad": ["x"],
+    "body": ["y = x * x"], "outputs": {"y": "f32"}})j";
+  ended = attnc(
+      {"compile", "-", "--target", "sm_80", "--emit", "ptx", "--launch-json", "-o", "x.ptx"}, text);
+  EXPECT_EQ(ended.exit, 2) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("--launch-json describes one entry point"));
+}
+
+TEST(Grad, keepsTheMeaningOfPasses) {
+  Ended ended = attnc({"check", "causal", "--grad", "q,k,v", "--target", "cpu", "--verify-passes"});
+  EXPECT_EQ(ended.exit, 0) << ended.err;
 }
 
 TEST(Grad, onWhichNothingDependsIsZeroWithANote) {
@@ -201,7 +212,8 @@ TEST(Grad, onWhichNothingDependsIsZeroWithANote) {
   Ended ended =
       attnc({"run", "-", "--grad", "all", "--shape", "n=5", "--target", "cpu", "--check"}, text);
   EXPECT_EQ(ended.exit, 0) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("no output of one depends on 'z': its gradient is 0"));
+  EXPECT_THAT(ended.err, HasSubstr("no output of one changes with 'z', or only in steps: its "
+                                   "gradient is 0"));
 }
 
 TEST(Grad, isExplainedWithWhatIsComputedAgainAndWhere) {
@@ -408,6 +420,17 @@ TEST(Check, emulatesTheArithmeticOfATarget) {
   EXPECT_EQ(json.at("exit"), 0) << json.dump();
   EXPECT_EQ(json.at("checks").at(0).at("target"), "~sm_80");
   EXPECT_EQ(attnc({"check", "causal", "--emulate", "--interpret"}).exit, 2);
+}
+
+TEST(Check, emulatesTheArithmeticOfTheProcessorToo) {
+  for (std::vector<std::string> more : {std::vector<std::string>(), {"--grad", "q,k,v"}}) {
+    std::vector<std::string> arguments = {"check", "causal",    "--target",
+                                          "cpu",   "--emulate", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Ended ended = attnc(arguments);
+    EXPECT_EQ(ended.exit, 0) << ended.out << ended.err;
+    EXPECT_EQ(ended.json().at("checks").at(0).at("target"), "~cpu");
+  }
 }
 
 TEST(Compile, verifiesPasses) {

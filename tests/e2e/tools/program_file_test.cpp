@@ -41,6 +41,17 @@ TEST_F(ProgramFile, GivesTheNumbersOfItsSpec) {
   EXPECT_EQ(output({"run", file}, "a.npy"), output({"run", "causal", "--target", "cpu"}, "b.npy"));
 }
 
+TEST_F(ProgramFile, WithGradientsRunsBothEntryPoints) {
+  Ended written =
+      attnc({"compile", "causal", "--grad", "q,v", "--grad", "q", "--target", "cpu", "-o", file});
+  ASSERT_EQ(written.exit, 0) << written.err;
+  Ended ran = attnc({"run", file, "--check", "--shape", "i=40,j=50", "--json"});
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.json().at("check").at("ok"), true);
+  for (const char *name : {"\"grad_q\"", "\"grad_v\"", "\"grad2_q\""})
+    EXPECT_THAT(ran.json().dump(), HasSubstr(name));
+}
+
 TEST_F(ProgramFile, SaysWhatExplainSaid) {
   Ended said = attnc({"explain", file});
   EXPECT_EQ(said.exit, 0) << said.err;

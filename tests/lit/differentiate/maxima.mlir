@@ -1,5 +1,5 @@
 // A maximum that cancels, whatever it is, has no gradient; one that does not shares its own among the
-// elements that are the maximum.
+// elements that are the maximum, unless that is -inf.
 // RUN: attnc-opt %s --split-input-file --mlir-use-nameloc-as-prefix \
 // RUN:   --pass-pipeline='builtin.module(attn.program(differentiate{of=s},canonicalize,cse))' | FileCheck %s
 
@@ -43,10 +43,13 @@ attn.program @cancelling dims [i, j] {
 // CHECK:     %grad_m = attn.reduce add over [j]
 // CHECK:     %[[IS:.*]] = attn.map (%[[A:.*]] = %[[S]] : {{.*}}, %[[B:.*]] = %m :
 // CHECK-NEXT:  arith.cmpf oeq, %[[A]], %[[B]]
+// CHECK:     %[[EXISTS:.*]] = attn.map ({{.*}} = %[[IS]] : {{.*}}, %[[M:.*]] = %m :
+// CHECK:       arith.cmpf one, %[[M]],
+// CHECK:       arith.andi
 // CHECK:     %[[COUNT:.*]] = attn.reduce add over [j]
 // CHECK:     attn.map ({{.*}} = %grad_m : {{.*}}, {{.*}} = %[[COUNT]] :
 // CHECK-NEXT:  arith.divf
-// CHECK:     attn.map ({{.*}} = %[[IS]] :
+// CHECK:     attn.map ({{.*}} = %[[EXISTS]] :
 // CHECK:       arith.select
 
 attn.program @staying dims [i, j] {

@@ -415,7 +415,13 @@ TEST_F(Errors, GradAndReference) {
                       "\"params\": {\"n\": \"i64 = 1\"}, \"grad\": [\"x\", @@\"n\", @@\"x\", "
                       "@@\"o\"], \"save\": @@\"more\""),
                {"the param 'n' has no gradient", "'x' is asked for twice",
-                "no input or param 'o'", "'more' is no way to save"});
+                "'o' is an output, not an input or param", "'more' is no way to save"});
+  expectErrors(
+      specOf("\"n\": \"i32[i]\"", "\"o = n * 0.5\"", "\"o\": \"f32\"", "\"grad\": [@@\"all\"]"),
+      {"'all' stands for nothing: no input holds real numbers"});
+  expectErrors(
+      specOf("\"x\": \"f32[i]\"", "\"o = x\"", "\"o\": \"f32\"", "\"grad\": [\"all\", @@\"x\"]"),
+      {"'x' is asked for twice"});
   expectErrors(specOf("\"x\": \"f32[i]\"", "\"o = x\"", "\"o\": \"f32\"",
                       "\"reference\": {\"shape\": @@{}}"),
                {"no extent of 'i'"});

@@ -259,10 +259,19 @@ TEST_F(Ir, OverridesOfLetsDimsAndTypes) {
   EXPECT_EQ(printed(*spec).find("bf16"), std::string::npos);
 }
 
+TEST_F(Ir, AllGradientsAreThoseOfInputsOfRealNumbers) {
+  std::optional<Spec> spec = parse(
+      specOf("\"x\": \"f32[i]\", \"n\": \"i32[i]\", \"y\": \"f64[i]\"", "\"o = x * n + y * t\"",
+             "\"o\": \"f32\"", "\"params\": {\"t\": \"f32\"}, \"grad\": [\"all\", \"t\"]"));
+  ASSERT_TRUE(spec) << rendered();
+  EXPECT_EQ(spec->grad, (std::vector<std::string>{"x", "y", "t"}));
+}
+
 TEST_F(Ir, HintsAreHandedOn) {
   std::optional<Spec> spec =
       parse(specOf("\"x\": \"f32[i]\"", "\"o = x\"", "\"o\": \"f32\"",
-                   "\"schedule\": {\"fold\": \"one_pass\"}, \"grad\": [\"x\"], \"save\": \"less\", \"doc\": \"d\", "
+                   "\"schedule\": {\"fold\": \"one_pass\"}, \"grad\": [\"x\"], \"save\": \"less\", "
+                   "\"doc\": \"d\", "
                    "\"name\": \"n\", \"reference\": {\"shape\": {\"i\": 7}}"));
   ASSERT_TRUE(spec) << rendered();
   EXPECT_EQ(spec->schedule["fold"], "one_pass");

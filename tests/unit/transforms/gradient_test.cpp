@@ -187,6 +187,8 @@ TEST(GradientCorners, WhatIsMaskedHasExactlyZero) {
   EXPECT_EQ(gradientAt("o = softmax(i, x)", {-inf, -inf}), (Values{0, 0}));
   EXPECT_EQ(gradientAt("o = logsumexp(i, x)", {-inf, -inf}), (Values{0, 0}));
   EXPECT_EQ(gradientAt("o = logsumexp(i, x)", {-inf, 5})[0], 0);
+  EXPECT_EQ(gradientAt("o = max(i, x)", {-inf, -inf}), (Values{0, 0}));
+  EXPECT_EQ(gradientAt("o = min(i, x)", {inf, inf}), (Values{0, 0}));
   EXPECT_EQ(gradientAt("o = where(x > 0, log(x), 0)", {-1, 0, 2}), (Values{0, 0, 0.5}));
   EXPECT_EQ(gradientAt("o = where(x > 0, sqrt(x), 0)", {-1, 0, 4}), (Values{0, 0, 0.25}));
   EXPECT_EQ(gradientAt("o = where(x > 0, 1 / x, 0)", {-1, 0, 2}), (Values{0, 0, -0.25}));
@@ -301,6 +303,20 @@ TEST(GradientReads, ThroughATableOfABatchStayInTheBatch) {
   Values grad = gradients.of("x", {{"x", reals({"b", "t", "r"}, {2, 2, 2}, Values(8, 1))},
                                    {"key", integers({"b", "s"}, {2, 3}, {0, 1, 0, 1, 1, 1})}});
   EXPECT_EQ(grad, (Values{4, 4, 2, 2, 0, 0, 6, 6}));
+}
+
+// The scalar beside the table's element stays what it is.
+TEST(GradientReads, ThroughATableMayBeShiftedByANumberThatIsRead) {
+  for (const char *shift : {"off[0]", "(off[1] else 1)"}) {
+    Gradients gradients(
+        gathered(R"("x": "f32[t,r]", "key": "i32[s]", "off": "i32[n]")",
+                 std::string("o[s,r] = (x[key[s] + ") + shift + ", r] else 0) * (s + 1)",
+                 R"({"n": 1})", R"({"t": 50, "r": 64, "s": 40})"));
+    Values grad = gradients.of("x", {{"x", reals({"t", "r"}, {3, 2}, Values(6, 1))},
+                                     {"key", integers({"s"}, {4}, {1, 0, 1, 7})},
+                                     {"off", integers({"n"}, {1}, {1})}});
+    EXPECT_EQ(grad, (Values{0, 0, 2, 2, 4, 4})) << shift;
+  }
 }
 
 // x[table[b, j // 2], j % 2, r]: 2 * 3 pages, of which two are the same.

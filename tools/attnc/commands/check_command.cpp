@@ -1,6 +1,5 @@
 // attnc check: specs at their reference shape against the float64 evaluator.
 #include "compiler/driver/checks/check.h"
-#include "compiler/driver/execution/emulated_executor.h"
 #include "tools/attnc/commands/command.h"
 #include "tools/attnc/input/library.h"
 #include "tools/attnc/input/memory_budget.h"
@@ -36,8 +35,6 @@ std::vector<Target> targetsOf(const CheckArguments &arguments) {
       targets.push_back(chooseTarget(name));
     if (targets.empty())
       targets = {{"cpu", nullptr}, chooseInterpretedTarget("")};
-    for (Target &target : targets)
-      target.interpreted = !target.isCpu();
     return targets;
   }
   for (const std::string &name : arguments.targets)
@@ -132,17 +129,15 @@ driver::CheckReport checkOne(const LoadedSpec &loaded, const Target &target,
                              const ScheduleFile &schedule, const CheckArguments &arguments) {
   Progress progress("checking " + loaded.spec->name + " on " + target.name);
   checkParams(*loaded.spec, {});
-  Prepared prepared =
-      prepare(*loaded.spec, target,
-              {schedule, arguments.verifyPasses, readMemoryBudget(arguments.memoryBudget)});
+  Prepared prepared = prepare(*loaded.spec, target,
+                              {.schedule = schedule,
+                               .verifyPasses = arguments.verifyPasses,
+                               .memoryBudget = readMemoryBudget(arguments.memoryBudget),
+                               .emulated = arguments.emulate});
   driver::CheckRequest request;
   request.extents = resolveExtents(loaded.meaning(), {}, {});
   request.seeds = {arguments.seed};
-  std::unique_ptr<driver::Executor> emulated;
-  if (arguments.emulate)
-    emulated = orFail(driver::makeEmulatedExecutor(prepared.compilation));
-  return orFail(
-      driver::checkProgram(loaded.meaning(), emulated ? *emulated : *prepared.executor, request));
+  return orFail(driver::checkProgram(loaded.meaning(), *prepared.executor, request));
 }
 
 ExitCode checkSpecs(CheckArguments arguments) {

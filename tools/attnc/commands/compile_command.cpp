@@ -64,9 +64,6 @@ void checkEmit(const Emit &emit, const CompileArguments &arguments) {
   if (arguments.launchJson && !emit.isImage())
     throw Failure(Usage, fmt::format("--launch-json describes PTX or cubins, not '{}'", emit.name),
                   "use --emit ptx or --emit cubin, or leave it out");
-  if (arguments.launchJson && !arguments.changes.grad.empty())
-    throw Failure(Usage, "--launch-json describes one entry point, and --grad makes two",
-                  "write a program, and load its entry points with the C API");
   if (arguments.launchJson && arguments.output.empty())
     throw Failure(Usage, "--launch-json names files, and nothing is written to a file",
                   "add -o FILE: the description is then FILE with the ending .launch.json");
@@ -184,8 +181,7 @@ std::string writeLaunchJson(const Compilation &compilation, const std::vector<Pa
   return path;
 }
 
-nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
-  auto kernels = nlohmann::ordered_json::array();
+void addKernels(const Compilation &compilation, nlohmann::ordered_json &kernels) {
   if (compilation.program.manifest.kernels.empty()) // no stage that has them was reached
     for (const driver::NestReport &nest : compilation.nests)
       kernels.push_back({{"name", nest.kernel}, {"form", nest.form}});
@@ -198,7 +194,28 @@ nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
                              {"static_shared_bytes", decl->resources->staticSharedBytes}};
     kernels.push_back(kernel);
   }
+}
+
+/// The forward program, and the backward one if there is one.
+std::vector<const Compilation *> programsOf(const Compilation &compilation) {
+  if (compilation.backward)
+    return {&compilation, compilation.backward.get()};
+  return {&compilation};
+}
+
+nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
+  auto kernels = nlohmann::ordered_json::array();
+  for (const Compilation *program : programsOf(compilation))
+    addKernels(*program, kernels);
   return kernels;
+}
+
+/// A time or a count of all programs.
+template <typename T> T sumOf(const Compilation &compilation, T Compilation::*figure) {
+  T sum = 0;
+  for (const Compilation *program : programsOf(compilation))
+    sum += program->*figure;
+  return sum;
 }
 
 // Schedules that the compiler chooses do not spill; one that was asked for is not changed.
@@ -222,20 +239,22 @@ void printSummary(const ReadyProgram &ready, const Emit &emit, const std::vector
                        emit.name, compilation.target, ready.seconds));
     if (!launchFile.empty())
       note(fmt::format("wrote {} (how they are launched)", launchFile));
-    noteSpills(compilation);
+    for (const Compilation *program : programsOf(compilation))
+      noteSpills(*program);
     return;
   }
-  nlohmann::ordered_json result = {{"ok", true},
-                                   {"spec", compilation.name},
-                                   {"target", compilation.target},
-                                   {"emit", emit.name},
-                                   {"tier", cache::nameOf(ready.source)},
-                                   {"seconds", ready.seconds},
-                                   {"nvrtc_seconds", compilation.nvrtcSeconds},
-                                   {"images_compiled", compilation.imagesCompiled},
-                                   {"images_cached", compilation.imagesCached},
-                                   {"repeats", compilation.repeats},
-                                   {"kernels", kernelsJson(compilation)}};
+  nlohmann::ordered_json result = {
+      {"ok", true},
+      {"spec", compilation.name},
+      {"target", compilation.target},
+      {"emit", emit.name},
+      {"tier", cache::nameOf(ready.source)},
+      {"seconds", ready.seconds},
+      {"nvrtc_seconds", sumOf(compilation, &Compilation::nvrtcSeconds)},
+      {"images_compiled", sumOf(compilation, &Compilation::imagesCompiled)},
+      {"images_cached", sumOf(compilation, &Compilation::imagesCached)},
+      {"repeats", sumOf(compilation, &Compilation::repeats)},
+      {"kernels", kernelsJson(compilation)}};
   if (!times.empty())
     result["timing"] = timesJson(times);
   if (!files.empty())
@@ -283,7 +302,7 @@ ReadyProgram compileFor(const CompileArguments &arguments, const Emit &emit, con
                         const driver::CompileOptions &options, const ScheduleFile &schedule) {
   if (options.upTo != Stage::Cubin) {
     ReadyProgram ready{compileScheduled(spec, options, schedule)};
-    ready.seconds = ready.compilation.seconds;
+    ready.seconds = secondsOfAll(ready.compilation);
     return ready;
   }
   ReadyProgram ready =
@@ -304,6 +323,9 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   auto start = std::chrono::steady_clock::now();
   LoadedSpec loaded = loadSpec(arguments.spec, arguments.changes);
   std::chrono::duration<double> frontend = std::chrono::steady_clock::now() - start;
+  if (arguments.launchJson && !loaded.spec->grad.empty())
+    throw Failure(Usage, "--launch-json describes one entry point, and gradients make two",
+                  "write a program, and load its entry points with the C API");
   if (options.upTo == Stage::Cubin)
     options.images = imagesFor(target);
   schedule::TuningDatabase tuned = tunedSchedules(target);

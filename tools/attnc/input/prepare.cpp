@@ -1,8 +1,10 @@
 #include "tools/attnc/input/prepare.h"
+#include "compiler/driver/execution/emulated_executor.h"
 #include "compiler/driver/execution/interpreter_executor.h"
 #include "compiler/jit/open_program.h"
 #include "tools/attnc/input/tuned_schedules.h"
 #include "tools/attnc/output/failure.h"
+#include "tools/attnc/output/timing_report.h"
 
 #include <chrono>
 
@@ -16,10 +18,13 @@ static Prepared executable(ReadyProgram ready, const Target &target, Origin orig
   return prepared;
 }
 
-static Prepared interpreted(driver::Compilation compilation) {
+/// For an executor that runs the IR.
+static Prepared evaluable(driver::Compilation compilation, bool emulated) {
   Prepared prepared{std::move(compilation), nullptr};
-  prepared.seconds = prepared.compilation.seconds;
-  prepared.executor = orFail(driver::makeInterpreterExecutor(prepared.compilation), Internal);
+  prepared.seconds = secondsOfAll(prepared.compilation);
+  prepared.executor = orFail(emulated ? driver::makeEmulatedExecutor(prepared.compilation)
+                                      : driver::makeInterpreterExecutor(prepared.compilation),
+                             Internal);
   return prepared;
 }
 
@@ -29,15 +34,17 @@ Prepared prepare(const Spec &spec, const Target &target, const PrepareOptions &a
   options.tuned = &tuned;
   options.target = target.name;
   options.upTo = target.interpreted ? driver::Stage::Tile : driver::Stage::Cubin;
+  if (asked.emulated) // up to the nests, and for a GPU to the manifest
+    options.upTo = target.isCpu() ? driver::Stage::Red : driver::Stage::Tile;
   options.parts = driver::SplitVariant::OnFirstUse;
-  options.keepTexts = target.interpreted;
+  options.keepTexts = target.interpreted || asked.emulated;
   options.verifyPasses = asked.verifyPasses;
   options.extents = asked.extents;
   options.params = asked.params;
   options.memoryBudget = asked.memoryBudget;
+  if (target.interpreted || asked.emulated)
+    return evaluable(compileScheduled(spec, options, asked.schedule), asked.emulated);
   options.images = imagesFor(target);
-  if (target.interpreted)
-    return interpreted(compileScheduled(spec, options, asked.schedule));
   ReadyProgram ready = compileReady(spec, options, asked.schedule);
   Origin origin = ready.source;
   return executable(std::move(ready), target, origin);

@@ -27,6 +27,8 @@ struct PrepareOptions {
   /// Where passes are verified; what is not given is as in CompileOptions.
   std::map<std::string, std::int64_t> extents = {};
   std::map<std::string, double> params = {};
+  /// What the kernels compute is evaluated in emulated f32. No target needs a GPU or NVRTC for it.
+  bool emulated = false;
 };
 
 /// Compiles `spec` for a target that runs here, and loads it. Failures: as of compileScheduled.

@@ -95,6 +95,39 @@ static LoadedSpec withContext(SourceText source) {
   return loaded;
 }
 
+static std::vector<std::string> gradientInputs(const Spec &spec, const std::string &asked) {
+  llvm::SmallVector<llvm::StringRef> list;
+  llvm::StringRef(asked).split(list, ',');
+  std::vector<std::string> names;
+  for (llvm::StringRef name : list)
+    names.push_back(name.trim().str());
+  return driver::gradientInputs(spec, names);
+}
+
+/// The spec and its gradients as one program, with a note of those that are 0. `derive` is
+/// driver::wholeGradients or driver::differentiableGradients.
+static Spec withGradients(const Spec &spec, decltype(driver::wholeGradients) derive) {
+  std::vector<std::string> constant;
+  Spec whole = orFail(derive(spec, &constant), Usage);
+  for (const std::string &name : constant)
+    note(fmt::format("no output of {} changes with '{}', or only in steps: its gradient is 0",
+                     spec.name, name));
+  return whole;
+}
+
+/// The gradients that are asked for, instead of those of the spec.
+static void askGradients(LoadedSpec &loaded, llvm::ArrayRef<std::string> asked) {
+  Spec &spec = *loaded.spec;
+  for (const std::string &list : asked) {
+    spec.grad = gradientInputs(spec, list);
+    spec.text.clear(); // a service that compiled the text would not know of them
+    if (&list != &asked.back())
+      spec = withGradients(spec, driver::differentiableGradients);
+  }
+  if (!spec.grad.empty())
+    loaded.whole = std::make_unique<Spec>(withGradients(spec, driver::wholeGradients));
+}
+
 static LoadedSpec openProgramFile(const std::string &path, const SpecChanges &changes) {
   if (!changes.set.empty() || !changes.grad.empty())
     throw Failure(Usage,
@@ -111,38 +144,12 @@ static LoadedSpec openProgramFile(const std::string &path, const SpecChanges &ch
   if (!spec)
     throw Failure(std::move(diagnostics));
   loaded.spec = std::make_unique<Spec>(std::move(*spec));
+  askGradients(loaded, {});
   return loaded;
 }
 
 LoadedSpec loadSpecOrProgram(const std::string &argument, const SpecChanges &changes) {
   return isProgramFile(argument) ? openProgramFile(argument, changes) : loadSpec(argument, changes);
-}
-
-static std::vector<std::string> gradientInputs(const Spec &spec, const std::string &asked) {
-  llvm::SmallVector<llvm::StringRef> list;
-  llvm::StringRef(asked).split(list, ',');
-  std::vector<std::string> names;
-  for (llvm::StringRef name : list)
-    names.push_back(name.trim().str());
-  return driver::gradientInputs(spec, names);
-}
-
-/// The gradients that are asked for, instead of those of the spec.
-static void askGradients(LoadedSpec &loaded, llvm::ArrayRef<std::string> asked) {
-  Spec &spec = *loaded.spec;
-  for (const std::string &list : asked) {
-    spec.grad = gradientInputs(spec, list);
-    spec.text.clear(); // a service that compiled the text would not know of them
-    if (&list != &asked.back())
-      spec = orFail(driver::differentiableGradients(spec), Usage);
-  }
-  if (spec.grad.empty())
-    return;
-  spec.grad = driver::gradientInputs(spec, spec.grad);
-  auto gradients = orFail(driver::differentiateSpec(spec), Usage);
-  for (const std::string &name : gradients.independent)
-    note(fmt::format("no output of {} depends on '{}': its gradient is 0", spec.name, name));
-  loaded.whole = std::make_unique<Spec>(std::move(gradients.whole));
 }
 
 LoadedSpec loadSpec(const std::string &argument, const SpecChanges &changes) {

@@ -1,5 +1,6 @@
 #include "compiler/codegen/cpu/loops/scalar_ops.h"
 #include "dialects/Attn/Random.h"
+#include "dialects/Attn/ScalarProperties.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,7 +22,10 @@ Value index64(OpBuilder &b, Location loc, int64_t v) {
   return intConstant(b, loc, b.getI64Type(), v);
 }
 
-static Value emitSub(OpBuilder &b, Location loc, Value x, Value y) {
+static Value emitSub(OpBuilder &b, attn::SubOp sub, Value x, Value y) {
+  Location loc = sub.getLoc();
+  if (sub->hasAttr(attn::kPlainAttr))
+    return arith::SubFOp::create(b, loc, x, y);
   Value low = floatConstant(b, loc, x.getType(), -std::numeric_limits<double>::infinity());
   Value absorbs = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, low);
   Value difference = arith::SubFOp::create(b, loc, x, y);
@@ -231,7 +235,7 @@ void emitScalarOp(OpBuilder &b, Operation &op, IRMapping &mapping) {
   for (Value operand : op.getOperands())
     in.push_back(mapping.lookup(operand));
   Value result = llvm::TypeSwitch<Operation *, Value>(&op)
-                     .Case<attn::SubOp>([&](auto) { return emitSub(b, loc, in[0], in[1]); })
+                     .Case<attn::SubOp>([&](auto sub) { return emitSub(b, sub, in[0], in[1]); })
                      .Case<attn::ModOp>(
                          [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).remainder; })
                      .Case<arith::FloorDivSIOp>(
