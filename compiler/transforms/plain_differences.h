@@ -5,8 +5,9 @@
 
 namespace attnc {
 
-/// Marks the differences in nests whose first operand is never -inf (attn::kPlainAttr). Kernels
-/// then compute them without asking for it, and contract them with the product before them.
+/// Marks the differences in nests whose first operand is never -inf (attn::kPlainAttr): it is made
+/// of sums of products, which are numbers. Kernels then compute them without asking for -inf, and
+/// contract them with the product before them.
 void markPlainDifferences(attn::ProgramOp program);
 
 } // namespace attnc

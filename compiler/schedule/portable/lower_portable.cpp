@@ -253,13 +253,13 @@ Value WarpLowering::multiply(const Contraction &contraction) {
   return fragment;
 }
 
-// Every weight is computed once; its row sums and products follow at once, so that its registers
-// are free again for the next one.
+// Every weight is computed once. The row sums and products of one with an exponent follow at once, so
+// that its registers are free again for the next one.
 void WarpLowering::foldWeights() {
   SmallVector<Value> fragments;
-  for (auto [number, weight] : llvm::enumerate(plan.weights))
+  for (unsigned number = 0; number < plan.weights.size(); ++number)
     step("weights", [&] {
-      Value fragment = fragments.emplace_back(weightFragment(weight));
+      Value fragment = fragments.emplace_back(weightFragment(number));
       sumRows(number, fragment);
       for (auto [s, place] : llvm::zip(plan.states, state))
         if (s.weight == static_cast<int>(number) && s.streamed != -1)

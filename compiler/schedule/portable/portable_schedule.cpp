@@ -127,9 +127,12 @@ int64_t scoreFragments(const StreamPlan &plan) {
   bool sharedContraction = arrays.size() > folds && folds;
   llvm::SmallSet<int, 4> references;
   bool sharedScores = false;
-  for (const Weight &weight : plan.weights)
+  size_t plain = 0; // weights without exponents, which are there at a time
+  for (const Weight &weight : plan.weights) {
+    plain += weight.reference == -1;
     sharedScores |= weight.reference == -1 || !references.insert(weight.reference).second;
-  return count + sharedContraction + sharedScores;
+  }
+  return std::max(count + sharedContraction + sharedScores, plain);
 }
 
 int64_t fragmentRegisters(const StreamPlan &whole, const PortableSchedule &schedule) {

@@ -297,8 +297,8 @@ tile::StepOp StepsLowering::foldStep() {
     foldScores();
     fragments.clear();
     keepLowerSums();
-    for (auto [i, weight] : llvm::enumerate(plan.weights)) {
-      fragments.push_back(weightFragment(weight));
+    for (unsigned i = 0; i < plan.weights.size(); ++i) {
+      fragments.push_back(weightFragment(i));
       sumRows(i, fragments.back());
     }
     foldMoments(fragments);

@@ -245,49 +245,98 @@ Value StreamLowering::liftPart(red::FoldOp fold, Location loc, MutableArrayRef<V
 }
 
 // The fragment of a weight's elements: exp(score - reference) and the factors.
-Value StreamLowering::weightFragment(const Weight &weight) {
-  bool exponential = weight.reference != -1;
-  auto isOf = [&](const StreamState &s) {
-    return s.weight != -1 && plan.weights[s.weight].reference == weight.reference &&
-           plan.weights[s.weight].factors == weight.factors;
-  };
-  red::FoldOp sum = llvm::find_if(plan.states, isOf)->fold;
-  Location loc = weight.factors.empty() ? plan.references[weight.reference].fold.getLoc()
-                                        : weight.factors.front().getLoc();
-  SmallVector<Input> ins;
-  for (Value factor : weight.factors)
+// What weights are computed from, each place once, behind `ins`.
+void StreamLowering::addFactorInputs(ArrayRef<Value> factors, SmallVectorImpl<Input> &ins) {
+  for (Value factor : factors)
     for (const Input &input : tileInputs(factor))
       if (llvm::none_of(ins, [&](const Input &known) { return known.place == input.place; }))
         ins.push_back(input);
-  Value into;
+}
+
+red::FoldOp StreamLowering::sumOf(const Weight &weight) {
+  return llvm::find_if(plan.states, [&](const StreamState &s) {
+           return s.weight != -1 && plan.weights[s.weight].reference == weight.reference &&
+                  plan.weights[s.weight].factors == weight.factors;
+         })->fold;
+}
+
+Value StreamLowering::liftWeight(PointEvaluator &evaluator, Location loc, const Weight &weight,
+                                 Value exponent) {
+  red::FoldOp sum = sumOf(weight);
+  SmallVector<Value> parts(sum.getFactors().size() + sum.frames().size());
+  if (exponent)
+    parts[sum.getFactors().size()] = exponent;
+  for (auto [part, factor] : llvm::zip(parts, sum.getFactors()))
+    if (llvm::is_contained(weight.factors, factor))
+      part = evaluator.evaluate(factor);
+  return liftPart(sum, loc, parts);
+}
+
+Value StreamLowering::weightFragment(unsigned number) {
+  if (plan.weights[number].reference != -1)
+    return exponentialWeight(plan.weights[number]);
+  if (plainWeights.empty())
+    writePlainWeights();
+  return plainWeights[number];
+}
+
+// Weights without exponents are computed together, since they share values, and without masks where
+// the tile needs none.
+void StreamLowering::writePlainWeights() {
+  SmallVector<const Weight *> weights;
+  SmallVector<Value> outs;
+  SmallVector<Input> ins;
+  for (auto [number, weight] : llvm::enumerate(plan.weights))
+    if (weight.reference == -1) {
+      weights.push_back(&weight);
+      Location loc = attn::renamed(weight.factors.front().getLoc(), "weight");
+      outs.push_back(plainWeights[number] = registers(loc, scoreType()));
+      addFactorInputs(weight.factors, ins);
+    }
+  Location loc = weights.front()->factors.front().getLoc();
+  SmallVector<Value> factors;
+  for (const Weight *weight : weights)
+    llvm::append_range(factors, weight->factors);
+  auto write = [&](bool full) {
+    map(loc, {plan.stream, column0, /*partial=*/!full, full}, factors, ins, outs,
+        [&](PointEvaluator &evaluator, ValueRange) {
+          SmallVector<Value> elements;
+          for (const Weight *weight : weights) {
+            Value element = liftWeight(evaluator, loc, *weight, {});
+            elements.push_back(
+                full ? element : untilColumn(loc, extent32(plan.stream), element, real(0)));
+          }
+          return elements;
+        });
+  };
+  auto branch = scf::IfOp::create(b, loc, isFull(), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  write(/*full=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  write(/*full=*/false);
+}
+
+Value StreamLowering::exponentialWeight(const Weight &weight) {
+  red::FoldOp fold = plan.references[weight.reference].fold;
+  Location loc = weight.factors.empty() ? fold.getLoc() : weight.factors.front().getLoc();
+  SmallVector<Input> ins;
+  addFactorInputs(weight.factors, ins);
   unsigned first = ins.size();
-  bool shifted = false;
-  if (exponential) {
-    Value array = plan.references[weight.reference].fold.getFactors().front();
-    Value score = scores(array, red::FoldKind::Max);
-    Value m = reference[weight.reference];
-    ins.push_back({score, {}});
-    shifted = takesShift(weight.reference);
-    if (ownsScores(weight.reference))
-      into = score;
-    ins.push_back({shifted ? shiftFor(weight.reference, loc) : m, {}});
-  }
-  if (!into)
-    into = registers(attn::renamed(loc, "weight"), scoreType());
+  Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
+  bool shifted = takesShift(weight.reference);
+  ins.push_back({score, {}});
+  ins.push_back({shifted ? shiftFor(weight.reference, loc) : reference[weight.reference], {}});
+  Value into = ownsScores(weight.reference)
+                   ? score
+                   : registers(attn::renamed(loc, "weight"), scoreType());
   map(loc, {plan.stream, column0, /*partial=*/true}, weight.factors, ins, into,
       [&](PointEvaluator &evaluator, ValueRange x) -> SmallVector<Value> {
-        size_t factors = sum.getFactors().size();
-        SmallVector<Value> parts(factors + sum.frames().size());
-        if (exponential) {
-          Location at = x[first].getLoc();
-          parts[factors] = distance(weight.reference, at, at, x[first], x[first + 1], shifted);
-          parts[factors].setLoc(loc);
-        }
-        for (auto [part, factor] : llvm::zip(parts, sum.getFactors()))
-          if (llvm::is_contained(weight.factors, factor))
-            part = evaluator.evaluate(factor);
-        Value product = liftPart(sum, loc, parts);
-        if (exponential && weight.factors.empty())
+        Location at = x[first].getLoc();
+        Value exponent = distance(weight.reference, at, at, x[first], x[first + 1], shifted);
+        exponent.setLoc(loc);
+        Value product = liftWeight(evaluator, loc, weight, exponent);
+        if (weight.factors.empty())
           return {product};
         return {untilColumn(loc, extent32(plan.stream), product, real(0))};
       });

@@ -126,7 +126,15 @@ protected:
   Value distance(unsigned number, mlir::Location difference, mlir::Location loc, Value x, Value y,
                  bool shifted);
   Value liftPart(red::FoldOp fold, mlir::Location loc, llvm::MutableArrayRef<Value> x);
-  Value weightFragment(const Weight &weight);
+  /// The tile's elements of a weight, by its number in the plan.
+  Value weightFragment(unsigned number);
+  Value exponentialWeight(const Weight &weight);
+  void writePlainWeights();
+  void addFactorInputs(llvm::ArrayRef<Value> factors, llvm::SmallVectorImpl<Input> &ins);
+  /// In a map: the element of a weight, of whose exponent the reference is taken away.
+  Value liftWeight(PointEvaluator &evaluator, mlir::Location loc, const Weight &weight,
+                   Value exponent);
+  red::FoldOp sumOf(const Weight &weight);
   void sumRows(unsigned weight, Value fragment);
 
   // stream_moments.cpp: sums of powers of differences from centres that move.
@@ -263,6 +271,7 @@ protected:
   };
   llvm::MapVector<Value, StagedTile> stagedTiles;
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity
+  llvm::DenseMap<unsigned, Value> plainWeights;                ///< fragments, by number of weight
 };
 
 /// The combination of a fold, and what an empty one is, in the tile dialect.

@@ -115,6 +115,7 @@ void StreamLowering::beginTile(Value index, Value isKnownFull) {
     tileIsFull = isFull();
   contractionFragments.clear();
   scoreFragments.clear();
+  plainWeights.clear();
 }
 
 // Registers for a product, every element `value` if there is one.

@@ -31,7 +31,8 @@ bool ExtentCost::operator<(const ExtentCost &other) const {
 }
 
 bool ExtentCost::isWellBelow(const ExtentCost &other) const {
-  return degree == other.degree ? atReference < 0.9 * other.atReference : degree < other.degree;
+  return degree < other.degree ||
+         (degree == other.degree && atReference < 0.9 * other.atReference);
 }
 
 } // namespace attnc
