@@ -7,8 +7,8 @@ using namespace attnc::attn;
 
 namespace attnc {
 
-/// True if all that the expression is made of are sums of products, params and indices. Elements that
-/// are read may be -inf.
+/// True if all that the expression is made of are sums of products, params and indices. Elements
+/// that are read may be -inf.
 static bool isOfProducts(const ScalarExpr *e) {
   llvm::SetVector<Value> reached = leavesOf(e);
   for (size_t i = 0; i < reached.size(); ++i) {

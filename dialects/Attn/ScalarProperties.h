@@ -8,8 +8,8 @@
 
 namespace attnc::attn {
 
-/// On a scalar op whose result is compared with that of the same op of another kernel: neither may
-/// be approximated, or contracted with others.
+/// On a scalar op, or a red.fold, whose result is compared with that of the same op of another
+/// kernel: neither may be approximated or contracted with others, and both take terms in one order.
 inline constexpr llvm::StringLiteral kExactAttr = "attn.exact";
 
 /// On attn.sub: the first operand is never -inf, so it is the difference of numbers.

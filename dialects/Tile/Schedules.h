@@ -185,7 +185,7 @@ template <ScheduleStruct T> std::vector<red::ScheduleValue> printedKeys(T schedu
 template <ScheduleStruct T> void printKeys(mlir::AsmPrinter &printer, const T &schedule) {
   printKeys(printer, printedKeys(schedule));
 }
-template <ScheduleStruct T> llvm::hash_code hash_value(T schedule) {
+template <ScheduleStruct T> llvm::hash_code hash_value(T schedule) { // NOLINT: found by its name
   return hashKeys(schedule.keys());
 }
 

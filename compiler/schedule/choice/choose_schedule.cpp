@@ -81,6 +81,7 @@ Status chooseSchedules(attn::ProgramOp program, StringRef target, const nlohmann
       applyTuned(planned, *machine, *tuned);
   }
   agreeOnScores(nests, *machine);
+  agreeOnComparedElements(nests, *machine);
   return applyOverrides(nests, *machine, overrides);
 }
 

@@ -16,6 +16,11 @@ namespace attnc::schedule {
 /// which for large s is a lot in the exponent.
 void agreeOnScores(llvm::ArrayRef<red::NestOp> nests, const GpuModel &machine);
 
+/// Gives a form without tiles to all nests that compute elements which are compared with their
+/// extremum (kExactAttr), unless tensor cores add up the sums in these for each of them, from
+/// numbers of 16 bits. An element is the extremum only if both are the same to the last bit.
+void agreeOnComparedElements(llvm::ArrayRef<red::NestOp> nests, const GpuModel &machine);
+
 } // namespace attnc::schedule
 
 #endif

@@ -253,8 +253,8 @@ Value WarpLowering::multiply(const Contraction &contraction) {
   return fragment;
 }
 
-// Every weight is computed once. The row sums and products of one with an exponent follow at once, so
-// that its registers are free again for the next one.
+// Every weight is computed once. The row sums and products of one with an exponent follow at once,
+// so that its registers are free again for the next one.
 void WarpLowering::foldWeights() {
   SmallVector<Value> fragments;
   for (unsigned number = 0; number < plan.weights.size(); ++number)

@@ -254,10 +254,13 @@ void StreamLowering::addFactorInputs(ArrayRef<Value> factors, SmallVectorImpl<In
 }
 
 red::FoldOp StreamLowering::sumOf(const Weight &weight) {
-  return llvm::find_if(plan.states, [&](const StreamState &s) {
-           return s.weight != -1 && plan.weights[s.weight].reference == weight.reference &&
-                  plan.weights[s.weight].factors == weight.factors;
-         })->fold;
+  return llvm::find_if(plan.states,
+                       [&](const StreamState &s) {
+                         return s.weight != -1 &&
+                                plan.weights[s.weight].reference == weight.reference &&
+                                plan.weights[s.weight].factors == weight.factors;
+                       })
+      ->fold;
 }
 
 Value StreamLowering::liftWeight(PointEvaluator &evaluator, Location loc, const Weight &weight,
@@ -303,8 +306,8 @@ void StreamLowering::writePlainWeights() {
           SmallVector<Value> elements;
           for (const Weight *weight : weights) {
             Value element = liftWeight(evaluator, loc, *weight, {});
-            elements.push_back(
-                full ? element : untilColumn(loc, extent32(plan.stream), element, real(0)));
+            elements.push_back(full ? element
+                                    : untilColumn(loc, extent32(plan.stream), element, real(0)));
           }
           return elements;
         });
@@ -327,9 +330,8 @@ Value StreamLowering::exponentialWeight(const Weight &weight) {
   bool shifted = takesShift(weight.reference);
   ins.push_back({score, {}});
   ins.push_back({shifted ? shiftFor(weight.reference, loc) : reference[weight.reference], {}});
-  Value into = ownsScores(weight.reference)
-                   ? score
-                   : registers(attn::renamed(loc, "weight"), scoreType());
+  Value into =
+      ownsScores(weight.reference) ? score : registers(attn::renamed(loc, "weight"), scoreType());
   map(loc, {plan.stream, column0, /*partial=*/true}, weight.factors, ins, into,
       [&](PointEvaluator &evaluator, ValueRange x) -> SmallVector<Value> {
         Location at = x[first].getLoc();

@@ -31,8 +31,7 @@ bool ExtentCost::operator<(const ExtentCost &other) const {
 }
 
 bool ExtentCost::isWellBelow(const ExtentCost &other) const {
-  return degree < other.degree ||
-         (degree == other.degree && atReference < 0.9 * other.atReference);
+  return degree < other.degree || (degree == other.degree && atReference < 0.9 * other.atReference);
 }
 
 } // namespace attnc

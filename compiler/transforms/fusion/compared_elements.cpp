@@ -111,22 +111,27 @@ bool isComparedElement(Value array) {
 }
 
 void setComparedElement(Value array) {
-  if (auto map = array.getDefiningOp<MapOp>())
-    map->setAttr(kComparedAttr, UnitAttr::get(map.getContext()));
+  if (Operation *op = array.getDefiningOp(); isa_and_nonnull<MapOp, FoldOp>(op))
+    op->setAttr(kComparedAttr, UnitAttr::get(op->getContext()));
 }
 
+static void makeExact(Operation *op) { op->setAttr(kExactAttr, UnitAttr::get(op->getContext())); }
+
 void makeComparedElementsExact(ProgramOp program) {
-  llvm::SetVector<Operation *> maps;
-  program->walk([&](MapOp map) {
-    if (map->removeAttr(kComparedAttr))
-      maps.insert(map);
+  llvm::SetVector<Operation *> makers;
+  program->walk([&](Operation *op) {
+    if (op->removeAttr(kComparedAttr))
+      makers.insert(op);
   });
-  for (size_t i = 0; i < maps.size(); ++i) {
-    for (Operation &op : cast<MapOp>(maps[i]).getBodyBlock()->without_terminator())
-      op.setAttr(kExactAttr, UnitAttr::get(op.getContext()));
-    for (Value operand : maps[i]->getOperands())
-      if (auto map = operand.getDefiningOp<MapOp>())
-        maps.insert(map);
+  for (size_t i = 0; i < makers.size(); ++i) {
+    if (auto map = dyn_cast<MapOp>(makers[i]))
+      llvm::for_each(map.getBodyBlock()->without_terminator(),
+                     [](Operation &op) { makeExact(&op); });
+    else
+      makeExact(makers[i]);
+    for (Value operand : makers[i]->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); isa_and_nonnull<MapOp, FoldOp>(maker))
+        makers.insert(maker);
   }
 }
 

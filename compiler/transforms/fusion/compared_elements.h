@@ -25,8 +25,8 @@ void markComparedElements(attn::ProgramOp program);
 bool isComparedElement(mlir::Value array);
 void setComparedElement(mlir::Value array);
 
-/// Takes the marks away. Kernels that compute such elements compute them alike: the scalar ops that
-/// make them are exact (kExactAttr).
+/// Takes the marks away. Kernels that compute such elements compute them alike: the scalar ops and
+/// the folds that make them are exact (kExactAttr).
 void makeComparedElementsExact(attn::ProgramOp program);
 
 } // namespace attnc

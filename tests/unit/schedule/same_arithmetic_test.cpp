@@ -52,5 +52,35 @@ TEST(SameArithmetic, sumsWithoutAnExtremumMayDiffer) {
   EXPECT_EQ(tiled(text), (std::vector<bool>{true, false}));
 }
 
+/// Two passes that compute the elements of a maximum, one for each of its sides, and what becomes
+/// of those that are the maximum.
+std::string compared(const std::string &type, const std::string &score, const std::string &other) {
+  return nlohmann::json{{"attnc", 1},
+                        {"name", "compared"},
+                        {"dims", {{"d", 16}, {"e", 16}}},
+                        {"inputs",
+                         {{"q", type + "[h, i, d]"},
+                          {"k", type + "[h, j, d]"},
+                          {"u", "f32[d]"},
+                          {"v", type + "[h, j, e]"},
+                          {"x", "f32[i]"},
+                          {"y", type + "[h, i, e]"}}},
+                        {"body",
+                         {"s = sum(d, " + score + ")", "m = max(j, s)", "w = where(s == m, 1, 0)",
+                          "o[h, i, e] = sum(j, w * v)", "r = " + other}},
+                        {"outputs", {{"o", "f32"}, {"r", "f32"}}}}
+      .dump();
+}
+
+// Rows and stream change places between o and r: parts of tf32, and operands that are computed
+// first, are not added up alike.
+TEST(SameArithmetic, whatIsComparedIsAddedUpAlike) {
+  const std::string turned = "sum(i, w * y)";
+  for (const char *score : {"q * k", "q * k * u"})
+    EXPECT_EQ(tiled(compared("f32", score, turned)), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(tiled(compared("bf16", "q * k", turned)), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(tiled(compared("bf16", "q * k * u", turned)), (std::vector<bool>{false, false, false}));
+}
+
 } // namespace
 } // namespace attnc::schedule
