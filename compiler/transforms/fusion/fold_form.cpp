@@ -1,5 +1,5 @@
 #include "compiler/transforms/fusion/fold_form.h"
-#include "compiler/transforms/analysis/finite_factors.h"
+#include "compiler/transforms/fusion/sum_factors.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -34,8 +34,7 @@ MapOp subexpression(OpBuilder &b, MapOp map, Value scalar) {
                        });
 }
 
-// The result of a reduction times what has no further dims: a normalised output, say.
-static bool scalesReduction(MapOp map) {
+bool scalesReduction(MapOp map) {
   return llvm::any_of(map.getOperands(), [&](Value operand) {
     return isa_and_nonnull<ReduceOp, red::FoldOp>(operand.getDefiningOp()) &&
            cast<attn::ArrayType>(operand.getType()).getDims() == map.getType().getDims();
@@ -127,43 +126,6 @@ SmallVector<Value> productFactors(OpBuilder &b, Value array, bool ofReductions) 
   return found.factors;
 }
 
-static bool hasAnyDim(Value array, ArrayAttr dims) {
-  return llvm::any_of(dims.getAsRange<StringAttr>(), [&](StringAttr dim) {
-    return cast<attn::ArrayType>(array.getType()).hasDim(dim);
-  });
-}
-
-static bool coversDims(ArrayRef<Value> arrays, ArrayAttr dims) {
-  return llvm::all_of(dims.getAsRange<StringAttr>(), [&](StringAttr dim) {
-    return llvm::any_of(
-        arrays, [&](Value array) { return cast<attn::ArrayType>(array.getType()).hasDim(dim); });
-  });
-}
-
-static Value product(OpBuilder &b, Location loc, attn::ArrayType type, ArrayRef<Value> arrays) {
-  return MapOp::create(b, loc, type, arrays, [](OpBuilder &b, Location at, ValueRange x) -> Value {
-    Value result = x.front();
-    for (Value factor : x.drop_front())
-      result = arith::MulFOp::create(b, at, result, factor);
-    return result;
-  });
-}
-
-// `value`, a sum times what does not vary along it, and 0 where there is nothing to sum: unless it
-// is 0 there already.
-static Value whereSummed(OpBuilder &b, ReduceOp reduce, Value value) {
-  ProgramOp program = programOf(reduce);
-  SmallVector<StringAttr> dims = dimNames(reduce.getDims());
-  Terms terms(program, dims, [](Value) { return false; });
-  const ScalarExpr *e = terms.leaf(value);
-  bool isZero = llvm::all_of(dims, [&](StringAttr dim) {
-    return program.lookupDim(dim).isStatic() || isZeroOverNothing(terms, e, dim);
-  });
-  return isZero ? value
-                : terms.build(b, reduce.getLoc(),
-                              unlessEmpty(b, reduce.getLoc(), terms, program, dims, e));
-}
-
 static red::FoldKind foldKind(ReduceKind kind) {
   // The first six kinds are the same in both dialects; sugar is gone.
   return static_cast<red::FoldKind>(kind);
@@ -171,31 +133,12 @@ static red::FoldKind foldKind(ReduceKind kind) {
 
 Value asFold(ReduceOp reduce) {
   OpBuilder b(reduce);
-  Location loc = reduce.getLoc();
-  ProgramOp program = programOf(reduce);
-  SmallVector<Value> factors = {reduce.getOperand()}, outside;
-  bool isFloat = isa<FloatType>(reduce.getType().getElementType());
-  if (reduce.getKind() == ReduceKind::Add && isFloat) {
-    SmallVector<Value> inside;
-    for (Value factor : productFactors(b, reduce.getOperand()))
-      (hasAnyDim(factor, reduce.getDims()) ? inside : outside).push_back(factor);
-    factors = inside;
-    if (!coversDims(factors, reduce.getDims())) {
-      factors = {reduce.getOperand()};
-      outside.clear();
-    }
-  }
-  SmallVector<StringAttr> dims;
-  for (StringAttr dim : unionDims(program, factors))
-    if (!llvm::is_contained(reduce.getDims(), dim))
-      dims.push_back(dim);
-  auto type = attn::ArrayType::get(b.getContext(), dims, reduce.getType().getElementType());
-  Value fold = red::FoldOp::create(b, loc, type, foldKind(reduce.getKind()), reduce.getDims(),
-                                   factors, Value(), Value());
-  if (outside.empty())
-    return fold;
-  outside.insert(outside.begin(), fold);
-  return whereSummed(b, reduce, product(b, loc, reduce.getType(), outside));
+  Value operand = reduce.getOperand();
+  if (reduce.getKind() == ReduceKind::Add && isa<FloatType>(reduce.getType().getElementType()))
+    return buildSum(b, reduce.getLoc(), reduce.getType(), reduce.getDims(),
+                    sumFactors(b, operand, reduce.getDims()));
+  return red::FoldOp::create(b, reduce.getLoc(), reduce.getType(), foldKind(reduce.getKind()),
+                             reduce.getDims(), operand, Value(), Value());
 }
 
 void toFoldForm(ProgramOp program) {
@@ -211,7 +154,15 @@ ReduceOp replaceByReduce(red::FoldOp fold) {
   SmallVector<Value> factors(fold.getFactors());
   auto type = attn::ArrayType::get(b.getContext(), unionDims(programOf(fold), factors),
                                    fold.getType().getElementType());
-  Value operand = factors.size() == 1 ? factors.front() : product(b, fold.getLoc(), type, factors);
+  Value operand = factors.front();
+  if (factors.size() > 1)
+    operand = MapOp::create(b, fold.getLoc(), type, factors,
+                            [](OpBuilder &b, Location at, ValueRange x) -> Value {
+                              Value result = x.front();
+                              for (Value factor : x.drop_front())
+                                result = arith::MulFOp::create(b, at, result, factor);
+                              return result;
+                            });
   // The kinds are the same in both dialects.
   auto reduce = ReduceOp::create(b, fold.getLoc(), fold.getType(),
                                  static_cast<ReduceKind>(fold.getKind()), fold.getDims(), operand);

@@ -28,6 +28,10 @@ llvm::SmallVector<mlir::Value> productFactors(mlir::OpBuilder &b, mlir::Value ar
 /// builder's insertion point.
 attn::MapOp subexpression(mlir::OpBuilder &b, attn::MapOp map, mlir::Value scalar);
 
+/// True if a map's result is that of a reduction times, or by, what has no further dims: a
+/// normalised output, say.
+bool scalesReduction(attn::MapOp map);
+
 /// True if `productFactors` with `ofReductions` looks through `map`.
 bool isProduct(attn::MapOp map);
 

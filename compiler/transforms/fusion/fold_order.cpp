@@ -61,9 +61,8 @@ bool FoldOrder::dependsDirectly(red::FoldOp fold, unsigned pass) const {
 
 void FoldOrder::moveBehind(unsigned pass, unsigned last) {
   auto waits = [&](unsigned id) { // found for all of them before any is moved from
-    return id == pass || llvm::any_of(passes[id].states, [&](red::FoldOp state) {
-             return behind(state).test(pass);
-           });
+    return id == pass || llvm::any_of(passes[id].states,
+                                      [&](red::FoldOp state) { return behind(state).test(pass); });
   };
   llvm::SmallBitVector waiting(last + 1);
   for (unsigned id = pass; id <= last; ++id)

@@ -3,6 +3,7 @@
 #include "compiler/transforms/analysis/tensor_sizes.h"
 #include "compiler/transforms/fusion/compared_elements.h"
 #include "compiler/transforms/fusion/partition.h"
+#include "compiler/transforms/fusion/sum_factors.h"
 #include "compiler/transforms/gradient/unread_inputs.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -220,6 +221,7 @@ std::vector<SavedValue> halve(ProgramOp first, ProgramOp second, const std::set<
       input.erase();
   eraseDead(second);
   eraseIdleFacts(second);
+  takeOutFactors(second); // what is saved is an input now, and no normaliser
   eraseDead(second);
   eraseUnreadInputs(second, later);
   return saved;
