@@ -177,6 +177,56 @@ private:
 
 bool mayBeInfinite(Value value) { return Infinities().mayHold(value); }
 
+namespace {
+
+/// Proves that a value is above 0: from constants, the ranges of params, extents, and what is
+/// computed of these. Underflow is no matter here.
+class PositiveValues {
+public:
+  bool isPositive(Value value) {
+    if (++steps > kMostSteps)
+      return false;
+    if (Value array = arrayOf(value))
+      return isPositive(array);
+    Operation *op = value.getDefiningOp();
+    if (auto map = dyn_cast_or_null<MapOp>(op))
+      return isPositive(map.getYielded());
+    if (auto param = dyn_cast_or_null<ParamOp>(op))
+      return hasPositiveRange(param);
+    APFloat number(0.0);
+    if (matchPattern(value, m_ConstantFloat(&number)))
+      return !number.isZero() && !number.isNegative() && !number.isNaN();
+    APInt whole;
+    if (matchPattern(value, m_ConstantInt(&whole)))
+      return whole.isStrictlyPositive();
+    if (isa_and_nonnull<SizeOp>(op))
+      return true; // where there is an element
+    if (isa_and_nonnull<arith::MaximumFOp>(op))
+      return isPositive(op->getOperand(0)) || isPositive(op->getOperand(1));
+    if (isa_and_nonnull<arith::AddFOp>(op))
+      return (isPositive(op->getOperand(0)) && isNotNegative(op->getOperand(1))) ||
+             (isPositive(op->getOperand(1)) && isNotNegative(op->getOperand(0)));
+    return isa_and_nonnull<arith::MulFOp, arith::DivFOp, arith::SIToFPOp, math::SqrtOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value x) { return isPositive(x); });
+  }
+
+private:
+  bool isNotNegative(Value value) {
+    Operation *op = value.getDefiningOp();
+    return isPositive(value) || isa_and_nonnull<math::ExpOp, math::Exp2Op, math::AbsFOp>(op) ||
+           (isa_and_nonnull<arith::MulFOp>(op) && op->getOperand(0) == op->getOperand(1));
+  }
+
+  static bool hasPositiveRange(ParamOp param) {
+    std::optional<APFloat> lower = param.getLower();
+    return lower && !lower->isNegative() && (!lower->isZero() || param.getLowerOpen());
+  }
+
+  unsigned steps = 0;
+};
+
+} // namespace
+
 //===--- building blocks ---------------------------------------------------------------------===//
 
 static Value constant(ImplicitLocOpBuilder &b, Type type, double value) {
@@ -228,9 +278,12 @@ Derivative derivativeOfQuotient(Operation *op, ImplicitLocOpBuilder &b, unsigned
                                 Value grad) {
   Value divisor = op->getOperand(1);
   Value perUnit = quotient(b, grad, divisor);
-  if (operand == 1) // by the quotient itself: the divisor's square may overflow
+  bool isNumber = PositiveValues().isPositive(divisor);
+  if (operand == 1) { // by the quotient itself: the divisor's square may overflow
+    isNumber &= !mayBeInfinite(op->getResult(0));
     perUnit = negated(b, product(b, perUnit, op->getResult(0)));
-  return unlessZero(b, grad, perUnit);
+  }
+  return isNumber ? perUnit : unlessZero(b, grad, perUnit);
 }
 
 Derivative derivativeOfChoice(Operation *op, ImplicitLocOpBuilder &b, unsigned operand,

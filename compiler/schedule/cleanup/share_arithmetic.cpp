@@ -58,7 +58,12 @@ private:
     return false;
   }
 
-  static Value reciprocalOf(OpBuilder &b, Value y) {
+  Value reciprocalOf(OpBuilder &b, Value y) {
+    Value &known = reciprocals[y];
+    return known ? known : known = buildReciprocal(b, y);
+  }
+
+  static Value buildReciprocal(OpBuilder &b, Value y) {
     auto constant = [&](float value) -> Value {
       return arith::ConstantOp::create(b, y.getLoc(), b.getF32FloatAttr(value));
     };
@@ -226,6 +231,7 @@ private:
   tile::MapOp map;
   bool spreadsFactors;
   DenseMap<Value, std::optional<int>> slopes;
+  DenseMap<Value, Value> reciprocals;
 };
 
 } // namespace
