@@ -94,6 +94,22 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
   }
 }
 
+/// Starts the copy of piece `n` of a tile, counted row after row, whose row begins at `line`; zeros,
+/// and nothing is read, unless `valid`. kVectorBytes is as in copyTile.
+template <int kVectorBytes, class T, int kRows, int kCols>
+ATTNC_DEVICE void copyPiece(SharedTile<T, kRows, kCols> tile, int n, const T *line, bool valid) {
+  using Tile = SharedTile<T, kRows, kCols>;
+  constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
+  constexpr int kPieces = Tile::kWidth / kVector;
+  const int col = n % kPieces * kVector;
+  const u32 to = tile.at(n / kPieces, col);
+  valid = valid && (kCols == Tile::kWidth || col < kCols);
+  if constexpr (kVectorBytes >= 4)
+    copyAsync<kVectorBytes>(to, line + col, valid);
+  else
+    storeShared2(to, valid ? line[col].bits : u16(0));
+}
+
 /// Writes the rows < `rows` of a tile to global memory. kVectorBytes says what alignment every row
 /// start has, as in copyTile; kCols is a multiple of it. Of each row the columns < `cols`. The
 /// caller places the barrier before it.

@@ -364,6 +364,19 @@ LogicalResult PeekOp::verify() {
   return success();
 }
 
+LogicalResult CopyRowsOp::verify() {
+  auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
+  if (!yield || yield.getValues().size() != 2 ||
+      !yield.getValues().front().getType().isInteger(64) ||
+      !yield.getValues().back().getType().isInteger(1))
+    return emitOpError("yields an offset and whether there is such a row");
+  if (getBodyBlock()->getArgumentTypes() != TypeRange({getFirst().getType()}))
+    return emitOpError("has a block with a row");
+  if (getTile().getType().hasPanels())
+    return emitOpError("writes tiles without panels");
+  return verifyVector(*this, getVectorBytes(), getTile().getType().getElement());
+}
+
 LogicalResult TabulateOp::verify() {
   auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
   if (!yield || yield.getValues().size() != 1 || !yield.getValues().front().getType().isF32())

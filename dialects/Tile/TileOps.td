@@ -166,6 +166,26 @@ def Tile_CopyOp : Tile_Op<"copy"> {
   }];
 }
 
+def Tile_CopyRowsOp : Tile_Op<"copy_rows", [SingleBlock]> {
+  let summary = "All threads start the copy of a tile whose rows lie anywhere in global memory";
+  let description = [{
+    The block's argument is the row, counted from `first` (i32). It yields the offset at which that row
+    begins (i64), and whether there is such a row (i1): else it is zero and not read. Every row start is
+    aligned to `vector_bytes`. The copy belongs to the group that the next tile.commit closes.
+  }];
+  let arguments = (ins Tile_PtrType:$pointer, I32:$first, Tile_SharedType:$tile,
+                       I64Attr:$vector_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $pointer `rows` $first `to` $tile `vector` $vector_bytes attr-dict `:` type($pointer) `->`
+    type($tile) $body
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+  }];
+}
+
 def Tile_CommitOp : Tile_Op<"commit"> {
   let summary = "Closes the group of copies started since the last one";
   let assemblyFormat = "attr-dict";

@@ -51,6 +51,7 @@ private:
   Text laneColumnText(mlir::Operation &op);
   std::string columnsText(mlir::Value cols);
   void printCopy(tile::CopyOp copy);
+  void printCopyRows(tile::CopyRowsOp copy);
   std::string sharedText(int64_t offset);
   void declareSharedBase();
   void printShared(tile::SharedOp shared);

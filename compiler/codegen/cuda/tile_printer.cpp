@@ -155,6 +155,30 @@ void KernelPrinter::printCopy(tile::CopyOp copy) {
        text(copy.getStride()) + ", " + text(copy.getRows()) + columnsText(copy.getCols()) + ");");
 }
 
+// Threads take the tile's pieces in turn, row after row.
+void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
+  tile::SharedType type = copy.getTile().getType();
+  int64_t vector = copy.getVectorBytes() / tile::elementType(type.getElement()).bytes;
+  int64_t pieces = type.getWidth() / vector;
+  std::string tile = tileText(copy.getTile());
+  std::string first = expression(copy.getFirst()).within(Binding::Add);
+  line("#pragma unroll");
+  names.openScope();
+  std::string n = names.unique("n");
+  open("for (int " + n + " = threadIndex(); " + n + " < " + number(type.getRows() * pieces) + "; " +
+       n + " += " + number(kernel.getThreads()) + ")");
+  Block &body = *copy.getBodyBlock();
+  line("const i32 " + declare(body.getArgument(0), "row") + " = " +
+       (first == "0" ? "" : first + " + ") + n + " / " + number(pieces) + ";");
+  printBlock(body);
+  auto yield = cast<tile::YieldOp>(body.getTerminator());
+  line("copyPiece<" + number(copy.getVectorBytes()) + ">(" + tile + ", " + n + ", " +
+       address(text(copy.getPointer()), expression(yield.getValues().front())) + ", " +
+       text(yield.getValues().back()) + ");");
+  close();
+  names.closeScope();
+}
+
 // Opens the loop over a thread's elements of the place `of`; returns the name of its index.
 std::string KernelPrinter::openElements(StringRef of, StringRef index) {
   line("#pragma unroll");
@@ -280,6 +304,7 @@ bool KernelPrinter::printTileOp(Operation &op) {
       .Case([&](tile::SharedOp shared) { return printShared(shared), true; })
       .Case([&](tile::RegistersOp registers) { return printRegisters(registers), true; })
       .Case([&](tile::CopyOp copy) { return printCopy(copy), true; })
+      .Case([&](tile::CopyRowsOp copy) { return printCopyRows(copy), true; })
       .Case([&](tile::MapOp map) { return printMap(map), true; })
       .Case([&](tile::TabulateOp tabulate) { return printTabulate(tabulate), true; })
       .Case([&](tile::AnyOp any) { return printAny(any), true; })

@@ -115,6 +115,35 @@ struct CopyPiece {
   const std::byte *from; // null for zeros
 };
 
+/// Pieces of 2 bytes go through registers.
+bool isAsync(unsigned vectorBytes) { return vectorBytes >= 4; }
+
+/// Who writes the pieces of a copy.
+Access copierOf(Machine &machine, Warp &warp, Operation *op, unsigned vectorBytes) {
+  Access by = machine.own(warp, op);
+  if (isAsync(vectorBytes)) {
+    by.agent = warp.agent(Warp::Copies);
+    by.clock = warp.copies.open;
+  }
+  return by;
+}
+
+Outcome startPieces(Machine &machine, Warp &warp, Operation *op, unsigned vectorBytes,
+                    std::vector<CopyPiece> pieces) {
+  auto perform = [block = warp.block, vectorBytes, pieces = std::move(pieces)](Machine &) {
+    for (const CopyPiece &piece : pieces)
+      if (piece.from)
+        std::memcpy(block->memory.at(piece.to), piece.from, vectorBytes);
+      else
+        std::memset(block->memory.at(piece.to), 0, vectorBytes);
+    return Outcome::Done;
+  };
+  if (!isAsync(vectorBytes))
+    return perform(machine);
+  machine.start({Event::Copy, &warp, warp.copies.open, op, std::move(perform)});
+  return Outcome::Done;
+}
+
 void addCopy(CodeBuilder &builder, tile::CopyOp op) {
   unsigned pointer = builder.word(op.getPointer()), offset = builder.word(op.getOffset());
   unsigned stride = builder.word(op.getStride()), rows = builder.word(op.getRows());
@@ -124,14 +153,8 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
   TileLayout layout(op.getTile().getType());
   CopyPlan plan(layout, op.getVectorBytes(), op.getTiles(), builder.code().threads);
   int64_t tileBytes = op.getTile().getType().getBytes();
-  // Pieces of 2 bytes go through registers.
-  bool async = plan.vectorBytes >= 4;
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
-    Access by = machine.own(warp, op);
-    if (async) {
-      by.agent = warp.agent(Warp::Copies);
-      by.clock = warp.copies.open;
-    }
+    Access by = copierOf(machine, warp, op, plan.vectorBytes);
     std::vector<CopyPiece> pieces;
     Outcome outcome = Outcome::Done;
     uint32_t base = warp.words[tile].i;
@@ -158,19 +181,48 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
     });
     if (outcome == Outcome::Fault)
       return outcome;
-    auto perform = [block = warp.block, bytes = plan.vectorBytes,
-                    pieces = std::move(pieces)](Machine &) {
-      for (const CopyPiece &piece : pieces)
-        if (piece.from)
-          std::memcpy(block->memory.at(piece.to), piece.from, bytes);
-        else
-          std::memset(block->memory.at(piece.to), 0, bytes);
-      return Outcome::Done;
-    };
-    if (!async)
-      return perform(machine);
-    machine.start({Event::Copy, &warp, warp.copies.open, op, std::move(perform)});
-    return Outcome::Done;
+    return startPieces(machine, warp, op, plan.vectorBytes, std::move(pieces));
+  });
+}
+
+// Which pieces each thread moves, as the generated loop around copyPiece divides them.
+void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
+  unsigned pointer = builder.word(op.getPointer()), first = builder.word(op.getFirst());
+  unsigned tile = builder.word(op.getTile());
+  Block &block = *op.getBodyBlock();
+  unsigned row = builder.word(block.getArgument(0));
+  unsigned start = builder.piece(block);
+  unsigned offset = builder.word(block.getTerminator()->getOperand(0));
+  unsigned exists = builder.word(block.getTerminator()->getOperand(1));
+  TileLayout layout(op.getTile().getType());
+  unsigned bytes = op.getVectorBytes(), vector = bytes / layout.elementBytes();
+  unsigned perRow = layout.width / vector, threads = builder.code().threads;
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    Access by = copierOf(machine, warp, op, bytes);
+    std::vector<CopyPiece> pieces;
+    llvm::DenseSet<uint32_t> chunks; // lanes that fill a chunk together are no conflict
+    uint32_t base = warp.words[tile].i;
+    auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i);
+    for (unsigned begin = warp.number * 32; begin < layout.rows * perRow; begin += threads)
+      for (unsigned n = begin; n < std::min(begin + 32, layout.rows * perRow); ++n) {
+        unsigned col = n % perRow * vector;
+        warp.words[row].i = int32_t(warp.words[first].i + n / perRow);
+        unsigned pc = start;
+        if (machine.runCode(warp, pc) == Outcome::Fault)
+          return Outcome::Fault;
+        uint32_t to = layout.at(base, n / perRow, col), chunk = to / kChunkBytes * kChunkBytes;
+        if (chunks.insert(chunk).second &&
+            machine.write(warp, *warp.block, chunk, by) == Outcome::Fault)
+          return Outcome::Fault;
+        pieces.push_back({to, nullptr});
+        if (!warp.words[exists].i || col >= layout.cols)
+          continue;
+        pieces.back().from = from + (warp.words[offset].i + col) * int64_t(layout.elementBytes());
+        if (machine.checkGlobal(warp, op, from, pieces.back().from, bytes, false,
+                                /*alignment=*/bytes) == Outcome::Fault)
+          return Outcome::Fault;
+      }
+    return startPieces(machine, warp, op, bytes, std::move(pieces));
   });
 }
 
@@ -301,6 +353,7 @@ bool addSharedStep(CodeBuilder &builder, Operation &op) {
       .Case([&](tile::ChooseOp op) { return addChoose(builder, op), true; })
       .Case([&](tile::ColumnsOp op) { return addColumns(builder, op), true; })
       .Case([&](tile::CopyOp op) { return addCopy(builder, op), true; })
+      .Case([&](tile::CopyRowsOp op) { return addCopyRows(builder, op), true; })
       .Case([&](tile::CommitOp op) {
         builder.step(op, false, [](Machine &, Warp &warp) {
           ++warp.copies.open;

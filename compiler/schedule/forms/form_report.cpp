@@ -146,7 +146,11 @@ private:
       if (const OperandTile &tile = contraction.resident; seen.insert(tile.source).second)
         into.stages.push_back(operandText(tile, s.rowTile, partsOf(tile)));
     for (auto [i, operand] : llvm::enumerate(cut.streamed))
-      into.stages.push_back(operandText(operand, streamedRows(cut, i, s), ringStages(cut, i, s)));
+      into.stages.push_back(
+          isCopied(cut, operand, s.columnWarps) && operand.gathered
+              ? fmt::format("{}, row by row", tileText(operand.gathered, streamedRows(cut, i, s),
+                                                       operand.cols, ringStages(cut, i, s)))
+              : operandText(operand, streamedRows(cut, i, s), ringStages(cut, i, s)));
   }
 
   static std::string operandText(const OperandTile &operand, int64_t rows, int64_t stages) {

@@ -77,8 +77,8 @@ static int64_t chooseDepth(int64_t extent) {
   return best;
 }
 
-// Of nests with few rows, or without products: these are as fast as memory, and many small blocks
-// read from it at a time.
+// Of nests with few rows and a short stream, or without products: these are as fast as memory, and
+// many small blocks read from it at a time.
 static constexpr PortableSchedule kSmallCandidates[] = {
     {.rowTile = 16, .streamTile = 64, .warps = 1, .stages = 2, .minBlocks = 1},
     {.rowTile = 16, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 1},
@@ -88,9 +88,9 @@ static constexpr int64_t kFewRows = 256;
 // Warps that a multiprocessor has registers for, whatever they need.
 static constexpr int64_t kUsualWarps = 8;
 
-// Of nests with few rows and a long stream whose weights are no products but come from memory,
-// which each block reads for its rows and beside them all of the streamed operands: a block has as
-// many of the rows as it can. What is left to fill the machine with is parts of the stream.
+// Of nests with few rows and a long stream. Each block reads all of the streamed operands, and may
+// have to compute their tiles: a block has as many of the rows as it can. What is left to fill the
+// machine with is parts of the stream.
 static std::vector<PortableSchedule> candidatesOfWholeRows(int64_t rows) {
   PortableSchedule tile;
   tile.rowTile = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows), 16, 128);
@@ -140,7 +140,7 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
     all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));
   if (plan.hasProducts() && !isFew)
     llvm::append_range(all, kCandidates);
-  else if (readsWeights && !stream.isStatic())
+  else if (plan.hasProducts() && !stream.isStatic())
     all = candidatesOfWholeRows(row.getExtent());
   // Weights that come from memory are what such a nest waits for.
   for (PortableSchedule &candidate : all) {

@@ -81,6 +81,8 @@ std::string sourceName(attn::ReadOp read) { return cIdentifier(tensorOf(read.get
 static std::string operandName(const OperandTile &operand) {
   if (!operand.isComputed())
     return sourceName(operand.read);
+  if (operand.gathered)
+    return sourceName(operand.gathered);
   StringRef name = attn::specName(operand.source->getLoc());
   return name.empty() ? "computed" : cIdentifier(name);
 }
@@ -108,13 +110,13 @@ void WarpLowering::placeTiles() {
     return placeExchange(offset);
   for (auto [number, operand] : llvm::enumerate(plan.streamed)) {
     tile::SharedType type = sharedTile(operand, schedule.streamTile);
-    if (operand.isComputed()) {
+    if (!isCopied(operand)) {
       rings.push_back(place(type, type.getBytes(), operandName(operand) + "_tile"));
       continue;
     }
     int64_t stages = ringStages(plan, number, schedule);
     auto ring = tile::RingType::get(b.getContext(), stages, type);
-    rings.push_back(place(ring, stages * type.getBytes(), sourceName(operand.read) + "_ring"));
+    rings.push_back(place(ring, stages * type.getBytes(), operandName(operand) + "_ring"));
   }
   placeInputs(offset);
 }
@@ -156,6 +158,35 @@ void WarpLowering::copyOperand(const OperandTile &operand, Value base, Value fir
                        into, std::gcd<int64_t>(16, rowBytes), tiles);
 }
 
+bool WarpLowering::isCopied(const OperandTile &operand) {
+  return schedule::isCopied(plan, operand, schedule.columnWarps);
+}
+
+// Each row from where its subscripts say that it lies.
+void WarpLowering::gatherStreamed(unsigned number, Value first, Value slot) {
+  const OperandTile &operand = plan.streamed[number];
+  attn::ReadOp read = operand.gathered;
+  Location loc = read.getLoc();
+  Value into = stage(named(operandName(operand) + "_into"), rings[number], slot);
+  int64_t rowBytes = operand.cols * tile::elementType(operand.element).bytes;
+  auto op = tile::CopyRowsOp::create(b, loc, memory.pointer(read.getSource()), first, into,
+                                     std::gcd<int64_t>(16, rowBytes));
+  OpBuilder::InsertionGuard guard(b);
+  Block &body = op.getBody().emplaceBlock();
+  b.setInsertionPointToStart(&body);
+  Value row = body.addArgument(b.getI32Type(), named(plan.stream.getValue()));
+  Value end = extent32(plan.stream);
+  Value last = arith::SubIOp::create(b, loc, end, constant(1));
+  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row, end);
+  PointEvaluator evaluator = uniform;
+  evaluator.bind(plan.stream, widen(arith::MinSIOp::create(b, loc, row, last), ""));
+  evaluator.bind(operand.inner, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0)));
+  auto [offset, inside] = evaluator.locate(read);
+  if (inside)
+    exists = arith::AndIOp::create(b, loc, exists, inside);
+  tile::YieldOp::create(b, loc, ValueRange{offset, exists});
+}
+
 void WarpLowering::describeCopies() {
   OpBuilder::InsertionGuard guard(b);
   Block &copies = stream.getCopies().emplaceBlock();
@@ -170,6 +201,8 @@ void WarpLowering::describeCopies() {
       copyInPart(i, first, part, number);
     else if (!operand.isComputed())
       copyStreamed(i, first, number);
+    else if (isCopied(operand))
+      gatherStreamed(i, first, number);
   for (const StagedRing &from : staged)
     copyInput(from, first, number);
 }
@@ -199,7 +232,7 @@ void WarpLowering::describeTile() {
   for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
     Value slot = isInParts() ? constant(0) : number;
     stageTiles.push_back(
-        operand.isComputed() ? ring : stage(named(sourceName(operand.read) + "_tile"), ring, slot));
+        isCopied(operand) ? stage(named(operandName(operand) + "_tile"), ring, slot) : ring);
   }
   beginInputs(number);
   if (isInParts())
@@ -350,6 +383,8 @@ int64_t requiredAlignment(tile::KernelOp kernel, unsigned number) {
   Value pointer = kernel.getBodyBlock()->getArgument(number);
   kernel.walk([&](Operation *op) {
     if (auto copy = dyn_cast<tile::CopyOp>(op); copy && copy.getPointer() == pointer)
+      bytes = std::max<int64_t>(bytes, copy.getVectorBytes());
+    if (auto copy = dyn_cast<tile::CopyRowsOp>(op); copy && copy.getPointer() == pointer)
       bytes = std::max<int64_t>(bytes, copy.getVectorBytes());
     if (auto store = dyn_cast<tile::StoreTileOp>(op); store && store.getPointer() == pointer)
       bytes = std::max<int64_t>(bytes, store.getVectorBytes());

@@ -108,8 +108,9 @@ int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSch
   if (schedule.columnWarps)
     return std::max(bytes + exchangeBytes(plan, schedule), resultBytes(nest, plan, schedule));
   for (auto [number, operand] : llvm::enumerate(plan.streamed))
-    bytes += (operand.isComputed() ? 1 : ringStages(plan, number, schedule)) *
-             tileBytes(operand, schedule.streamTile);
+    bytes +=
+        (isCopied(plan, operand, schedule.columnWarps) ? ringStages(plan, number, schedule) : 1) *
+        tileBytes(operand, schedule.streamTile);
   for (const StagedInput &input : stagedInputs(nest, plan, schedule))
     bytes += schedule.stages * input.type.getBytes();
   return std::max(bytes, resultBytes(nest, plan, schedule));

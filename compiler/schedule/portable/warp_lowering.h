@@ -69,6 +69,8 @@ private:
   Value streamedBase(unsigned number);
   void fillResident(const OperandTile &operand);
   void copyStreamed(unsigned number, Value first, Value slot);
+  void gatherStreamed(unsigned number, Value first, Value slot);
+  bool isCopied(const OperandTile &operand);
   void copyInPart(unsigned number, Value first, Value part, Value slot);
   void copyScorePart(unsigned number, Value first, Value part, Value slot);
   void tabulateStreamed();

@@ -115,7 +115,7 @@ void WarpLowering::tabulateStreamed() {
   bool computes = false;
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
     bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
-    if (!operand.isComputed() || inParts)
+    if (isCopied(operand) || inParts)
       continue;
     if (!computes && isInParts()) // what the tile before has read
       tile::BarrierOp::create(b, nest.getLoc());

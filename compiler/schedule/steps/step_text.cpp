@@ -121,6 +121,8 @@ class AheadNames {
 public:
   explicit AheadNames(KernelOp kernel) {
     kernel.walk([&](CopyOp copy) { copied[placeOf(copy.getTile())] = nameOf(copy.getPointer()); });
+    kernel.walk(
+        [&](CopyRowsOp copy) { copied[placeOf(copy.getTile())] = nameOf(copy.getPointer()); });
   }
 
   /// Of a tile in shared memory, by the tensor that is copied there, or of weights in registers.
@@ -190,6 +192,10 @@ static void addAheadLines(KernelOp kernel, StreamAheadOp stream, std::vector<std
   SmallVector<CopyOp> copies;
   stream.getCopies().walk([&](CopyOp copy) { copies.push_back(copy); });
   addCopies(copies, when);
+  stream.getCopies().walk([&](CopyRowsOp copy) {
+    add("copies", fmt::format("{}: {}, row by row, {}", nameOf(copy.getPointer()),
+                              shapeOf(copy.getTile().getType()), when));
+  });
   for (auto step : stream.getBodyBlock()->getOps<StepOp>())
     add("computes", aheadText(step, names));
 }

@@ -38,6 +38,21 @@ Type halfType(attn::ReadOp read) {
   return loses ? Type() : stored;
 }
 
+// True if the last axis is read along `inner`, all of it, and where a row lies does not depend on
+// that; rows that do not exist are 0.
+static bool hasWholeRows(red::NestOp nest, attn::ReadOp read, StringAttr inner) {
+  Tensor tensor = tensorOf(read.getSource());
+  attn::DimAttr last = attn::programOf(nest).lookupDim(tensor.dims.back());
+  std::optional<APFloat> otherwise = read.getOtherwise();
+  return read.subscriptDim(tensor.dims.size() - 1) == inner && last.isStatic() &&
+         last.getExtent() == attn::programOf(nest).lookupDim(inner).getExtent() &&
+         (!otherwise || otherwise->isPosZero()) &&
+         llvm::all_of(llvm::seq<unsigned>(tensor.dims.size() - 1), [&](unsigned axis) {
+           return read.subscriptDim(axis) ? read.subscriptDim(axis) != inner
+                                          : !arrayType(read.subscriptValue(axis)).hasDim(inner);
+         });
+}
+
 std::optional<OperandTile> computedTile(red::NestOp nest, ArrayRef<Value> factors, StringAttr along,
                                         red::FoldOp fold) {
   StringAttr inner;
@@ -66,8 +81,11 @@ std::optional<OperandTile> computedTile(red::NestOp nest, ArrayRef<Value> factor
   tile.inner = inner;
   if (factors.size() == 1)
     if (auto read = factors.front().getDefiningOp<attn::ReadOp>())
-      if (Type half = halfType(read))
+      if (Type half = halfType(read)) {
         tile.element = half;
+        if (hasWholeRows(nest, read, inner))
+          tile.gathered = read;
+      }
   return tile;
 }
 
@@ -104,6 +122,7 @@ OperandTile widened(const OperandTile &tile) {
     wide.read = {};
     wide.length = {};
   }
+  wide.gathered = {};
   wide.element = Float32Type::get(tile.element.getContext());
   return wide;
 }

@@ -18,6 +18,11 @@ int64_t depthShare(int64_t depth, int64_t blocks) {
   return blocks == 1 ? depth : llvm::alignTo(llvm::divideCeil(depth, blocks), 16);
 }
 
+bool isCopied(const StreamPlan &plan, const OperandTile &operand, bool dividesColumns) {
+  return !operand.isComputed() ||
+         (operand.gathered && !dividesColumns && depthTiles(plan) == 1 && headDimTiles(plan) == 1);
+}
+
 int64_t partsOf(const OperandTile &operand) {
   return isCut(operand) ? llvm::divideCeil(operand.extent, operand.cols) : 1;
 }

@@ -37,6 +37,10 @@ int64_t depthShare(int64_t depth, int64_t blocks);
 /// Why the columns of the states of a plan that is cut cannot be divided, or "".
 std::string checkColumnParts(const StreamPlan &plan);
 
+/// True if tiles of a streamed operand of a plan that is cut are copied, ahead of their use: those
+/// of tensors, and rows from anywhere if neither they nor the columns of the states are divided.
+bool isCopied(const StreamPlan &plan, const OperandTile &operand, bool dividesColumns);
+
 /// Tiles that the columns of an operand make.
 int64_t partsOf(const OperandTile &operand);
 

@@ -95,7 +95,8 @@ Value PointEvaluator::readableAt(attn::ArrayType type) const {
   return {};
 }
 
-Value PointEvaluator::computeRead(attn::ReadOp read) {
+// The subscripts, and whether the tensor has such an element (null: always).
+std::pair<SmallVector<Value>, Value> PointEvaluator::subscriptsOf(attn::ReadOp read) {
   Location loc = read.getLoc();
   Value source = read.getSource();
   SmallVector<Value> subscripts;
@@ -111,11 +112,20 @@ Value PointEvaluator::computeRead(attn::ReadOp read) {
                                        memory.extent(builder, loc, dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
   }
-  Type type = read.getType().getElementType();
   if (Value readable = readableAt(read.getType()))
     inside = inside ? arith::AndIOp::create(builder, loc, inside, readable).getResult() : readable;
-  return load(loc, source, subscripts, type, inside,
+  return {subscripts, inside};
+}
+
+Value PointEvaluator::computeRead(attn::ReadOp read) {
+  auto [subscripts, inside] = subscriptsOf(read);
+  return load(read.getLoc(), read.getSource(), subscripts, read.getType().getElementType(), inside,
               read.getOtherwise() ? read.getOtherwise()->convertToDouble() : 0);
+}
+
+std::pair<Value, Value> PointEvaluator::locate(attn::ReadOp read) {
+  auto [subscripts, inside] = subscriptsOf(read);
+  return {memory.offset(builder, read.getLoc(), read.getSource(), subscripts), inside};
 }
 
 // The element at the subscripts if `inside` (null: always), else `otherwise`.

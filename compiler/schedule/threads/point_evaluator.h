@@ -48,6 +48,9 @@ public:
   /// The element of `array` at the bound indices of its dims, in its compute type.
   mlir::Value evaluate(mlir::Value array);
 
+  /// Where the element of a read lies at the bound indices, and whether it does (null: always).
+  std::pair<mlir::Value, mlir::Value> locate(attn::ReadOp read);
+
   /// The fold `running` with the element at the bound indices; `by` is how far that is from what
   /// the fold is relative to, one distance for each of its frames.
   mlir::Value takeIn(red::FoldOp fold, mlir::Value running, mlir::ValueRange by,
@@ -60,6 +63,7 @@ private:
   mlir::Value computeRead(attn::ReadOp read);
   mlir::Value computeMap(attn::MapOp map);
   mlir::Value computeCaptured(mlir::Value array);
+  std::pair<llvm::SmallVector<mlir::Value>, mlir::Value> subscriptsOf(attn::ReadOp read);
   mlir::Value load(mlir::Location loc, mlir::Value source, llvm::ArrayRef<mlir::Value> subscripts,
                    mlir::Type type, mlir::Value inside, double otherwise);
   mlir::Value readableAt(attn::ArrayType type) const;
