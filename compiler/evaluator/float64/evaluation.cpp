@@ -287,7 +287,21 @@ Evaluation::Result Evaluation::computeMap(attn::MapOp map, Value scalarValue) {
   if (!elements)
     return elements.takeError();
   SmallVector<StringAttr> dims = attn::canonicalDims(program, elements->dims());
-  return evaluateElements(work, std::move(*elements), spaceOf(dims));
+  Result result = evaluateElements(work, std::move(*elements), spaceOf(dims));
+  if (result && scalarValue == map.getYielded())
+    result->narrowFactors = narrowFactorsOf(map);
+  return result;
+}
+
+// The reads of 16 bits that a product, or the numerator of a quotient, is made of: a sum may
+// multiply by them, and what meets them there by the others.
+std::vector<NarrowFactor> Evaluation::narrowFactorsOf(attn::MapOp map) const {
+  std::vector<NarrowFactor> found;
+  for (const Factor &factor : productFactors(map, *this))
+    if (factor.array)
+      if (const Tensor &read = tensor(factor.array); read.narrowUnit > 0)
+        found.push_back({read.dims, read.narrowUnit, read.narrowFloor});
+  return found;
 }
 
 Evaluation::Result Evaluation::computeReduce(attn::ReduceOp reduce) {

@@ -39,6 +39,7 @@ private:
   Result computeIndex(attn::IndexOp index);
   Result computeRead(attn::ReadOp read);
   Result computeMap(attn::MapOp map, mlir::Value scalar);
+  std::vector<NarrowFactor> narrowFactorsOf(attn::MapOp map) const;
   Result computeReduce(attn::ReduceOp reduce);
   Result computeSoftmax(attn::SoftmaxOp softmax);
   Result computeFold(red::FoldOp fold);
