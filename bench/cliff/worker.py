@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Times programs, one after another, in a process that can be killed: cliffs.py starts it and sends each
+program as a line of JSON; a line with its times comes back.
+
+The first launch runs under PyTorch's profiler, for the times of single kernels. The others are queued
+while the GPU waits, so that the host's time does not count.
+"""
+import collections
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+BENCH = pathlib.Path(__file__).resolve().parents[1]
+for folder in (BENCH, BENCH.parent / "api/python", BENCH.parent / "python"):
+    sys.path.insert(0, str(folder))
+
+import attention_machine  # noqa: E402
+import attnc  # noqa: E402
+import torch  # noqa: E402
+from cliff import inputs, specs  # noqa: E402
+
+LONG_MS = 1000  # a program that takes this long is not launched again
+REPEATS, MOST_REPEATS, BUDGET_MS = 3, 20, 30
+WAIT_CYCLES = 1_000_000
+
+
+def profiled(call):
+    """(milliseconds, kernels): of a launch and of each kernel in it, the longest first; milliseconds are
+    None where the profiler sees no kernels."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        call()
+        torch.cuda.synchronize()
+    times = collections.defaultdict(list)
+    for event in profile.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA:
+            times[event.name].append(event.time_range.elapsed_us() / 1e3)
+    kernels = [{"name": name, "ms": sum(x), "launches": len(x)} for name, x in times.items()]
+    kernels.sort(key=lambda kernel: -kernel["ms"])
+    return sum(kernel["ms"] for kernel in kernels) or None, kernels
+
+
+def launched(call, count):
+    """Milliseconds of each of `count` launches."""
+    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
+    torch.cuda._sleep(WAIT_CYCLES)
+    for start, stop in events:
+        start.record()
+        call()
+        stop.record()
+    torch.cuda.synchronize()
+    return [start.elapsed_time(stop) for start, stop in events]
+
+
+def timed(call):
+    began = time.perf_counter()
+    ms, kernels = profiled(call)
+    wall = 1e3 * (time.perf_counter() - began)
+    if (ms or wall) > LONG_MS:
+        return {"ms": ms or wall, "launches": 1, "kernels": kernels}
+    usual = launched(call, 1)[0]
+    count = max(REPEATS, min(MOST_REPEATS, int(BUDGET_MS / max(usual, 1e-3))))
+    return {"ms": statistics.median(launched(call, count)), "launches": count, "kernels": kernels}
+
+
+def measure(job):
+    content = specs.read(pathlib.Path(job["spec"]))
+    program = attnc.load(job["program"])
+    tensors = inputs.make(torch, content, job["shape"])
+    plan = program.bind(**tensors, **inputs.params_of(content))
+    return {**timed(plan), "workspace_bytes": plan.workspace_bytes}
+
+
+def answer(job):
+    if job == "machine":
+        return attention_machine.describe(torch, "sm_90a")
+    try:
+        with torch.no_grad():
+            return measure(job)
+    except Exception as error:  # whatever it is, the next program is timed
+        return {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+    finally:
+        torch.cuda.empty_cache()
+
+
+def main():
+    replies = os.fdopen(os.dup(1), "w")  # what libraries print does not get between
+    os.dup2(2, 1)
+    torch.zeros(1, device="cuda")
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

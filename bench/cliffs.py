@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""The gate against cliffs: times every spec of the library, of the tests, of bench/specs/found and of a
+folder of programs drawn at random, at sizes of real use, beside the least time that the machine needs for
+what each computes (cliff/roofline.py).
+
+usage: cliffs.py --commit COMMIT --output FILE.json [--specs FOLDER] [--only REGEX] [--aim SHARE]
+       cliffs.py --dry-run [--specs FOLDER] [--only REGEX]       compiles and counts; needs no GPU
+       cliffs.py --write-specs FOLDER [--seed N] [--count N]     draws programs; needs a build
+
+Everything is compiled first, side by side. Then one process times the programs in turn; it is killed and
+replaced where a program takes too long. With --aim, the exit status is 1 if a spec of the library is
+below that share of its roofline.
+"""
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import queue
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from cliff import roofline, shapes, specs
+
+HERE = pathlib.Path(__file__).resolve().parent
+TARGET = "sm_90a"
+LACKING = 4  # the exit code of attnc where the machine lacks something
+
+
+class Failed(Exception):
+    """A spec that cannot be timed, and why."""
+
+
+# --- compiling ---------------------------------------------------------------------------------
+
+
+def run_attnc(options, *arguments):
+    try:
+        done = subprocess.run([options.attnc, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=options.compile_limit, check=False)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"not compiled in {options.compile_limit:.0f} s") from None
+    if done.returncode == LACKING:
+        print(done.stderr, file=sys.stderr)
+        os._exit(LACKING)  # from a thread of the pool: every spec would say the same
+    if done.returncode:
+        raise Failed((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0])
+    return done.stdout
+
+
+def tensors_of(manifest):
+    """(type, dims) of every input and output."""
+    return [(t["dtype"], t["dims"]) for t in manifest["inputs"] + manifest["outputs"]]
+
+
+def explained(options, path, content, name, tensors):
+    """(shape, roofline, what explain says) at the longest sequences that fit memory and time."""
+    for shape in shapes.shapes_of(content, name, tensors):
+        text = ",".join(f"{dim}={size}" for dim, size in shape.items())
+        facts = json.loads(run_attnc(options, "explain", path, "--target", TARGET, "--json",
+                                     *(["--shape", text] if text else [])))
+        moved = shapes.tensor_bytes(content, shape, tensors)
+        line = roofline.roofline(facts, content, name, shape, moved)
+        if facts["materialised_bytes"] <= shapes.MOST_BETWEEN and line["program_ms"] <= shapes.MOST_MS:
+            break
+    return shape, line, facts
+
+
+def kernel_facts(facts):
+    """What is said of the kernels of the usual variant."""
+    return [{"name": k["kernel"], "form": k["form"], "why_generic": k["why_generic"],
+             "limit": ((k.get("schedule_report") or {}).get("predicted") or {}).get("limit"),
+             "registers": k["resources"]["registers"], "spilled": k["resources"]["spill_stores"]}
+            for k in facts["kernels"]]
+
+
+def prepare(spec, folder, options):
+    """The record of a spec before it is timed; its program is a file of the folder."""
+    record = {"group": spec.group, "name": spec.name}
+    began = time.monotonic()
+    try:
+        content = shapes.bindable(spec.content, spec.name)
+        path = folder / f"{spec.group}-{spec.name}.json"
+        path.write_text(json.dumps(content), encoding="utf-8")
+        run_attnc(options, "compile", path, "--target", TARGET, "--emit", "program", "-o",
+                  path.with_suffix(".program"))
+        manifest = json.loads(run_attnc(options, "compile", path, "--target", TARGET, "--emit",
+                                        "manifest"))
+        tensors = tensors_of(manifest)
+        shape, line, facts = explained(options, path, content, spec.name, tensors)
+        record.update(shape=shape, bytes=shapes.tensor_bytes(content, shape, tensors),
+                      between_bytes=facts["materialised_bytes"], kernels=kernel_facts(facts),
+                      forms={k.get("symbol", k["name"]): k.get("form", "copy")
+                             for k in manifest["kernels"]}, **line)
+    except (Failed, shapes.Unsized) as error:
+        record["error"] = str(error)
+    record["compile_s"] = time.monotonic() - began
+    return record
+
+
+def prepare_all(chosen, folder, options):
+    records = []
+    with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
+        for record in pool.map(lambda spec: prepare(spec, folder, options), chosen):
+            records.append(record)
+            if "error" in record:
+                print(f"{record['group']} {record['name']}: {record['error']}", flush=True)
+    return records
+
+
+# --- timing ------------------------------------------------------------------------------------
+
+
+class Worker:
+    """The process that has the GPU, and a new one when it has been killed."""
+
+    def __init__(self):
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen([sys.executable, str(HERE / "cliff/worker.py")],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.replies = queue.Queue()
+        threading.Thread(target=self.listen, args=(self.process.stdout, self.replies),
+                         daemon=True).start()
+        return self.ask("machine", 120)
+
+    @staticmethod
+    def listen(lines, replies):
+        for line in lines:
+            replies.put(json.loads(line))
+        replies.put(None)
+
+    def ask(self, job, limit):
+        if self.process is None:
+            self.start()
+        try:
+            print(json.dumps(job), file=self.process.stdin, flush=True)
+            reply = self.replies.get(timeout=limit)
+        except queue.Empty:
+            self.stop()
+            return {"timed_out_s": limit}
+        except OSError:
+            reply = None
+        if reply is None:
+            self.stop()
+            return {"error": "the process that timed it ended"}
+        return reply
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def finish(record, reply):
+    """Adds the times, and the share of the roofline; of a program that was stopped, the most it can be."""
+    forms = record.pop("forms")
+    for kernel in reply.get("kernels", ()):
+        kernel["form"] = forms.get(kernel["name"], "?")
+    if "error" in reply:
+        record["error"] = reply["error"]
+        return
+    record["timed"] = reply
+    ms = reply.get("ms") or 1e3 * reply["timed_out_s"]
+    record.update(ms=ms, fraction=record["roofline_ms"] / ms,
+                  program_fraction=record["program_ms"] / ms)
+
+
+def time_all(records, folder, options, worker, save):
+    began = time.monotonic()
+    for record in records:
+        if "error" in record:
+            continue
+        if time.monotonic() - began > options.limit:
+            record["error"] = "not timed, the time is up"
+            record.pop("forms")
+            continue
+        stem = folder / f"{record['group']}-{record['name']}"
+        job = {"program": f"{stem}.program", "spec": f"{stem}.json", "shape": record["shape"]}
+        finish(record, worker.ask(job, options.spec_limit))
+        save()
+
+
+# --- what is said ------------------------------------------------------------------------------
+
+
+def slowest(record):
+    """The kernel that took most of the time, with its form and the reason for it."""
+    said = {kernel["name"]: kernel for kernel in record["kernels"]}
+    timed = (record.get("timed") or {}).get("kernels")
+    if not timed:
+        name = next(iter(said), "?")
+        return f"{name} ({said[name]['form']})" if said else "?"
+    first = timed[0]
+    share = first["ms"] / sum(kernel["ms"] for kernel in timed)
+    why = said.get(first["name"], {}).get("why_generic") or ""
+    return f"{100 * share:.0f} % {first['name'][:40]} ({first['form']}{': ' + why if why else ''})"
+
+
+def show(records):
+    """A table, the worst first."""
+    for record in sorted((r for r in records if "roofline_ms" in r and "error" not in r),
+                         key=lambda r: r.get("fraction", 0)):
+        ms = f"{record['ms']:10.3f} ms {record['fraction']:6.3f}" if "ms" in record else " " * 20
+        stopped = " stopped" if "timed_out_s" in (record.get("timed") or {}) else ""
+        data = " (mask from data)" if record["mask_from_data"] else ""
+        print(f"{record['group']:8} {record['name'][:36]:36} {ms}{stopped}  roofline "
+              f"{record['roofline_ms']:8.3f} ms, {record['limit']}{data}; {slowest(record)[:150]}")
+    for record in records:
+        if "error" in record:
+            print(f"{record['group']:8} {record['name']:36} {record['error']}")
+
+
+def distribution(records):
+    """By group: how many were timed, the median of the shares, and the bound of the worst tenth."""
+    found = {}
+    for group in specs.GROUPS:
+        shares = sorted(r["fraction"] for r in records if r["group"] == group and "fraction" in r)
+        if shares:
+            found[group] = {"timed": len(shares), "median": statistics.median(shares),
+                            "worst_tenth": shares[len(shares) // 10], "worst": shares[0],
+                            "failed": sum(r["group"] == group and "error" in r for r in records)}
+    return found
+
+
+def below(records, aim):
+    """The specs of the library that miss the aim, or could not be timed."""
+    return [r["name"] for r in records if r["group"] == "library" and r.get("fraction", 0) < aim]
+
+
+# --- the whole ---------------------------------------------------------------------------------
+
+
+def found_binary(name):
+    """In a bundle or in the build folder."""
+    places = [HERE.parent / "bin" / name, HERE.parent / "build/bin" / name]
+    return str(next((path for path in places if path.exists()), places[-1]))
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--commit", help="of attnc")
+    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--attnc", default=found_binary("attnc"), help="the binary")
+    parser.add_argument("--specs", type=pathlib.Path, help="folder of drawn programs")
+    parser.add_argument("--only", default="", help="a regular expression on GROUP/NAME")
+    parser.add_argument("--aim", type=float, help="the least share for specs of the library")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="that compile")
+    parser.add_argument("--compile-limit", type=float, default=180, metavar="SECONDS")
+    parser.add_argument("--spec-limit", type=float, default=20, metavar="SECONDS",
+                        help="the most that a program may take, tensors and warm-up included")
+    parser.add_argument("--limit", type=float, default=360, metavar="SECONDS",
+                        help="time no program after that, counted from the first")
+    parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--write-specs", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--programs", default=found_binary("attnc_programs"))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=200)
+    options = parser.parse_args()
+    if not (options.dry_run or options.write_specs or options.commit and options.output):
+        parser.error("--commit and --output are needed to measure")
+    return options
+
+
+def measure(records, folder, options):
+    worker = Worker()
+    report = {"kind": "cliffs", "machine": worker.start(),
+              "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+              "commit": options.commit, "cells": records}
+
+    def save():
+        report["distribution"] = distribution(records)
+        options.output.write_text(json.dumps(report, indent=1) + "\n")
+    time_all(records, folder, options, worker, save)
+    worker.stop()
+    save()
+    return report
+
+
+def main():
+    options = parse()
+    if options.write_specs:
+        specs.draw(options.programs, options.seed, options.count, options.write_specs)
+        return 0
+    chosen = [spec for spec in specs.collect(options.specs)
+              if re.search(options.only, f"{spec.group}/{spec.name}")]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        began = time.monotonic()
+        records = prepare_all(chosen, folder, options)
+        print(f"{len(records)} specs compiled in {time.monotonic() - began:.0f} s", flush=True)
+        if not options.dry_run:
+            report = measure(records, folder, options)
+    show(records)
+    if options.dry_run:
+        return int(any("error" in record for record in records))
+    for group, x in report["distribution"].items():
+        print(f"{group:8} {x['timed']} timed, {x['failed']} failed; share of the roofline: median "
+              f"{x['median']:.2f}, worst tenth below {x['worst_tenth']:.2f}, worst {x['worst']:.3f}")
+    if options.aim is None:
+        return 0
+    missed = below(records, options.aim)
+    print(f"below {options.aim} in the library: {', '.join(missed) or 'none'}")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
