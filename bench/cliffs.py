@@ -30,6 +30,7 @@ from cliff import roofline, shapes, specs
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = "sm_90a"
+MOST_KERNELS = 8  # of a program whose facts are kept, beside those that took the most time
 LACKING = 4  # the exit code of attnc where the machine lacks something
 
 
@@ -105,13 +106,12 @@ def prepare(spec, folder, options):
 
 
 def prepare_all(chosen, folder, options):
-    records = []
+    """The records of all, in their order. Those that take the longest, which are among the found ones,
+    begin first."""
     with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
-        for record in pool.map(lambda spec: prepare(spec, folder, options), chosen):
-            records.append(record)
-            if "error" in record:
-                print(f"{record['group']} {record['name']}: {record['error']}", flush=True)
-    return records
+        futures = {spec.path: pool.submit(prepare, spec, folder, options)
+                   for spec in sorted(chosen, key=lambda spec: spec.group != "found")}
+        return [futures[spec.path].result() for spec in chosen]
 
 
 # --- timing ------------------------------------------------------------------------------------
@@ -149,8 +149,9 @@ class Worker:
         except OSError:
             reply = None
         if reply is None:
+            reply = {"error": "the process that timed it ended", "ended": True}
+        if reply.get("ended"):
             self.stop()
-            return {"error": "the process that timed it ended"}
         return reply
 
     def stop(self):
@@ -169,6 +170,9 @@ def finish(record, reply):
         record["error"] = reply["error"]
         return
     record["timed"] = reply
+    shown = {kernel["name"] for kernel in reply.get("kernels", ())}
+    record["kernels"] = [kernel for number, kernel in enumerate(record["kernels"])
+                         if number < MOST_KERNELS or kernel["name"] in shown]
     ms = reply.get("ms") or 1e3 * reply["timed_out_s"]
     record.update(ms=ms, fraction=record["roofline_ms"] / ms,
                   program_fraction=record["program_ms"] / ms)
@@ -200,9 +204,8 @@ def slowest(record):
         name = next(iter(said), "?")
         return f"{name} ({said[name]['form']})" if said else "?"
     first = timed[0]
-    share = first["ms"] / sum(kernel["ms"] for kernel in timed)
     why = said.get(first["name"], {}).get("why_generic") or ""
-    return f"{100 * share:.0f} % {first['name'][:40]} ({first['form']}{': ' + why if why else ''})"
+    return f"{100 * first['share']:.0f} % {first['name'][:40]} ({first['form']}{': ' + why if why else ''})"
 
 
 def show(records):
@@ -255,7 +258,7 @@ def parse():
     parser.add_argument("--aim", type=float, help="the least share for specs of the library")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2, help="that compile")
     parser.add_argument("--compile-limit", type=float, default=180, metavar="SECONDS")
-    parser.add_argument("--spec-limit", type=float, default=20, metavar="SECONDS",
+    parser.add_argument("--spec-limit", type=float, default=10, metavar="SECONDS",
                         help="the most that a program may take, tensors and warm-up included")
     parser.add_argument("--limit", type=float, default=360, metavar="SECONDS",
                         help="time no program after that, counted from the first")
@@ -272,7 +275,10 @@ def parse():
 
 def measure(records, folder, options):
     worker = Worker()
-    report = {"kind": "cliffs", "machine": worker.start(),
+    machine = worker.start()
+    if "error" in machine:
+        sys.exit(f"nothing can be timed: {machine['error']}")
+    report = {"kind": "cliffs", "machine": machine,
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
               "commit": options.commit, "cells": records}
 

@@ -9,6 +9,7 @@ import sys
 
 import report_attention
 import report_call_path
+import report_cliffs
 import report_compile
 import report_portable
 import report_variants
@@ -27,7 +28,8 @@ test fails when they differ. [bench/README.md](../bench/README.md) says how to m
 
 # Who writes the section of a file, by the `kind` that it says it has; in the order of the page.
 KINDS = {"attention": report_attention, "variants": report_variants,
-         "portable": report_portable, "call_path": report_call_path, "compile": report_compile}
+         "portable": report_portable, "cliffs": report_cliffs, "call_path": report_call_path,
+         "compile": report_compile}
 
 
 def generated():

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 # What each one needs, that ./dev setup does not install.
-MAY_SKIP = {"e2e_gpu": "a GPU", "bench_cells": "NVRTC", "programs_nvrtc": "NVRTC",
+MAY_SKIP = {"e2e_gpu": "a GPU", "bench_cells": "NVRTC", "bench_cliffs_counted": "NVRTC", "programs_nvrtc": "NVRTC",
             "service_compile_abuse": "NVRTC", "service_demo": "NVRTC"}
 SKIPPING = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION", "DISABLED")
 

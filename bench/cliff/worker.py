@@ -23,6 +23,7 @@ import torch  # noqa: E402
 from cliff import inputs, specs  # noqa: E402
 
 LONG_MS = 1000  # a program that takes this long is not launched again
+MOST_KERNELS = 8  # that are listed
 REPEATS, MOST_REPEATS, BUDGET_MS = 3, 20, 30
 WAIT_CYCLES = 1_000_000
 
@@ -37,9 +38,11 @@ def profiled(call):
     for event in profile.events():
         if event.device_type == torch.autograd.DeviceType.CUDA:
             times[event.name].append(event.time_range.elapsed_us() / 1e3)
-    kernels = [{"name": name, "ms": sum(x), "launches": len(x)} for name, x in times.items()]
+    total = sum(map(sum, times.values()))
+    kernels = [{"name": name, "ms": sum(x), "share": sum(x) / total, "launches": len(x)}
+               for name, x in times.items()]
     kernels.sort(key=lambda kernel: -kernel["ms"])
-    return sum(kernel["ms"] for kernel in kernels) or None, kernels
+    return total or None, kernels[:MOST_KERNELS]
 
 
 def launched(call, count):
@@ -78,11 +81,21 @@ def answer(job):
         return attention_machine.describe(torch, "sm_90a")
     try:
         with torch.no_grad():
-            return measure(job)
-    except Exception as error:  # whatever it is, the next program is timed
-        return {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
-    finally:
+            times = measure(job)
         torch.cuda.empty_cache()
+        return times
+    except Exception as error:  # whatever it is, the next program is timed
+        return {"error": f"{type(error).__name__}: {error}".splitlines()[0], "ended": not usable()}
+
+
+def usable():
+    """Whether the context is as good as new: a kernel that has failed leaves none of it."""
+    try:
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        return True
+    except RuntimeError:
+        return False
 
 
 def main():
