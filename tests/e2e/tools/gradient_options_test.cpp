@@ -190,10 +190,10 @@ TEST(Gradients, ofAllInputsAreAskedForInASpec) {
   EXPECT_THAT(ended.out, HasSubstr("\"grad_w\""));
 }
 
-// A weight meets the gradient of the output by a quotient that two sums use: kernels take the divisor
-// out and round the weight, as they may.
+// A weight meets the gradient of the output by a quotient that two sums use: kernels take the
+// divisor out and round the weight, as they may.
 TEST(Gradients, ofQuotientsAllowTheRoundingOfWeights) {
-  Outcome checked = attnc({"check", "dropout", "--grad", "q,v", "--target", "sm_80", "--emulate"});
+  Ended checked = attnc({"check", "dropout", "--grad", "q,v", "--target", "sm_80", "--emulate"});
   EXPECT_EQ(checked.exit, 0) << checked.out;
 }
 
