@@ -31,6 +31,8 @@ from cliff import roofline, shapes, specs
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = "sm_90a"
 MOST_KERNELS = 8  # of a program whose facts are kept, beside those that took the most time
+PEER_S = 60  # more, where a peer may have to be compiled
+COPY = "copy"  # the form of what only copies unaligned tensors
 LACKING = 4  # the exit code of attnc where the machine lacks something
 
 
@@ -49,7 +51,7 @@ def run_attnc(options, *arguments):
         raise Failed(f"not compiled in {options.compile_limit:.0f} s") from None
     if done.returncode == LACKING:
         print(done.stderr, file=sys.stderr)
-        os._exit(LACKING)  # from a thread of the pool: every spec would say the same
+        raise SystemExit(LACKING)
     if done.returncode:
         raise Failed((done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0])
     return done.stdout
@@ -62,7 +64,10 @@ def tensors_of(manifest):
 
 def explained(options, path, content, name, tensors):
     """(shape, roofline, what explain says) at the longest sequences that fit memory and time."""
-    for shape in shapes.shapes_of(content, name, tensors):
+    factor = None  # by how much the extents have to shrink
+    for shape in (tried := shapes.shapes_of(content, name, tensors)):
+        if factor and max(shape.values()) > factor * max(tried[0].values()) and shape != tried[-1]:
+            continue
         text = ",".join(f"{dim}={size}" for dim, size in shape.items())
         facts = json.loads(run_attnc(options, "explain", path, "--target", TARGET, "--json",
                                      *(["--shape", text] if text else [])))
@@ -70,6 +75,8 @@ def explained(options, path, content, name, tensors):
         line = roofline.roofline(facts, content, name, shape, moved)
         if facts["materialised_bytes"] <= shapes.MOST_BETWEEN and line["program_ms"] <= shapes.MOST_MS:
             break
+        if factor is None:  # both grow with the square of the sequences
+            factor = min(1, shapes.MOST_MS / line["program_ms"]) ** 0.5
     return shape, line, facts
 
 
@@ -97,8 +104,8 @@ def prepare(spec, folder, options):
         shape, line, facts = explained(options, path, content, spec.name, tensors)
         record.update(shape=shape, bytes=shapes.tensor_bytes(content, shape, tensors),
                       between_bytes=facts["materialised_bytes"], kernels=kernel_facts(facts),
-                      forms={k.get("symbol", k["name"]): k.get("form", "copy")
-                             for k in manifest["kernels"]}, **line)
+                      forms=[(k.get("symbol", k["name"]), k.get("form", COPY))
+                             for k in manifest["kernels"]], **line)
     except (Failed, shapes.Unsized) as error:
         record["error"] = str(error)
     record["compile_s"] = time.monotonic() - began
@@ -161,15 +168,24 @@ class Worker:
             self.process = None
 
 
+def add_forms(kernels, forms, usual):
+    """Kernels of several variants may have one name. Those of the usual variant come first, and if a
+    kernel is none of these (`usual`), it was another variant that ran."""
+    known = [{form for symbol, form in forms if symbol == kernel["name"]} for kernel in kernels]
+    is_usual = all(kernel["name"] in usual or found == {COPY} for kernel, found in zip(kernels, known))
+    by_name = dict(reversed(forms) if is_usual else forms)
+    for kernel in kernels:
+        kernel["form"] = by_name.get(kernel["name"], "?")
+
+
 def finish(record, reply):
     """Adds the times, and the share of the roofline; of a program that was stopped, the most it can be."""
-    forms = record.pop("forms")
-    for kernel in reply.get("kernels", ()):
-        kernel["form"] = forms.get(kernel["name"], "?")
+    add_forms(reply.get("kernels", ()), record.pop("forms"), {k["name"] for k in record["kernels"]})
     if "error" in reply:
         record["error"] = reply["error"]
         return
     record["timed"] = reply
+    record["peer"] = reply.pop("peer", None)
     shown = {kernel["name"] for kernel in reply.get("kernels", ())}
     record["kernels"] = [kernel for number, kernel in enumerate(record["kernels"])
                          if number < MOST_KERNELS or kernel["name"] in shown]
@@ -188,8 +204,9 @@ def time_all(records, folder, options, worker, save):
             record.pop("forms")
             continue
         stem = folder / f"{record['group']}-{record['name']}"
-        job = {"program": f"{stem}.program", "spec": f"{stem}.json", "shape": record["shape"]}
-        finish(record, worker.ask(job, options.spec_limit))
+        job = {"program": f"{stem}.program", "spec": f"{stem}.json", "shape": record["shape"],
+               "peer": record["name"] if options.peers and record["group"] == "library" else None}
+        finish(record, worker.ask(job, options.spec_limit + PEER_S * options.peers))
         save()
 
 
@@ -214,9 +231,10 @@ def show(records):
                          key=lambda r: r.get("fraction", 0)):
         ms = f"{record['ms']:10.3f} ms {record['fraction']:6.3f}" if "ms" in record else " " * 20
         stopped = " stopped" if "timed_out_s" in (record.get("timed") or {}) else ""
-        data = " (mask from data)" if record["mask_from_data"] else ""
+        data = " (all counted)" if record["bounds_unknown"] else ""
+        peer = f"; {x['name']} {x.get('ms') or x['error']}" if (x := record.get("peer")) else ""
         print(f"{record['group']:8} {record['name'][:36]:36} {ms}{stopped}  roofline "
-              f"{record['roofline_ms']:8.3f} ms, {record['limit']}{data}; {slowest(record)[:150]}")
+              f"{record['roofline_ms']:8.3f} ms, {record['limit']}{data}; {slowest(record)[:150]}{peer}")
     for record in records:
         if "error" in record:
             print(f"{record['group']:8} {record['name']:36} {record['error']}")
@@ -262,6 +280,7 @@ def parse():
                         help="the most that a program may take, tensors and warm-up included")
     parser.add_argument("--limit", type=float, default=360, metavar="SECONDS",
                         help="time no program after that, counted from the first")
+    parser.add_argument("--peers", action="store_true", help="also what PyTorch has for specs of the library")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--write-specs", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--programs", default=found_binary("attnc_programs"))

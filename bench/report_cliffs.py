@@ -10,8 +10,8 @@ roofline divided by the time. The roofline is the least time for what the spec c
 rate that tensor cores were seen to reach for their type (those accurate to f32 are three of tf32),
 exponentials and other operations at the rates of their units, inputs read once and outputs written once,
 whichever of these takes longest, and 5 us for a launch. Products that kernels compute again and values
-between kernels are not in it. Where a mask depends on data, marked *, everything is counted, and the share
-may be above 1.
+between kernels are not in it. Where the bounds of a mask are not known, marked *, everything is counted, and the
+share may be above 1; so it may where a division is done as a product with a reciprocal.
 """
 
 
@@ -34,10 +34,15 @@ def slowest(cell):
 
 def row(cell):
     stopped = "> " if "timed_out_s" in cell["timed"] else ""
-    star = "*" if cell["mask_from_data"] else ""
+    star = "*" if cell["bounds_unknown"] else ""
     shape = " ".join(f"{dim}={size}" for dim, size in cell["shape"].items())
     return [cell["name"], shape, stopped + figure(cell["ms"]), figure(cell["roofline_ms"]), cell["limit"],
-            figure(cell["fraction"]) + star, *slowest(cell)]
+            figure(cell["fraction"]) + star, *slowest(cell), peer(cell)]
+
+
+def peer(cell):
+    found = cell.get("peer")
+    return f"{found['name']} {figure(found['ms'])}" if found and "ms" in found else "-"
 
 
 def cells(report, wanted):
@@ -49,7 +54,7 @@ def cells(report, wanted):
 def section(name, report):
     """The title and the text."""
     machine = report["machine"]
-    head = ["spec", "shape", "ms", "roofline, ms", "limit", "share", "longest kernel", "its form"]
+    head = ["spec", "shape", "ms", "roofline, ms", "limit", "share", "longest kernel", "its form", "beside it, ms"]
     library = cells(report, lambda group: group == "library")
     others = cells(report, lambda group: group != "library")
     failed = [f"- {cell['group']}, {cell['name']}: {cell['error']}" for cell in report["cells"]

@@ -10,7 +10,7 @@ NUMBERS = 4    # of which integers are drawn that are none of these
 # By the name of the input, for what only the mathematics says.
 BELOW = {"topk": 64}                # drawn of so many
 FEW = {"g": 1 / 64}                 # so many are true, or 1
-FULL = {"length", "len", "prefix"}  # as long as the sequences
+FULL = {"length", "len", "prefix"}  # as long as the sequences, or half of it for each query
 
 
 def arguments(text, name):
@@ -77,8 +77,8 @@ def integers(torch, content, name, dims, extents):
     if name in FEW:
         return (torch.rand(shape, device="cuda") < FEW[name]).long()
     if name in FULL:
-        return torch.full(shape, extents.size("j") // 2 if dims[-1] == "i" else extents.size("j"),
-                          device="cuda")
+        share = 2 if dims[-1:] == ["i"] else 1
+        return torch.full(shape, extents.size("j") // share, device="cuda")
     if dims and dims[-1] in ("i", "j"):
         ids = torch.arange(shape[-1], device="cuda") * DOCUMENTS // shape[-1]
         return ids.expand(shape).contiguous()

@@ -18,8 +18,8 @@ EXPONENTIALS = 16 * MULTIPROCESSORS * CLOCK_HZ
 ARITHMETIC = 128 * MULTIPROCESSORS * CLOCK_HZ
 MEMORY = 3.02e12  # bytes/s of a copy
 
-# The share of the pairs that a mask leaves, where it depends on data: for what inputs.py makes.
-SHARES = {"documents": 1 / 8, "documents_in_order": 1 / 8, "ragged": 1 / 2,
+# The share of the pairs that a mask leaves, where explain cannot know it: for what inputs.py makes.
+SHARES = {"documents": 1 / 8, "documents_in_order": 1 / 8, "ragged": 1 / 2, "elsa_causal": 1 / 2,
           "blocks_by_condition": 1 / 2, "blocks_by_number": 1 / 4, "blocks_listed": 6 / 64,
           "blocks_listed_dynamic": 6 / 64, "blocks_listed_by_or": 6 / 64,
           "globals_by_condition": 1 / 16, "globals_by_number": 1 / 16}
@@ -116,7 +116,7 @@ def roofline(explained, content, name, shape, bytes_moved):
     return {"roofline_ms": 1e3 * (seconds + LAUNCH_S), "limit": what if seconds > LAUNCH_S else "launch",
             "program_ms": 1e3 * (max(program, seconds) + LAUNCH_S),
             "bounds_ms": {what: 1e3 * s for what, s in total.items() if s},
-            "mask_from_data": share is None and any(
+            "bounds_unknown": share is None and any(
                 k["skips_tiles"] and k["work"].get("visited_share") is None
                 for k in explained["kernels"])}
 

@@ -125,11 +125,11 @@ class Roofline(unittest.TestCase):
         found = bound(kernel(work={"visited_share": 0.5}))
         self.assertAlmostEqual(found["roofline_ms"], 500 * FLOPS / roofline.HALF + LAUNCH_MS)
 
-    def test_a_mask_from_data_is_marked_unless_its_share_is_known(self):
+    def test_a_bounds_unknown_is_marked_unless_its_share_is_known(self):
         unknown = kernel(work={"visited_share": None, "product_flops": FLOPS})
-        self.assertTrue(bound(unknown)["mask_from_data"])
+        self.assertTrue(bound(unknown)["bounds_unknown"])
         known = bound(unknown, name="documents")
-        self.assertFalse(known["mask_from_data"])
+        self.assertFalse(known["bounds_unknown"])
         self.assertAlmostEqual(known["roofline_ms"], 125 * FLOPS / roofline.HALF + LAUNCH_MS)
 
     def test_the_longest_bound_counts(self):
@@ -179,9 +179,17 @@ class Gate(unittest.TestCase):
         self.assertEqual(found["tests"]["worst"], 0.1)
 
     def test_a_program_that_was_stopped_has_at_most_its_share_of_the_limit(self):
-        record = {"forms": {}, "kernels": [], "roofline_ms": 1.0, "program_ms": 2.0}
+        record = {"forms": [], "kernels": [], "roofline_ms": 1.0, "program_ms": 2.0}
         cliffs.finish(record, {"timed_out_s": 20})
         self.assertEqual((record["ms"], record["fraction"]), (20000, 1 / 20000))
+
+    def test_kernels_of_one_name_have_the_form_of_the_variant_that_ran(self):
+        forms = [("o", "warpgroups"), ("align_q", cliffs.COPY), ("part", "portable"), ("o", "generic")]
+        for names, expected in ((["o"], ["warpgroups"]), (["align_q", "o"], [cliffs.COPY, "warpgroups"]),
+                                (["part", "o"], ["portable", "generic"])):
+            kernels = [{"name": name} for name in names]
+            cliffs.add_forms(kernels, forms, {"o"})
+            self.assertEqual([kernel["form"] for kernel in kernels], expected)
 
     def test_comments_of_specs_are_left_out(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@
 #   ./run sanitize    every spec at its reference shape under compute-sanitizer
 #   ./run call_path   how long the host is busy with a call, beside PyTorch's; arguments as
 #                     bench/call_path.py takes them
+#   ./run cliffs      every spec beside its roofline; arguments as bench/cliffs.py takes them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -33,6 +34,7 @@ test_all() {
 case ${1:-test} in
   test) test_all ;;
   sanitize) sanitize ;;
+  cliffs) exec python3 bench/cliffs.py "${@:2}" ;;
   call_path) exec python3 bench/call_path.py "${@:2}" ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$(basename "$0")" >&2; exit 2 ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$(basename "$0")" >&2; exit 2 ;;
 esac
