@@ -170,9 +170,9 @@ class Worker:
 
 def add_forms(kernels, forms, usual):
     """Kernels of several variants may have one name. Those of the usual variant come first, and if a
-    kernel is none of these (`usual`), it was another variant that ran."""
+    kernel of the program is none of these (`usual`), it was another variant that ran."""
     known = [{form for symbol, form in forms if symbol == kernel["name"]} for kernel in kernels]
-    is_usual = all(kernel["name"] in usual or found == {COPY} for kernel, found in zip(kernels, known))
+    is_usual = all(kernel["name"] in usual or found <= {COPY} for kernel, found in zip(kernels, known))
     by_name = dict(reversed(forms) if is_usual else forms)
     for kernel in kernels:
         kernel["form"] = by_name.get(kernel["name"], "?")

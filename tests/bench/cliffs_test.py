@@ -186,7 +186,8 @@ class Gate(unittest.TestCase):
     def test_kernels_of_one_name_have_the_form_of_the_variant_that_ran(self):
         forms = [("o", "warpgroups"), ("align_q", cliffs.COPY), ("part", "portable"), ("o", "generic")]
         for names, expected in ((["o"], ["warpgroups"]), (["align_q", "o"], [cliffs.COPY, "warpgroups"]),
-                                (["part", "o"], ["portable", "generic"])):
+                                (["part", "o"], ["portable", "generic"]),
+                                (["o", "Memset (Device)"], ["warpgroups", "?"])):
             kernels = [{"name": name} for name in names]
             cliffs.add_forms(kernels, forms, {"o"})
             self.assertEqual([kernel["form"] for kernel in kernels], expected)
