@@ -179,8 +179,8 @@ bool mayBeInfinite(Value value) { return Infinities().mayHold(value); }
 
 namespace {
 
-/// Proves that a value is above 0: from constants, the ranges of params, extents, and what is
-/// computed of these. Underflow is no matter here.
+/// Proves that a value is above 0, whatever is read: of constants, params with such a range, and
+/// their square roots. What is computed may be NaN or underflow, and an extent may be 0.
 class PositiveValues {
 public:
   bool isPositive(Value value) {
@@ -196,27 +196,10 @@ public:
     APFloat number(0.0);
     if (matchPattern(value, m_ConstantFloat(&number)))
       return !number.isZero() && !number.isNegative() && !number.isNaN();
-    APInt whole;
-    if (matchPattern(value, m_ConstantInt(&whole)))
-      return whole.isStrictlyPositive();
-    if (isa_and_nonnull<SizeOp>(op))
-      return true; // where there is an element
-    if (isa_and_nonnull<arith::MaximumFOp>(op))
-      return isPositive(op->getOperand(0)) || isPositive(op->getOperand(1));
-    if (isa_and_nonnull<arith::AddFOp>(op))
-      return (isPositive(op->getOperand(0)) && isNotNegative(op->getOperand(1))) ||
-             (isPositive(op->getOperand(1)) && isNotNegative(op->getOperand(0)));
-    return isa_and_nonnull<arith::MulFOp, arith::DivFOp, arith::SIToFPOp, math::SqrtOp>(op) &&
-           llvm::all_of(op->getOperands(), [&](Value x) { return isPositive(x); });
+    return isa_and_nonnull<math::SqrtOp>(op) && isPositive(op->getOperand(0));
   }
 
 private:
-  bool isNotNegative(Value value) {
-    Operation *op = value.getDefiningOp();
-    return isPositive(value) || isa_and_nonnull<math::ExpOp, math::Exp2Op, math::AbsFOp>(op) ||
-           (isa_and_nonnull<arith::MulFOp>(op) && op->getOperand(0) == op->getOperand(1));
-  }
-
   static bool hasPositiveRange(ParamOp param) {
     std::optional<APFloat> lower = param.getLower();
     return lower && !lower->isNegative() && (!lower->isZero() || param.getLowerOpen());

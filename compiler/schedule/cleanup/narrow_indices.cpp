@@ -71,7 +71,9 @@ private:
 
   Range compute(Value value, Range whole) {
     if (auto arg = dyn_cast<BlockArgument>(value))
-      return isa<tile::MapOp, tile::TabulateOp, tile::CopyRowsOp>(arg.getOwner()->getParentOp()) ? kIndex : whole;
+      return isa<tile::MapOp, tile::TabulateOp, tile::CopyRowsOp>(arg.getOwner()->getParentOp())
+                 ? kIndex
+                 : whole;
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant)))
       return {constant.getSExtValue(), constant.getSExtValue()};

@@ -93,15 +93,17 @@ static constexpr int64_t kUsualWarps = 8;
 // machine with is parts of the stream.
 static std::vector<PortableSchedule> candidatesOfWholeRows(int64_t rows) {
   PortableSchedule tile;
-  tile.rowTile = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows), 16, 128);
-  tile.warps = tile.rowTile / 16;
   std::vector<PortableSchedule> all;
-  for (int64_t blocks : {kUsualWarps / tile.warps, int64_t(1)})
-    for (int64_t streamTile : {64, 32, 16}) {
-      tile.minBlocks = blocks;
-      tile.streamTile = streamTile;
-      all.push_back(tile);
-    }
+  for (tile.rowTile = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows), 16, 128); tile.rowTile >= 16;
+       tile.rowTile /= 2) {
+    tile.warps = tile.rowTile / 16;
+    for (int64_t blocks : {kUsualWarps / tile.warps, int64_t(1)})
+      for (int64_t streamTile : {64, 32, 16}) {
+        tile.minBlocks = blocks;
+        tile.streamTile = streamTile;
+        all.push_back(tile);
+      }
+  }
   return all;
 }
 
@@ -135,12 +137,14 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
   attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
   bool isFew = hasFewRows(nest, plan);
   bool readsWeights = plan.hasProducts() && plan.contractions.empty();
+  // A tile of 16 rows has them all anyway.
+  bool isLong = isFew && plan.hasProducts() && !stream.isStatic() && row.getExtent() > 16;
   std::vector<PortableSchedule> all;
   if (plan.hasProducts() && !isFew && allowsHalves(plan))
     all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));
   if (plan.hasProducts() && !isFew)
     llvm::append_range(all, kCandidates);
-  else if (plan.hasProducts() && !stream.isStatic())
+  else if (readsWeights ? !stream.isStatic() : isLong)
     all = candidatesOfWholeRows(row.getExtent());
   // Weights that come from memory are what such a nest waits for.
   for (PortableSchedule &candidate : all) {

@@ -153,7 +153,8 @@ static Operation *lastBefore(StreamAheadOp stream) {
   auto isLater = [&](Operation *op) { return op && (!last || last->isBeforeInBlock(op)); };
   for (Operation &op : llvm::make_range(block->begin(), stream->getIterator()))
     if (op.walk([](Operation *inner) {
-            return isa<CopyOp, CopyRowsOp, TabulateOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+            return isa<CopyOp, CopyRowsOp, TabulateOp>(inner) ? WalkResult::interrupt()
+                                                              : WalkResult::advance();
           }).wasInterrupted())
       last = &op;
   llvm::SetVector<Value> used(stream->operand_begin(), stream->operand_end());
