@@ -17,6 +17,7 @@ schedule that attnc chooses. --trials: hand-written kernels, see trial_kernels.p
 """
 import argparse
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -37,11 +38,11 @@ import attention_machine  # noqa: E402
 import attention_peers  # noqa: E402
 import attention_reference  # noqa: E402
 import attnc  # noqa: E402
+import queued_launches  # noqa: E402
 import trial_kernels  # noqa: E402
 
 TARGET = cells.TARGET
 BATCH_MS, BATCH_LAUNCHES = 5.0, (4, 20)
-WAIT_CYCLES = 2_000_000
 LACKING = 4  # the exit code where the machine lacks something, as that of attnc itself
 REPEATS = 3  # runs that have to give the same bits
 COLD_SPECS = ("full", "causal", "softcap")
@@ -165,14 +166,8 @@ def candidates_of(torch, c, sets, options):
 
 def batch_ms(torch, candidate, sets, count):
     """Milliseconds of each of `count` launches, queued while the GPU waits."""
-    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-    torch.cuda._sleep(WAIT_CYCLES)
-    for index, (start, stop) in enumerate(events):
-        start.record()
-        candidate.call(index % len(sets))
-        stop.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(stop) for start, stop in events]
+    calls = [functools.partial(candidate.call, index % len(sets)) for index in range(count)]
+    return queued_launches.milliseconds(torch, calls)
 
 
 def time_in_turns(torch, candidates, sets, rounds):

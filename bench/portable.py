@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 
+import queued_launches
+
 Cell = collections.namedtuple(
     "Cell", "spec mask dtype d b h hk n set params peers", defaults=((), (), ()))
 
@@ -144,19 +146,10 @@ def cold(attnc, target, spec):
 
 
 def median_ms(torch, call):
-    """By events around each call. All are queued before the first is read: the GPU does not wait
-    for PyTorch's work on the host, which would otherwise count."""
-    def queue(count):
-        pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-        for start, stop in pairs:
-            start.record()
-            call()
-            stop.record()
-        torch.cuda.synchronize()
-        return [start.elapsed_time(stop) for start, stop in pairs]
-
-    first = queue(3)[-1]
-    return statistics.median(queue(max(3, min(200, int(500 / max(first, 1e-3))))))
+    """In the median of some launches, which do not wait for PyTorch's work on the host."""
+    first = queued_launches.milliseconds(torch, [call] * 3)[-1]
+    count = max(3, min(200, int(500 / max(first, 1e-3))))
+    return statistics.median(queued_launches.milliseconds(torch, [call] * count))
 
 
 def measure_peer(torch, c, name):

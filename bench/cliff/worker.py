@@ -20,12 +20,12 @@ for folder in (BENCH, BENCH.parent / "api/python", BENCH.parent / "python"):
 import attention_machine  # noqa: E402
 import attnc  # noqa: E402
 import torch  # noqa: E402
+import queued_launches  # noqa: E402
 from cliff import inputs, specs  # noqa: E402
 
 LONG_MS = 1000  # a program that takes this long is not launched again
 MOST_KERNELS = 8  # that are listed
 REPEATS, MOST_REPEATS, BUDGET_MS = 3, 20, 30
-WAIT_CYCLES = 4_000_000
 
 
 def profiled(call):
@@ -45,16 +45,8 @@ def profiled(call):
     return total or None, kernels[:MOST_KERNELS]
 
 
-def launched(call, count):
-    """Milliseconds of each of `count` launches."""
-    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-    torch.cuda._sleep(WAIT_CYCLES)
-    for start, stop in events:
-        start.record()
-        call()
-        stop.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(stop) for start, stop in events]
+def median_ms(call, count):
+    return statistics.median(queued_launches.milliseconds(torch, [call] * count))
 
 
 def timed(call):
@@ -63,9 +55,9 @@ def timed(call):
     wall = 1e3 * (time.perf_counter() - began)
     if (ms or wall) > LONG_MS:
         return {"ms": ms or wall, "launches": 1, "kernels": kernels}
-    usual = launched(call, 1)[0]
+    usual = queued_launches.milliseconds(torch, [call])[0]
     count = max(REPEATS, min(MOST_REPEATS, int(BUDGET_MS / max(usual, 1e-3))))
-    return {"ms": statistics.median(launched(call, count)), "launches": count, "kernels": kernels}
+    return {"ms": median_ms(call, count), "launches": count, "kernels": kernels}
 
 
 def measure(job):
@@ -87,7 +79,7 @@ def peer_times(name, tensors):
     try:
         what, call = peers.call_of(name, tensors)
         call()
-        return {"name": what, "ms": statistics.median(launched(call, REPEATS))}
+        return {"name": what, "ms": median_ms(call, REPEATS)}
     except Exception as error:  # a peer that cannot is no defect of the program
         return {"name": peers.BY_SPEC[name], "error": f"{type(error).__name__}: {error}".splitlines()[0]}
 

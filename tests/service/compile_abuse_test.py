@@ -46,7 +46,7 @@ STALLING = {
     "ten thousand statements": spec("statements", ["a0 = x"] + [
         f"a{n} = tanh(a{n - 1}) + x" for n in range(1, 10000)] + ["z = a9999"]),
     "an expression that doubles": spec("doubling", [
-        "u = x", repeated(30, ["u"], ["w = sum(j, u)", "u = u / (1 + abs(w))"]), "z = u"]),
+        "u = x", repeated(30, ["u"], ["w = max(j, u)", "u = u / (1 + abs(w))"]), "z = u"]),
     "a thousand kernels": spec("kernels", [
         "k = exp(x)", "v = sum(i, k)",
         repeated(500, ["v"], ["u = 1 / sum(j, k * v)", "v = 1 / sum(i, k * u)"]), "z = k * v"]),

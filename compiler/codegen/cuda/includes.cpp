@@ -22,7 +22,8 @@ struct Uses {
 static Uses usesOf(tile::KernelOp kernel) {
   Uses uses;
   kernel.walk([&](Operation *op) {
-    uses.copies |= isa<tile::CopyOp, tile::CopyRowsOp, tile::CommitOp, tile::WaitOp, tile::StoreTileOp>(op);
+    uses.copies |=
+        isa<tile::CopyOp, tile::CopyRowsOp, tile::CommitOp, tile::WaitOp, tile::StoreTileOp>(op);
     uses.fragments |= isa<tile::RegistersOp, tile::TabulateOp>(op);
     uses.pipes |= isa<tile::PipeOp, tile::StoreBoxOp>(op);
     uses.barriers |= isa<tile::BarrierSyncOp, tile::BarrierArriveOp, tile::PublishOp,

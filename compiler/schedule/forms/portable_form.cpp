@@ -137,14 +137,15 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
   attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
   bool isFew = hasFewRows(nest, plan);
   bool readsWeights = plan.hasProducts() && plan.contractions.empty();
-  // A tile of 16 rows has them all anyway.
-  bool isLong = isFew && plan.hasProducts() && !stream.isStatic() && row.getExtent() > 16;
+  // Scores of 16 rows fit the small tiles.
+  bool takesWholeRows =
+      isFew && plan.hasProducts() && !stream.isStatic() && (readsWeights || row.getExtent() > 16);
   std::vector<PortableSchedule> all;
   if (plan.hasProducts() && !isFew && allowsHalves(plan))
     all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));
   if (plan.hasProducts() && !isFew)
     llvm::append_range(all, kCandidates);
-  else if (readsWeights ? !stream.isStatic() : isLong)
+  else if (takesWholeRows)
     all = candidatesOfWholeRows(row.getExtent());
   // Weights that come from memory are what such a nest waits for.
   for (PortableSchedule &candidate : all) {

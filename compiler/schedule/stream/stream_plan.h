@@ -22,12 +22,12 @@ struct OperandTile {
   llvm::SmallVector<mlir::Value> factors = {};
   mlir::StringAttr inner = {};
   mlir::Operation *source = nullptr; ///< what two operands have in common that share a tile
+  /// Of a computed tile: the read of which the tile consists if its rows lie in a tensor as they
+  /// are wanted, but not one behind the other, as with those that a table names; null for others.
+  attn::ReadOp gathered = {};
   int64_t extent = 0; ///< of the inner dim where tiles have a part of it (tiled_plan.h); else 0
 
   bool isComputed() const { return !factors.empty(); }
-  /// The read of which the tile consists if its rows lie in a tensor as they are wanted, but not
-  /// one behind the other, as with those that a table names; null for others.
-  attn::ReadOp gathered = {};
   int64_t wholeCols() const { return extent ? extent : cols; }
 };
 

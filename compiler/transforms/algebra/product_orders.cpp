@@ -1,5 +1,6 @@
 #include "compiler/transforms/algebra/product_orders.h"
 #include "compiler/transforms/analysis/value_ranges.h"
+#include "compiler/transforms/fusion/fold_form.h"
 #include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -51,7 +52,7 @@ public:
     SmallVector<Value> operands;
     collect(b, set, operands);
     if (plan.folded.empty())
-      return operands.size() == 1 ? operands.front() : multiply(b, plan.dims, operands);
+      return operands.size() == 1 ? operands.front() : productOf(b, plan.dims, operands);
     auto type = attn::ArrayType::get(b.getContext(), canonicalDims(program, plan.dims),
                                      whole.getType().getElementType());
     auto fold = FoldOp::create(b, whole.getLoc(), type, FoldKind::Add,
@@ -105,16 +106,10 @@ private:
         operands.push_back(build(b, side));
   }
 
-  Value multiply(OpBuilder &b, ArrayRef<StringAttr> dims, ArrayRef<Value> operands) {
+  Value productOf(OpBuilder &b, ArrayRef<StringAttr> dims, ArrayRef<Value> operands) {
     auto type = attn::ArrayType::get(b.getContext(), canonicalDims(program, dims),
                                      whole.getType().getElementType());
-    return MapOp::create(b, whole.getLoc(), type, operands,
-                         [](OpBuilder &inner, Location at, ValueRange x) -> Value {
-                           Value result = x.front();
-                           for (Value factor : x.drop_front())
-                             result = arith::MulFOp::create(inner, at, result, factor);
-                           return result;
-                         });
+    return MapOp::create(b, whole.getLoc(), type, operands, multiply);
   }
 
   Plan best(unsigned set) {

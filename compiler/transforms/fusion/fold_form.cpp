@@ -34,6 +34,13 @@ MapOp subexpression(OpBuilder &b, MapOp map, Value scalar) {
                        });
 }
 
+Value multiply(OpBuilder &b, Location loc, ValueRange factors) {
+  Value product = factors.front();
+  for (Value factor : factors.drop_front())
+    product = arith::MulFOp::create(b, loc, product, factor);
+  return product;
+}
+
 bool scalesReduction(MapOp map) {
   return llvm::any_of(map.getOperands(), [&](Value operand) {
     return isa_and_nonnull<ReduceOp, red::FoldOp>(operand.getDefiningOp()) &&
@@ -154,15 +161,9 @@ ReduceOp replaceByReduce(red::FoldOp fold) {
   SmallVector<Value> factors(fold.getFactors());
   auto type = attn::ArrayType::get(b.getContext(), unionDims(programOf(fold), factors),
                                    fold.getType().getElementType());
-  Value operand = factors.front();
-  if (factors.size() > 1)
-    operand = MapOp::create(b, fold.getLoc(), type, factors,
-                            [](OpBuilder &b, Location at, ValueRange x) -> Value {
-                              Value result = x.front();
-                              for (Value factor : x.drop_front())
-                                result = arith::MulFOp::create(b, at, result, factor);
-                              return result;
-                            });
+  Value operand = factors.size() == 1
+                      ? factors.front()
+                      : MapOp::create(b, fold.getLoc(), type, factors, multiply).getResult();
   // The kinds are the same in both dialects.
   auto reduce = ReduceOp::create(b, fold.getLoc(), fold.getType(),
                                  static_cast<ReduceKind>(fold.getKind()), fold.getDims(), operand);

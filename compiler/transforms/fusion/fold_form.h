@@ -17,6 +17,9 @@ mlir::Value asFold(attn::ReduceOp reduce);
 /// factors.
 attn::ReduceOp replaceByReduce(red::FoldOp fold);
 
+/// The product of scalars, from left to right.
+mlir::Value multiply(mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange factors);
+
 /// The factors whose product is `array`, looking through maps that multiply; a factor that is no
 /// array of the program yet becomes a map at the builder's insertion point. A scaled reduction is
 /// one factor, a value in its own right, unless `ofReductions`: taken apart, its factors would

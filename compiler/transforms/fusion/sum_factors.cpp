@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace attnc::attn;
@@ -27,7 +28,10 @@ std::optional<Absorption> absorption(Value scalar) {
   if (!choice || !choice->hasAttr(kAbsorbsAttr))
     return std::nullopt;
   auto compare = choice.getCondition().getDefiningOp<arith::CmpFOp>();
-  return compare ? std::optional(Absorption{compare.getLhs(), choice.getFalseValue()})
+  bool isGuard = compare && compare.getPredicate() == arith::CmpFPredicate::OEQ &&
+                 matchPattern(compare.getRhs(), m_AnyZeroFloat()) &&
+                 matchPattern(choice.getTrueValue(), m_AnyZeroFloat());
+  return isGuard ? std::optional(Absorption{compare.getLhs(), choice.getFalseValue()})
                  : std::nullopt;
 }
 
@@ -116,15 +120,15 @@ private:
   }
 
   // Several factors inside hide each other there: a choice that absorbs is made of them again.
-  bool appendAbsorption(MapOp map, Absorption absorption) {
+  bool appendAbsorption(MapOp map, Absorption guard) {
     unsigned before = found.inside.size();
-    if (!append(map, absorption.product))
+    if (!append(map, guard.product))
       return false;
     found.absorbs = true;
-    if (found.inside.size() > before + 1 && varies(map, absorption.factor)) {
+    if (found.inside.size() > before + 1 && varies(map, guard.factor)) {
       SmallVector<Value> operands(llvm::drop_begin(found.inside, before));
       found.inside.truncate(before);
-      found.inside.push_back(absorbing(map, absorption.factor, operands));
+      found.inside.push_back(absorbing(map, guard.factor, operands));
     }
     return count();
   }
@@ -136,10 +140,7 @@ private:
     return MapOp::create(b, map.getLoc(), type, operands,
                          [](OpBuilder &inner, Location at, ValueRange x) -> Value {
                            ImplicitLocOpBuilder body(at, inner);
-                           Value product = x.front();
-                           for (Value next : x.drop_front().drop_back())
-                             product = arith::MulFOp::create(body, product, next);
-                           return unlessZero(body, x.back(), product);
+                           return unlessZero(body, x.back(), multiply(inner, at, x.drop_back()));
                          });
   }
 
@@ -152,32 +153,32 @@ private:
   /// something out of the sum.
   bool isOpened(MapOp map, Value scalar) {
     return isa<BlockArgument>(scalar) || scalar.getDefiningOp<arith::MulFOp>() ||
-           letsOut(map, scalar);
+           hasOuterFactor(map, scalar);
   }
 
-  bool letsOut(MapOp map, Value scalar) {
+  bool hasOuterFactor(MapOp map, Value scalar) {
     if (auto found = known.find(scalar); found != known.end())
       return found->second;
-    bool result = findsOut(map, scalar);
+    bool result = findsOuterFactor(map, scalar);
     return known[scalar] = result;
   }
 
-  bool findsOut(MapOp map, Value scalar) {
+  bool findsOuterFactor(MapOp map, Value scalar) {
     if (!varies(map, scalar))
       return true;
     if (auto argument = dyn_cast<BlockArgument>(scalar)) {
       auto inner = map.getOperand(argument.getArgNumber()).getDefiningOp<MapOp>();
-      return inner && !scalesReduction(inner) && letsOut(inner, inner.getYielded());
+      return inner && !scalesReduction(inner) && hasOuterFactor(inner, inner.getYielded());
     }
     Operation *op = scalar.getDefiningOp();
     if (isa<arith::MulFOp>(op))
-      return letsOut(map, op->getOperand(0)) || letsOut(map, op->getOperand(1));
+      return hasOuterFactor(map, op->getOperand(0)) || hasOuterFactor(map, op->getOperand(1));
     if (isa<arith::NegFOp>(op))
-      return letsOut(map, op->getOperand(0));
+      return hasOuterFactor(map, op->getOperand(0));
     if (isa<arith::DivFOp>(op))
       return !varies(map, op->getOperand(1)) && !isNormaliser(map, op->getOperand(1));
     std::optional<Absorption> choice = absorption(scalar);
-    return choice && letsOut(map, choice->product);
+    return choice && hasOuterFactor(map, choice->product);
   }
 
   bool varies(MapOp map, Value scalar) {
@@ -188,7 +189,7 @@ private:
 
   OpBuilder &b;
   ArrayAttr dims;
-  llvm::DenseMap<Value, bool> known; // letsOut
+  llvm::DenseMap<Value, bool> known; // hasOuterFactor
 };
 
 } // namespace

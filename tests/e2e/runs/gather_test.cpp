@@ -68,8 +68,8 @@ EvalInputs wildInputs(const Spec &spec, const Extents &extents) {
 
 TEST_P(WildTable, readsNothingOutside) {
   SKIP_WITHOUT_ITS_GPU();
-  for (const char *name : {"paged", "relative_bias", "gathered_rows", "gathered_result",
-                           "mask_by_types", "picked_queries", "neighbours"}) {
+  for (const char *name : {"paged", "relative_bias", "gathered_rows", "gathered_odd_rows",
+                           "gathered_result", "mask_by_types", "picked_queries", "neighbours"}) {
     LoadedSpec spec(name);
     ASSERT_TRUE(spec);
     auto executor = executorFor(*spec, GetParam());

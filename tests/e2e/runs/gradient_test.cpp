@@ -158,7 +158,7 @@ TEST_P(GradientsThroughTables, areCorrectAndTheSameEachTime) {
 INSTANTIATE_TEST_SUITE_P(
     Targets, GradientsThroughTables,
     testing::Combine(testing::Values("cpu", "sm_80", "sm_90a"),
-                     testing::Values("paged", "gathered_rows", "gathered_weights",
+                     testing::Values("paged", "gathered_rows", "gathered_odd_rows", "gathered_weights",
                                      "gathered_result", "neighbours")),
     [](const auto &info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 

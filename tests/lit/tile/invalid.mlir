@@ -146,6 +146,47 @@ tile.kernel @vectors("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
 
 // -----
 
+tile.kernel @rows_without_presence("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
+  %first = arith.constant 0 : i32
+  %tile = tile.shared at 0 : !tile.shared<16, 16, f16>
+  // expected-error @+1 {{yields an offset and whether there is such a row}}
+  tile.copy_rows %x rows %first to %tile vector 2 : <f16> -> <16, 16, f16> {
+  ^bb0(%row: i32):
+    %offset = arith.extsi %row : i32 to i64
+    tile.yield %offset : i64
+  }
+}
+
+// -----
+
+tile.kernel @rows_of_columns("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
+  %first = arith.constant 0 : i32
+  %offset = arith.constant 0 : i64
+  %there = arith.constant true
+  %tile = tile.shared at 0 : !tile.shared<16, 16, f16>
+  // expected-error @+1 {{has a block with a row}}
+  tile.copy_rows %x rows %first to %tile vector 2 : <f16> -> <16, 16, f16> {
+  ^bb0(%row: i32, %column: i32):
+    tile.yield %offset, %there : i64, i1
+  }
+}
+
+// -----
+
+tile.kernel @row_vectors("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
+  %first = arith.constant 0 : i32
+  %offset = arith.constant 0 : i64
+  %there = arith.constant true
+  %tile = tile.shared at 0 : !tile.shared<16, 16, f16>
+  // expected-error @+1 {{moves 32 bytes at a time; it can be a power of 2 from 2 to 16}}
+  tile.copy_rows %x rows %first to %tile vector 32 : <f16> -> <16, 16, f16> {
+  ^bb0(%row: i32):
+    tile.yield %offset, %there : i64, i1
+  }
+}
+
+// -----
+
 tile.kernel @store_vectors("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
   %zero = arith.constant 0 : i64
   %rows = arith.constant 16 : i32

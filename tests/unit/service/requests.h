@@ -44,7 +44,7 @@ inline std::string longKernelSpec() {
 /// An expression that doubles with each step, which the compiler's passes do not get to the end of.
 inline std::string endlessSpec(const std::string &name = "endless") {
   return specOf(name,
-                {"u = x", repeated(30, {"u"}, {"w = sum(j, u)", "u = u / (1 + abs(w))"}), "z = u"});
+                {"u = x", repeated(30, {"u"}, {"w = max(j, u)", "u = u / (1 + abs(w))"}), "z = u"});
 }
 
 /// Two kernels for each step, no two of which are equal.
