@@ -55,5 +55,11 @@ TEST_F(LibraryKernels, AreLargerWithMoreCodeForEachThread) {
   EXPECT_GT(code("kl"), code("z"));
 }
 
+// Of the same tiles: scores and a product with them before one product.
+TEST_F(LibraryKernels, AreLargerWithMoreProducts) {
+  load("nystrom", {{"d", "64"}, {"e", "64"}, {"m", "16"}});
+  EXPECT_GT(code("gv"), code("zgv"));
+}
+
 } // namespace
 } // namespace attnc::e2e
