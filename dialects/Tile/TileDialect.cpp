@@ -97,7 +97,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-// An extent: an integer, ["size", dim], or an operation on extents.
+// An extent: an integer, ["size", dim], ["param", name], or an operation on extents.
 static bool isExtent(Attribute extent) {
   if (isa<IntegerAttr>(extent))
     return true;
@@ -105,11 +105,13 @@ static bool isExtent(Attribute extent) {
   auto head = list && !list.empty() ? dyn_cast<StringAttr>(list[0]) : StringAttr();
   if (!head)
     return false;
-  if (head == "size")
+  if (head == "size" || head == "param")
     return list.size() == 2 && isa<StringAttr>(list[1]);
   if (head == "multiprocessors")
     return list.size() == 1;
-  return llvm::is_contained({"mul", "ceildiv", "min"}, head.getValue()) && list.size() == 3 &&
+  static constexpr StringRef kOperations[] = {"add", "sub",     "mul", "floordiv",
+                                              "mod", "ceildiv", "min", "max"};
+  return llvm::is_contained(kOperations, head.getValue()) && list.size() == 3 &&
          llvm::all_of(list.getValue().drop_front(), isExtent);
 }
 

@@ -28,7 +28,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBl
     operation: `["ceildiv", ["size", "i"], 128]`, `["mul", ["size", "b"], ["size", "h"]]`. `threads`
     is the size of a block, `smem` its shared memory in bytes, `min_blocks` how many blocks have to fit
     on a multiprocessor, which limits registers, `cluster` how many consecutive blocks run together
-    and see each other's shared memory. `["multiprocessors"]` is an extent too, and `["min", x, y]`.
+    and see each other's shared memory. `["multiprocessors"]` is an extent too, and `["param", "p"]`;
+    operations are those of integers in a manifest.
     `schedule` is that of the nest that the kernel computes.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$grid,

@@ -3,7 +3,6 @@
 #include "compiler/driver/report/stored_values.h"
 #include "compiler/evaluator/float64/host_expression.h"
 #include "compiler/evaluator/inputs/positive_dims.h"
-#include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/nest/signature.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/ElementTypes.h"
@@ -91,34 +90,6 @@ static Status addFacts(attn::ProgramOp program, Manifest &manifest) {
       return condition.error();
     manifest.requires_.push_back(
         {*condition, require.getText().str(), placeIn(program, require.getLoc())});
-  }
-  return {};
-}
-
-// What a schedule that packs indices of a grid dim asks of the sizes.
-static Status addPackings(attn::ProgramOp program, Manifest &manifest) {
-  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
-    std::optional<schedule::ScheduledPacking> packing = schedule::scheduledPacking(nest);
-    if (!packing)
-      continue;
-    std::string dim = packing->dim.getValue().str();
-    auto require = [&](Expr number, const std::string &name) {
-      Expr rest = Expr::apply(ExprOp::Mod, {std::move(number), Expr::constant(packing->count)});
-      std::string text =
-          llvm::formatv("{0} % {1} == 0 (the schedule of {2} packs {1} indices of {3})", name,
-                        packing->count, schedule::kernelName(nest), dim);
-      manifest.requires_.push_back(
-          {Expr::apply(ExprOp::Eq, {std::move(rest), Expr::constant(0)}), text});
-    };
-    if (!program.lookupDim(packing->dim).isStatic())
-      require(Expr::size(dim), "size(" + dim + ")");
-    for (Value divisor : packing->divisors) {
-      Result<Expr> number = hostExpression(divisor);
-      if (!number)
-        return number.error();
-      StringRef name = attn::specName(divisor.getLoc());
-      require(*number, name.empty() ? "the divisor of " + dim : name.str());
-    }
   }
   return {};
 }
@@ -236,8 +207,6 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
   if (Status status = addExtents(program, manifest); !status)
     return status.error();
   if (Status status = addFacts(program, manifest); !status)
-    return status.error();
-  if (Status status = addPackings(program, manifest); !status)
     return status.error();
   for (const KernelShape &kernel : kernels) {
     addKernel(manifest, kernel, kernel.name);

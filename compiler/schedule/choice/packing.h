@@ -11,15 +11,12 @@ namespace attnc::schedule {
 /// plan, operands are read.
 std::optional<Packing> findPacking(red::NestOp nest, const StreamPlan &plan);
 
-/// The packing that a nest's schedule asks for.
-struct ScheduledPacking {
-  int64_t count; ///< indices in a row tile, more than 1
-  mlir::StringAttr dim;
-  llvm::SmallVector<mlir::Value> divisors; ///< each once
-};
+/// How many indices of the dim see the same stream, 1 or more, as in a kernel's grid.
+mlir::Attribute sharingIndices(red::NestOp nest, const Packing &packing);
 
-/// Nothing for schedules that pack nothing.
-std::optional<ScheduledPacking> scheduledPacking(red::NestOp nest);
+/// How many tiles of `count` indices the dim has. A tile has indices of one stream alone: where
+/// `count` does not divide their number, the last tile of a stream has fewer.
+mlir::Attribute packedTiles(red::NestOp nest, const Packing &packing, int64_t count);
 
 } // namespace attnc::schedule
 

@@ -91,10 +91,11 @@ Attribute gridApply(StringRef op, Attribute lhs, Attribute rhs) {
   if (x && y)
     return builder.getI64IntegerAttr(op == "mul"   ? x.getInt() * y.getInt()
                                      : op == "min" ? std::min(x.getInt(), y.getInt())
+                                     : op == "max" ? std::max(x.getInt(), y.getInt())
                                                    : llvm::divideCeil(x.getInt(), y.getInt()));
   if (op == "mul" && x && x.getInt() == 1)
     return rhs;
-  if (op != "min" && y && y.getInt() == 1)
+  if ((op == "mul" || op == "ceildiv") && y && y.getInt() == 1)
     return lhs;
   return builder.getArrayAttr({builder.getStringAttr(op), lhs, rhs});
 }

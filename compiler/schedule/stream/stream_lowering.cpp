@@ -86,12 +86,44 @@ Value StreamLowering::rowTiles() {
                     plan.row.getValue().str() + "_tiles");
 }
 
+// packing.h has the same for the grid.
+void StreamLowering::countPacked() {
+  Location loc = nest.getLoc();
+  auto wide = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  };
+  Value all = memory.extent(b, loc, plan.packing->dim), shared = all;
+  if (std::optional<Packing::Divisor> divisor = plan.packing->divisor)
+    shared = divisor->array ? arith::MinSIOp::create(b, loc, uniform.evaluate(divisor->array), all)
+                            : wide(divisor->number);
+  shared = b.createOrFold<arith::MaxSIOp>(loc, shared, wide(1));
+  tilesOfStream = tileNumber(shared, tiles.pack, true, "packed_tiles");
+  sharing = narrow(shared, "sharing");
+}
+
 Value StreamLowering::cellExtent(StringAttr dim) {
   Location loc = nest.getLoc();
   Value extent = narrow(memory.extent(b, loc, dim), "extent");
-  if (tiles.pack == 1 || dim != plan.packing->dim)
+  if (!isPacked(dim))
     return extent;
-  return arith::DivUIOp::create(b, loc, extent, constant(tiles.pack));
+  Value most = arith::AddIOp::create(b, loc, extent, sharing);
+  most = arith::SubIOp::create(b, loc, most, constant(1));
+  Value streams = arith::DivUIOp::create(b, named("streams"), most, sharing);
+  return arith::MulIOp::create(b, loc, streams, tilesOfStream);
+}
+
+// The first index of a tile of the packed dim.
+Value StreamLowering::firstPacked(Value tile) {
+  Location loc = nest.getLoc();
+  StringAttr dim = plan.packing->dim;
+  Value stream = arith::DivUIOp::create(b, named("of_stream"), tile, tilesOfStream);
+  Value number = arith::RemUIOp::create(b, loc, tile, tilesOfStream);
+  Value first = arith::MulIOp::create(b, loc, stream, sharing);
+  Value end = arith::AddIOp::create(b, loc, first, sharing);
+  Value extent = narrow(memory.extent(b, loc, dim), "extent");
+  packedEnd = arith::MinSIOp::create(b, named((dim.getValue() + "_end").str()), end, extent);
+  Value before = arith::MulIOp::create(b, loc, number, constant(tiles.pack));
+  return arith::AddIOp::create(b, named(dim.getValue()), first, before);
 }
 
 // The grid dims' indices, the last one fastest. Of the packed one, the block's first.
@@ -107,8 +139,8 @@ void StreamLowering::bindCells(Value cell) {
       rest = arith::DivSIOp::create(b, i > 1 ? named("rest") : named(dims[0].getValue()), rest,
                                     extent);
     }
-    if (tiles.pack != 1 && dims[i] == plan.packing->dim)
-      index = arith::MulIOp::create(b, here, index, constant(tiles.pack));
+    if (isPacked(dims[i]))
+      index = firstPacked(index);
     uniform.bind(dims[i], widen(index, dims[i].getValue()));
   }
 }

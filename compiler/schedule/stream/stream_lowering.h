@@ -44,9 +44,13 @@ protected:
 
   // stream_lowering.cpp: where the block works, and maps.
   Value rowTiles();
+  bool isPacked(mlir::StringAttr dim) const { return tiles.pack != 1 && dim == plan.packing->dim; }
+  /// Counts the tiles of the packed dim, once; cellExtent and bindCells need it.
+  void countPacked();
   /// i32: how many values the index of a grid dim takes from block to block.
   Value cellExtent(mlir::StringAttr dim);
   void bindCells(Value cell);
+  Value firstPacked(Value tile);
   /// Takes the block's part of the columns off the number of a cell and a part; the cell remains.
   Value takeColumnPart(Value cell);
   /// The i64 range of the stream that matters to some of the `count` rows from `first` on.
@@ -187,6 +191,8 @@ protected:
   Value widen(Value index, llvm::StringRef name);
   Value narrow(Value index, llvm::StringRef name);
   Value extent32(mlir::StringAttr dim) { return extents.lookup(dim); }
+  /// i32: the warp's first row as stores see it, which write no rows beyond the extent.
+  Value storeBegin() { return packedBegin ? packedBegin : rowBegin; }
   mlir::Location named(llvm::StringRef name) { return mlir::NameLoc::get(b.getStringAttr(name)); }
   /// Gives the values names, for people.
   void nameAll(mlir::ValueRange values, llvm::ArrayRef<llvm::StringRef> names);
@@ -232,6 +238,10 @@ protected:
 
   llvm::DenseMap<mlir::StringAttr, Value> extents; ///< i32 extents of the row and the stream dim
   Value row0, rowBegin;                            ///< i32: the first row of the block, of the warp
+  /// Of the packed dim, i32: indices that see the same stream, tiles of these, and the end of those
+  /// that the block's tile may have; and the warp's first row, the extent where the tile has no
+  /// index for the warp. Null without such a dim.
+  Value sharing, tilesOfStream, packedEnd, packedBegin;
   Value warpRow; ///< i32: the warp's first row in the block's tile
   /// i32: which part of the columns of states the block, or the warp, has; null: all.
   Value columnPart;

@@ -56,13 +56,19 @@ struct ResultTile {
   mlir::Type element;
 };
 
-/// A grid dim of which consecutive indices see the same stream: query heads that share a key head.
-/// `count` indices from a multiple of `count` on may share a row tile if `count` divides the dim's
-/// extent and every divisor: the streamed operands are read at `index // divisor`, or at none of
-/// the dim.
+/// A grid dim of which consecutive indices see the same stream, `divisor` of them from each
+/// multiple of it on: query heads that share a key head. The streamed operands are read at `index
+/// // divisor`, or at no index of the dim.
 struct Packing {
+  /// A number from 1 to the largest extent, or a 0-d i64 array in the nest.
+  struct Divisor {
+    mlir::Value array;
+    int64_t number = 0;
+
+    bool operator==(const Divisor &) const = default;
+  };
   mlir::StringAttr dim;
-  llvm::SmallVector<mlir::Value> divisors; ///< 0-d i64 arrays in the nest
+  std::optional<Divisor> divisor = {}; ///< without one all indices see the same
 };
 
 /// A max fold that serves as reference of exponents.

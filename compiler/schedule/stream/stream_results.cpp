@@ -138,7 +138,7 @@ void StreamLowering::storeRows(Value array, Value result) {
   Value stride = rowAxis + 1 == static_cast<int>(indices.size())
                      ? arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(1)).getResult()
                      : memory.stride(result, rowAxis);
-  tile::StoreRowsOp::create(b, loc, rows, rowBegin, extent32(plan.row), memory.pointer(result),
+  tile::StoreRowsOp::create(b, loc, rows, storeBegin(), extent32(plan.row), memory.pointer(result),
                             base, stride);
 }
 

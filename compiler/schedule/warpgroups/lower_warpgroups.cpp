@@ -1,3 +1,4 @@
+#include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
 #include "compiler/schedule/nest/kernel_memory.h"
 #include "compiler/schedule/portable/lower_portable.h"
@@ -15,7 +16,7 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
     Attribute extent = gridExtent(nest, dim);
     if (schedule.pack != 1 && dim == plan.packing->dim)
-      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(schedule.pack));
+      extent = packedTiles(nest, *plan.packing, schedule.pack);
     blocks = gridApply("mul", blocks, extent);
   }
   blocks = gridApply("mul", builder.getI64IntegerAttr(columnBlocks(plan, schedule)), blocks);

@@ -19,21 +19,26 @@ void WarpgroupCompute::locateRows() {
   auto rem = [&](Value x, int64_t y) -> Value {
     return arith::RemUIOp::create(b, loc, x, constant(y));
   };
-  Value first = arith::MulIOp::create(b, loc, group, constant(64));
+  Value groupRow = arith::MulIOp::create(b, loc, group, constant(64));
   Value warp = tile::WarpOp::create(b, named("warp"));
   warpRow = arith::MulIOp::create(b, named("warp_row"), add(warp, -4), constant(16));
   branchRows = std::min<int64_t>(64, tiles.rows);
   if (tiles.pack == 1) {
-    branchRow0 = arith::AddIOp::create(b, named(row + "_group"), row0, first);
+    branchRow0 = arith::AddIOp::create(b, named(row + "_group"), row0, groupRow);
     rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, warpRow);
   } else {
-    // The tile has the rows of one index of the packed dim after those of the other.
+    // The tile has the rows of one index of the packed dim after those of the other. Where it has
+    // fewer indices than room, warps compute the last one again and store nothing.
     StringAttr dim = plan.packing->dim;
-    Value index = widen(div(warpRow, tiles.rows), "");
-    index = arith::AddIOp::create(b, named(dim.getValue()), uniform.index(dim), index);
-    uniform.bind(dim, index);
-    branchRow0 = arith::AddIOp::create(b, named(row + "_group"), row0, rem(first, tiles.rows));
+    Value first = narrow(uniform.index(dim), dim.getValue());
+    Value index = arith::AddIOp::create(b, loc, first, div(warpRow, tiles.rows));
+    Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, packedEnd);
+    index = arith::MinSIOp::create(b, loc, index, add(packedEnd, -1));
+    uniform.bind(dim, widen(index, dim.getValue()));
+    branchRow0 = arith::AddIOp::create(b, named(row + "_group"), row0, rem(groupRow, tiles.rows));
     rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, rem(warpRow, tiles.rows));
+    packedBegin =
+        arith::SelectOp::create(b, named(row + "_stored"), isThere, rowBegin, extent32(plan.row));
   }
   indexValues.append({branchRow0, rowBegin});
 }

@@ -54,6 +54,8 @@ Value WarpgroupFrame::cellsTogether(Value cells) {
 
 void WarpgroupFrame::countWork() {
   rowTileCount = rowTiles();
+  if (tiles.pack != 1)
+    countPacked();
   cells = constant(1);
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
     cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, cellExtent(dim));

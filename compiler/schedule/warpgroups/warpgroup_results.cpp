@@ -17,7 +17,7 @@ void WarpgroupCompute::storeFragment(Value array, Value result, bool last) {
   int64_t extent = attn::programOf(nest).lookupDim(tensorOf(result).dims.back()).getExtent();
   if (columnPart)
     base = arith::AddIOp::create(b, loc, base, widen(partBegin(), ""));
-  tile::StoreFragmentRowsOp::create(b, loc, into, rowBegin, extent32(plan.row),
+  tile::StoreFragmentRowsOp::create(b, loc, into, storeBegin(), extent32(plan.row),
                                     memory.pointer(result), base, memory.stride(result, rowAxis),
                                     columnsLeft(extent, std::min(extent, tiles.partColumns)));
 }
@@ -36,7 +36,7 @@ void WarpgroupCompute::storeBox(Value fragment, Value result, Value tile) {
     auto [indices, rowAxis] = rowAxisOf(result);
     for (auto [axis, index] : llvm::enumerate(indices))
       if (static_cast<int>(axis) == rowAxis)
-        at.push_back(rowBegin);
+        at.push_back(storeBegin());
       else if (index)
         at.push_back(narrow(index, ""));
     std::reverse(at.begin(), at.end());

@@ -287,10 +287,6 @@ static std::string checkPacking(red::NestOp nest, const StreamPlan &plan,
   if (!plan.inputs.empty() && s.copyInputs)
     return llvm::formatv("pack is {0}; a tensor with both dims then needs copy_inputs false",
                          s.pack);
-  attn::DimAttr dim = attn::programOf(nest).lookupDim(plan.packing->dim);
-  if (dim.isStatic() && dim.getExtent() % s.pack)
-    return llvm::formatv("pack is {0}, which does not divide the {1} indices of '{2}'", s.pack,
-                         dim.getExtent(), plan.packing->dim.getValue());
   return "";
 }
 
