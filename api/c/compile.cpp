@@ -100,11 +100,15 @@ void dropTexts(driver::Compilation &compilation) {
     text->clear();
   std::erase_if(compilation.program.sources,
                 [](const Source &source) { return source.name.ends_with(".cu"); });
-  for (auto *nests : {&compilation.nests, &compilation.splitNests})
-    for (driver::NestReport &nest : *nests) {
+  auto drop = [](std::vector<driver::NestReport> &nests) {
+    for (driver::NestReport &nest : nests) {
       nest.tile.clear();
       nest.source.clear();
     }
+  };
+  drop(compilation.nests);
+  for (driver::VariantNests &variant : compilation.variants)
+    drop(variant.nests);
 }
 
 /// Whether an input or an output has the dim.

@@ -40,10 +40,10 @@ double secondsSince(Clock::time_point start) {
 
 class Compiler {
 public:
-  Compiler(const Spec &spec, const CompileOptions &options, bool isSplit = false)
+  Compiler(const Spec &spec, const CompileOptions &options, VariantProgram own = {})
       : spec(spec), options(options), module(cast<ModuleOp>(spec.module.get()->clone())),
         program(*module->getOps<attn::ProgramOp>().begin()), errors(module->getContext()),
-        isSplit(isSplit) {}
+        own(std::move(own)) {}
 
   /// The program is the backward one of `specs`, which differentiate `original`. The reports are to
   /// say what it computes again, and passes are verified with the forward program before it.
@@ -94,9 +94,9 @@ private:
     if (!choice)
       return choice.error();
     fold = *choice;
-    if (isSplit) {
-      fold.fold = FoldChoice::Fold::TwoPass;
-      keys["fold"] = "two_pass";
+    if (own.isVariant()) {
+      fold.fold = own.fold;
+      keys.update(own.keys());
     }
     std::optional<Error> error;
     PassManager passes(module->getContext(), ModuleOp::getOperationName());
@@ -132,7 +132,7 @@ private:
   // What comes last is told first of what a pass has done.
   Status instrument(PassManager &passes, std::optional<Error> &error) {
     passes.enableVerifier(false); // ValidInstrument does that, where it is worth its time
-    if (!isSplit)
+    if (!own.isVariant())
       addDumps(passes);
     auto add = [&]<typename Instrument>(std::unique_ptr<Instrument> instrument) {
       passes.addInstrumentation(std::move(instrument));
@@ -177,7 +177,7 @@ private:
         nest.scheduled.steps = schedule::stepLines(kernel);
     if (&step == findStep("choose-schedules") && !onCpu()) {
       reportSchedules();
-      if (isSplit && !foldsSplitsByTiles(program))
+      if (own.isInParts() && !foldsSplitsByTiles(program))
         return compilationError("parts are not folded by tiles", "fold the stream in one pass");
     }
     return {};
@@ -261,7 +261,7 @@ private:
   Status compileForGpu() {
     if (Status status = takeKernels(); !status)
       return status;
-    lowerParts();
+    lowerVariants();
     // Of the program in parts too: one without it would be another program.
     if (options.watch)
       if (auto crossed = options.watch->crossed())
@@ -285,8 +285,8 @@ private:
     kernels.emplace(program, options.target, result.nests, errors,
                     NestKernels::Choices{.withSources = reaches(Stage::Cuda),
                                          .withTexts = keepsTexts(),
-                                         .keepSchedules = !overrides.empty(),
-                                         .isSplit = isSplit});
+                                         .keepSchedules = !overrides.empty() || own.packs(),
+                                         .prefix = own.prefix});
     Status status = kernels->takeAll(options.watch);
     result.emitSeconds = secondsSince(start);
     return status;
@@ -297,9 +297,9 @@ private:
       return environmentError("NVRTC is needed for " + options.target,
                               "install the CUDA toolkit 13, or use --target cpu");
     std::vector<NestKernels *> programs = {&*kernels};
-    if (parts)
-      programs.push_back(&*parts->kernels);
-    build.emplace(std::move(programs), parts && options.parts == SplitVariant::OnFirstUse);
+    for (const std::unique_ptr<Compiler> &variant : variants)
+      programs.push_back(&*variant->kernels);
+    build.emplace(std::move(programs), options.parts == SplitVariant::OnFirstUse);
     Status status = build->run(*options.images, options.target, options.watch);
     result.nvrtcSeconds = build->waitSeconds;
     result.kernelSeconds = build->kernelSeconds;
@@ -312,38 +312,67 @@ private:
   //===--- streams in parts ------------------------------------------------------------------===//
 
   // The program with its streams in parts, as a variant for launches that would leave much of the
-  // GPU idle. What somebody has chosen in the schedule stands for one program, not for two.
-  void lowerParts() {
+  // GPU idle, and those for few rows, in one pass and in parts. What somebody has chosen in the
+  // schedule stands for one program, not for several.
+  void lowerVariants() {
     bool wanted = options.parts != SplitVariant::None && fold.fold == FoldChoice::Fold::Auto &&
-                  overrides.empty() && !isSplit;
-    if (!wanted || llvm::none_of(kernels->allNests(), canBeSplit))
+                  overrides.empty() && !own.isVariant();
+    if (!wanted || llvm::none_of(kernels->allNests(), canBeSplit) ||
+        !lowerVariant({kSplitPrefix, FoldChoice::Fold::TwoPass}))
       return;
-    auto compiler = std::make_unique<Compiler>(spec, options, /*isSplit=*/true);
+    nlohmann::json once = fewRowsKeys(program, options.target);
+    nlohmann::json inParts = fewRowsKeys(variants.front()->program, options.target);
+    if (inParts.empty() || !lowerVariant({kPackedPrefix, FoldChoice::Fold::OnePass, once}) ||
+        !lowerVariant({kPackedSplitPrefix, FoldChoice::Fold::TwoPass, inParts}))
+      variants.resize(1); // each leaves some launches with few rows to the other
+  }
+
+  bool lowerVariant(VariantProgram variant) {
+    auto compiler = std::make_unique<Compiler>(spec, options, std::move(variant));
     bool isWhole = compiler->runPasses() && compiler->takeKernels();
     for (auto [pass, ofParts] : llvm::zip(result.passes, compiler->result.passes))
       pass.seconds += ofParts.seconds;
     result.emitSeconds += compiler->result.emitSeconds;
     if (isWhole)
-      parts = std::move(compiler);
+      variants.push_back(std::move(compiler));
+    return isWhole;
   }
 
-  Status addParts() {
-    if (Status status = parts->kernels->makeCopies(); !status)
+  Status addVariants() {
+    std::map<std::string, Expr> counts;
+    for (const std::unique_ptr<Compiler> &variant : variants)
+      if (Status status = addVariant(*variant, counts); !status)
+        return status;
+    setSplits(result.program.manifest, counts);
+    deferImages();
+    for (const std::unique_ptr<Compiler> &variant : variants)
+      result.variants.push_back({variant->own.prefix.str(), std::move(variant->result.nests)});
+    return checkManifest(result.program.manifest);
+  }
+
+  // `counts` are the parts that streams have in the variants before it, and then in it too.
+  Status addVariant(Compiler &variant, std::map<std::string, Expr> &counts) {
+    Status status = variant.kernels->makeCopies();
+    if (status)
+      status = variant.makeManifest();
+    if (!status)
       return status;
-    if (Status status = parts->makeManifest(); !status)
-      return status;
-    addSplitVariant(result.program.manifest, parts->result.program.manifest,
-                    splitsThatFill(parts->program, parts->kernels->allShapes(),
-                                   fold.parts.value_or(kMostParts)));
-    for (auto [i, report] : llvm::enumerate(parts->result.nests)) {
-      std::string name = splitName(report.kernel);
+    Expr when = chooseVariant(variant.own, variant.program, variant.kernels->allShapes(),
+                              fold.parts.value_or(kMostParts), counts);
+    driver::addVariant(result.program.manifest, variant.result.program.manifest, variant.own.prefix,
+                       std::move(when));
+    addKernels(variant);
+    return {};
+  }
+
+  // Those of this program, or of a variant.
+  void addKernels(Compiler &of) {
+    for (auto [i, report] : llvm::enumerate(of.result.nests)) {
+      std::string name = of.own.prefix.str() + report.kernel;
       if (KernelDecl *decl = findKernel(name))
-        setImage(*decl, *parts->kernels, i);
+        setImage(*decl, *of.kernels, i);
       addImages(name, report.source, std::move(report.cubin), std::move(report.ptx));
     }
-    deferImages();
-    result.splitNests = std::move(parts->result.nests);
-    return checkManifest(result.program.manifest);
   }
 
   // What is left to the first launch that needs it.
@@ -362,11 +391,7 @@ private:
       return status;
     if (fold.fold == FoldChoice::Fold::TwoPass && !fold.parts)
       setSplits(result.program.manifest, splitsThatFill(program, kernels->allShapes(), kMostParts));
-    for (auto [i, report] : llvm::enumerate(result.nests)) {
-      if (KernelDecl *decl = findKernel(report.kernel))
-        setImage(*decl, *kernels, i);
-      addImages(report.kernel, report.source, std::move(report.cubin), std::move(report.ptx));
-    }
+    addKernels(*this);
     NvrtcOutput copies = build ? std::move(build->copies) : NvrtcOutput();
     for (const KernelReport &kernel : copies.kernels)
       if (KernelDecl *decl = findKernel(kernel.symbol))
@@ -374,7 +399,7 @@ private:
     if (reaches(Stage::Cuda))
       addImages(result.copies.image, result.copies.source, std::move(copies.cubin),
                 std::move(copies.ptx));
-    return parts ? addParts() : Status();
+    return variants.empty() ? Status() : addVariants();
   }
 
   Status makeManifest() {
@@ -430,10 +455,10 @@ private:
   ReportedErrors errors;
   nlohmann::json overrides; // of the schedule, without what `fold` says
   FoldChoice fold;
-  const bool isSplit;                 // of the program in parts
-  std::optional<NestKernels> kernels; // for a GPU
-  std::optional<ImageBuild> build;    // of these and of the kernels in parts
-  std::unique_ptr<Compiler> parts;    // the same program with streams in parts, or null
+  const VariantProgram own;
+  std::optional<NestKernels> kernels;              // for a GPU
+  std::optional<ImageBuild> build;                 // of these and of the kernels of variants
+  std::vector<std::unique_ptr<Compiler>> variants; // the same program otherwise
   Compilation result;
 };
 

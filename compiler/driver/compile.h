@@ -27,8 +27,8 @@ namespace attnc::driver {
 /// together. On the target "cpu" the last stage is Llvm, on a GPU it is Cubin.
 enum class Stage { Attn, Red, Tile, Cuda, Cubin, Llvm };
 
-/// Whether there is the variant that folds streams in parts, for launches that would leave much of
-/// the GPU idle. From Stage::Tile on, and not on the cpu.
+/// Whether there are the variants for launches that would leave much of the GPU idle or have few
+/// rows. From Stage::Tile on, and not on the cpu.
 enum class SplitVariant {
   None,
   /// Its kernels are compiled when a launch first needs them (Compilation::deferred): for who runs
@@ -75,7 +75,7 @@ struct PassRecord {
   std::string name;
   std::string summary; ///< one sentence
   std::string ir;      ///< after the pass, with names of the spec; empty unless keepIr
-  double seconds = 0;  ///< for the program, and for its variant in parts
+  double seconds = 0;  ///< for the program, and for its variants in parts
 };
 
 /// One nest of the result, in the order in which they run.
@@ -102,6 +102,12 @@ struct NestReport {
   std::vector<std::string> ptxasNotes;
 };
 
+/// The nests of a variant: kernels have their names behind the prefix.
+struct VariantNests {
+  std::string prefix; ///< split_variant.h has them
+  std::vector<NestReport> nests;
+};
+
 /// A value of the forward program that kernels of the backward one compute again.
 struct RecomputedReport {
   TensorDecl value;   ///< as it would be stored
@@ -122,9 +128,8 @@ struct Compilation {
   std::string name;
   std::vector<PassRecord> passes;
   std::vector<NestReport> nests;
-  /// The nests of the variant for launches that would leave much of the GPU idle, by their own
-  /// names (splitName has those of the kernels); empty if there is no such variant.
-  std::vector<NestReport> splitNests;
+  /// Those for launches that would leave much of the GPU idle, or that have few rows.
+  std::vector<VariantNests> variants;
   AlignedCopies copies;              ///< what serves tensors that are not aligned; empty on the cpu
   std::string attn, red, tile, llvm; ///< IR as text, up to the stage reached (keepTexts)
   /// Manifest always (from Stage::Red on); images and sources for GPU targets.

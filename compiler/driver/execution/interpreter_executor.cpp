@@ -1,7 +1,6 @@
 #include "compiler/driver/execution/interpreter_executor.h"
 #include "compiler/driver/execution/gradient_executor.h"
 #include "compiler/driver/execution/host_memory.h"
-#include "compiler/driver/kernels/split_variant.h"
 #include "compiler/interpreter/interpreter.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/IR/Diagnostics.h"
@@ -160,9 +159,10 @@ static Result<std::unique_ptr<Executor>> interpretOne(const Compilation &compila
   for (const NestReport &nest : compilation.nests)
     if (Status status = executor->add(nest.kernel, nest.tile); !status)
       return status.error();
-  for (const NestReport &nest : compilation.splitNests)
-    if (Status status = executor->add(splitName(nest.kernel), nest.tile); !status)
-      return status.error();
+  for (const VariantNests &variant : compilation.variants)
+    for (const NestReport &nest : variant.nests)
+      if (Status status = executor->add(variant.prefix + nest.kernel, nest.tile); !status)
+        return status.error();
   for (const AlignedCopy &copy : compilation.copies.tensors)
     if (Status status = executor->add(copy.kernel.name, copy.tile); !status)
       return status.error();

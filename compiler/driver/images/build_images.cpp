@@ -5,7 +5,7 @@
 
 namespace attnc::driver {
 
-ImageBuild::ImageBuild(std::vector<NestKernels *> programsOf, bool lastWaits)
+ImageBuild::ImageBuild(std::vector<NestKernels *> programsOf, bool othersWait)
     : programs(std::move(programsOf)) {
   std::vector<KernelOf> all;
   std::vector<std::string> keys;
@@ -17,7 +17,7 @@ ImageBuild::ImageBuild(std::vector<NestKernels *> programsOf, bool lastWaits)
   for (auto [kernel, first] : llvm::zip(all, firstEqual(keys))) {
     firsts[kernel.program].push_back(all[first]);
     if (kernel == all[first]) {
-      bool waits = lastWaits && kernel.program == programs.back();
+      bool waits = othersWait && kernel.program != programs.front();
       (waits ? left : builds).push_back(kernel);
     }
   }

@@ -1,4 +1,4 @@
-// Machine code for the kernels of a program, and of its variant in parts.
+// Machine code for the kernels of a program, and of its variants in parts.
 #ifndef ATTNC_COMPILER_DRIVER_IMAGES_BUILD_IMAGES_H
 #define ATTNC_COMPILER_DRIVER_IMAGES_BUILD_IMAGES_H
 
@@ -21,9 +21,9 @@ struct KernelOf {
 /// Builds the kernels of programs that run beside each other. Not thread-safe.
 class ImageBuild {
 public:
-  /// Kernels that are equal but for names, in one program or in two, have one image: that of the
-  /// first. Those of the last of several programs may wait: `lastWaits` leaves out its images.
-  ImageBuild(std::vector<NestKernels *> programs, bool lastWaits);
+  /// Kernels that are equal but for names, in one program or in several, have one image: that of
+  /// the first. Those of all programs but the first may wait: `othersWait` leaves out their images.
+  ImageBuild(std::vector<NestKernels *> programs, bool othersWait);
 
   /// Compiles all that does not wait, side by side and the largest first, so that none of them is
   /// left to the end; then those again that spilled and have become smaller, and the first

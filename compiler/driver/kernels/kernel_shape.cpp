@@ -47,6 +47,8 @@ static nlohmann::ordered_json toJson(Attribute attribute) {
   return list;
 }
 
+Result<Expr> gridExpr(Attribute extent) { return parseExpr(toJson(extent)); }
+
 Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel) {
   KernelShape shape;
   shape.args = kernelArguments(nest);
@@ -59,7 +61,7 @@ Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel) {
                               ? kMapAlign
                               : schedule::requiredAlignment(kernel, static_cast<unsigned>(i)));
   for (auto [i, extent] : llvm::enumerate(kernel.getGrid())) {
-    Result<Expr> e = parseExpr(toJson(extent));
+    Result<Expr> e = gridExpr(extent);
     if (!e)
       return e.error();
     shape.grid[i] = *e;

@@ -27,6 +27,9 @@ struct KernelShape {
 /// The arguments of the kernel of a nest with its present schedule.
 std::vector<ArgDecl> kernelArguments(red::NestOp nest);
 
+/// An extent of a kernel's grid. Error (Internal): it is no expression.
+Result<Expr> gridExpr(mlir::Attribute extent);
+
 /// The launch of the kernel that the nest with its present schedule has become. Error (Internal): a
 /// grid that is no expression.
 Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel);

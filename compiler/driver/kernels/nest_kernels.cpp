@@ -2,7 +2,6 @@
 #include "compiler/codegen/cuda/emit.h"
 #include "compiler/driver/images/code_size.h"
 #include "compiler/driver/images/equal_kernels.h"
-#include "compiler/driver/kernels/split_variant.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/step_pass.h"
 #include "compiler/schedule/choice/choose_schedule.h"
@@ -31,8 +30,7 @@ NestKernels::NestKernels(attn::ProgramOp program, std::string target,
 }
 
 std::string NestKernels::image(size_t number) const {
-  const std::string &kernel = reports[number].kernel;
-  return choices.isSplit ? splitName(kernel) : kernel;
+  return choices.prefix.str() + reports[number].kernel;
 }
 
 Status NestKernels::takeAll(CompileWatch *watch) {

@@ -21,7 +21,8 @@ public:
     bool withSources = false;   ///< CUDA C++ too
     bool withTexts = true;      ///< tile IR as text too
     bool keepSchedules = false; ///< somebody has chosen them: they are not made smaller
-    bool isSplit = false;       ///< images have the names of the program in parts
+    /// What names of images begin with (split_variant.h); empty but for a program in parts.
+    llvm::StringRef prefix = {};
   };
 
   /// `reports` has one entry for each nest; what becomes of the nests is written there. All

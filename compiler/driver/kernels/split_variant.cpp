@@ -1,13 +1,14 @@
 #include "compiler/driver/kernels/split_variant.h"
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/choice/few_rows.h"
+#include "compiler/schedule/choice/packing.h"
+#include "compiler/schedule/choice/schedule_json.h"
 #include "compiler/transforms/split.h"
 #include <algorithm>
 
 using namespace mlir;
 
 namespace attnc::driver {
-
-std::string splitName(const std::string &kernel) { return "split_" + kernel; }
 
 using schedule::hasTiles;
 
@@ -67,22 +68,45 @@ static Expr blocksOfPart(const KernelShape &kernel, const std::string &part) {
   return withSizeOne(stay ? grid.operands.front() : grid, part);
 }
 
+static Expr apply(ExprOp op, Expr a, Expr b) {
+  return Expr::apply(op, {std::move(a), std::move(b)});
+}
+
+// The dim of a nest whose schedule packs indices of it, or nothing.
+static std::optional<schedule::Packing> packingOf(schedule::PlannedNest &nest) {
+  auto warpgroups = tile::scheduleAs<tile::WarpgroupSchedule>(nest.op().getScheduleAttr());
+  return warpgroups && warpgroups->pack > 1 ? nest.stream()->packing : std::nullopt;
+}
+
+// The blocks that there is room for beside each other. Those with few rows wait for memory, which
+// is idle where the last round has few blocks: more than fit at once are divided for several
+// rounds.
+static Expr blocksToFill(red::NestOp nest, const Expr &blocks, bool packs) {
+  constexpr int kRounds = 4;
+  Expr room = apply(ExprOp::Mul, Expr::apply(ExprOp::Multiprocessors, {}),
+                    Expr::constant(nest.getScheduleAttr().getMinBlocks()));
+  if (!packs)
+    return room;
+  Expr several = apply(ExprOp::Mul, room, Expr::constant(kRounds));
+  Expr fit = apply(ExprOp::Le, blocks, room);
+  return Expr::apply(ExprOp::Select, {std::move(fit), std::move(room), std::move(several)});
+}
+
 std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program, ArrayRef<KernelShape> kernels,
                                            std::int64_t most) {
   std::map<std::string, std::vector<Expr>> counts; // of each nest
-  auto apply = [](ExprOp op, Expr a, Expr b) {
-    return Expr::apply(op, {std::move(a), std::move(b)});
-  };
   for (auto [nest, kernel] : llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), kernels))
     for (StringAttr part : partDims(nest)) {
       if (nest.getStream().size() != 1)
         continue;
+      schedule::PlannedNest planned(nest);
+      bool packs = packingOf(planned).has_value();
       std::string name = part.str(), stream = cast<StringAttr>(nest.getStream()[0]).str();
       Expr blocks = apply(ExprOp::Max, blocksOfPart(kernel, name), Expr::constant(1));
-      Expr room = apply(ExprOp::Mul, Expr::apply(ExprOp::Multiprocessors, {}),
-                        Expr::constant(nest.getScheduleAttr().getMinBlocks()));
+      Expr room = blocksToFill(nest, blocks, packs);
       Expr fill = apply(ExprOp::FloorDiv, std::move(room), std::move(blocks));
-      Expr worth = apply(ExprOp::FloorDiv, Expr::size(stream), Expr::constant(kLeastOfPart));
+      Expr worth = apply(ExprOp::FloorDiv, Expr::size(stream),
+                         Expr::constant(packs ? kLeastOfPacked : kLeastOfPart));
       Expr count = apply(ExprOp::Min, std::move(fill), std::move(worth));
       counts[name].push_back(apply(ExprOp::Min, std::move(count), Expr::constant(most)));
     }
@@ -90,6 +114,81 @@ std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program, ArrayRef<Ker
   for (auto &[name, list] : counts)
     least[name] = apply(ExprOp::Max, join(ExprOp::Min, std::move(list)), Expr::constant(1));
   return least;
+}
+
+//===----------------------------------------------------------------------===//
+// Few rows
+//===----------------------------------------------------------------------===//
+
+// Params are known too late: numbers of parts are extents.
+static bool usesParams(const Expr &expr) {
+  return expr.op == ExprOp::Param || llvm::any_of(expr.operands, usesParams);
+}
+
+// How many indices of the packed dim see the same stream, where the extents say.
+static std::optional<Expr> sharingOf(schedule::PlannedNest &nest,
+                                     const schedule::Packing &packing) {
+  Result<Expr> sharing = gridExpr(schedule::sharingIndices(nest.op(), packing));
+  return sharing && !usesParams(*sharing) ? std::optional(*sharing) : std::nullopt;
+}
+
+nlohmann::json fewRowsKeys(attn::ProgramOp program, StringRef target) {
+  nlohmann::json keys = nlohmann::json::object();
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    schedule::PlannedNest planned(nest);
+    std::optional<tile::WarpgroupSchedule> found =
+        schedule::fewRowsSchedule(planned, *schedule::findGpuModel(target));
+    if (found && sharingOf(planned, *planned.stream()->packing))
+      keys[schedule::kernelName(nest)] =
+          schedule::toJson(tile::WarpgroupsAttr::get(nest.getContext(), *found));
+  }
+  return keys;
+}
+
+static Expr atLeast(Expr number, std::int64_t least) {
+  return apply(ExprOp::Ge, std::move(number), Expr::constant(least));
+}
+
+// That the rows of each nest that packs indices are few, and that there are some to pack.
+static Expr hasFewRows(attn::ProgramOp program) {
+  std::vector<Expr> all;
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    schedule::PlannedNest planned(nest);
+    std::optional<schedule::Packing> packing = packingOf(planned);
+    if (!packing)
+      continue;
+    if (Expr sharing = *sharingOf(planned, *packing); sharing.op != ExprOp::Integer)
+      all.push_back(atLeast(std::move(sharing), 2));
+    all.push_back(apply(ExprOp::Le, Expr::size(planned.stream()->row.str()),
+                        Expr::constant(schedule::kPackedRows)));
+  }
+  return join(ExprOp::And, std::move(all));
+}
+
+//===----------------------------------------------------------------------===//
+// Which variant
+//===----------------------------------------------------------------------===//
+
+nlohmann::json VariantProgram::keys() const {
+  nlohmann::json all = schedule;
+  all["fold"] = isInParts() ? "two_pass" : "one_pass";
+  return all;
+}
+
+Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
+                   ArrayRef<KernelShape> kernels, std::int64_t most,
+                   std::map<std::string, Expr> &counts) {
+  std::vector<Expr> all, several;
+  if (variant.packs())
+    all.push_back(hasFewRows(program));
+  for (auto &[dim, count] : splitsThatFill(program, kernels, most)) {
+    several.push_back(atLeast(Expr::size(dim), 2));
+    counts[dim] =
+        variant.packs() ? Expr::apply(ExprOp::Select, {all[0], count, counts.at(dim)}) : count;
+  }
+  if (!several.empty())
+    all.push_back(join(ExprOp::Or, std::move(several)));
+  return join(ExprOp::And, std::move(all));
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,22 +206,19 @@ namespace {
 /// Takes over what the launches of a variant need.
 class Merger {
 public:
-  Merger(Manifest &manifest, const Manifest &parts) : manifest(manifest), parts(parts) {}
+  Merger(Manifest &manifest, const Manifest &parts, StringRef prefix)
+      : manifest(manifest), parts(parts), prefix(prefix.str()) {}
 
-  void add(const std::map<std::string, Expr> &counts) {
+  void add(Expr when) {
     for (const DimDecl &dim : parts.dims)
       if (!manifest.findDim(dim.name))
         manifest.dims.push_back(dim);
-    setSplits(manifest, counts);
     // What `parts` has beyond its first variant serves tensors that are not aligned; the program in
     // one pass does that.
     VariantDecl variant = parts.variants.front();
     for (LaunchDecl &launch : variant.launches)
       addLaunch(launch);
-    std::vector<Expr> several, all;
-    for (const auto &[name, count] : counts)
-      several.push_back(Expr::apply(ExprOp::Ge, {Expr::size(name), Expr::constant(2)}));
-    all.push_back(join(ExprOp::Or, std::move(several)));
+    std::vector<Expr> all = {std::move(when)};
     for (const RequireDecl &require : parts.requires_)
       if (isNew(require))
         all.push_back(require.expr);
@@ -132,11 +228,11 @@ public:
 
 private:
   void addLaunch(LaunchDecl &launch) {
-    std::string name = splitName(launch.kernel);
+    std::string name = prefix + launch.kernel;
     if (!manifest.findKernel(name)) {
       KernelDecl kernel = *parts.findKernel(launch.kernel);
       kernel.name = name;
-      kernel.image = splitName(kernel.image);
+      kernel.image = prefix + kernel.image;
       manifest.kernels.push_back(std::move(kernel));
     }
     launch.kernel = name;
@@ -157,11 +253,26 @@ private:
     auto [known, isNew] = names.try_emplace(name, name);
     if (!isNew)
       return known->second;
-    while (manifest.findTensor(known->second))
+    while (manifest.findTensor(known->second)) {
+      if (TensorDecl *shared = sharedWith(*found, known->second)) {
+        shared->align = std::max(shared->align, found->align);
+        return known->second;
+      }
       known->second += "_of_parts";
+    }
     manifest.intermediates.push_back(*found);
     manifest.intermediates.back().name = known->second;
     return known->second;
+  }
+
+  // One variant runs at a time: what differs in no more than its name and its alignment is one
+  // tensor.
+  TensorDecl *sharedWith(const TensorDecl &tensor, const std::string &name) {
+    auto same = std::find_if(
+        manifest.intermediates.begin(), manifest.intermediates.end(), [&](const TensorDecl &known) {
+          return known.name == name && known.dtype == tensor.dtype && known.dims == tensor.dims;
+        });
+    return same == manifest.intermediates.end() ? nullptr : &*same;
   }
 
   bool isNew(const RequireDecl &require) const {
@@ -171,14 +282,14 @@ private:
 
   Manifest &manifest;
   const Manifest &parts;
+  std::string prefix;
   std::map<std::string, std::string> names; // of intermediates
 };
 
 } // namespace
 
-void addSplitVariant(Manifest &manifest, const Manifest &parts,
-                     const std::map<std::string, Expr> &counts) {
-  Merger(manifest, parts).add(counts);
+void addVariant(Manifest &manifest, const Manifest &parts, StringRef prefix, Expr when) {
+  Merger(manifest, parts, prefix).add(std::move(when));
 }
 
 } // namespace attnc::driver

@@ -1,15 +1,31 @@
-// A program whose streams are in parts, as a variant beside the one that folds them in one pass.
+// Variants of a program: with its streams in parts, and with the schedule for few rows.
 #ifndef ATTNC_COMPILER_DRIVER_KERNELS_SPLIT_VARIANT_H
 #define ATTNC_COMPILER_DRIVER_KERNELS_SPLIT_VARIANT_H
 
+#include "compiler/driver/kernels/fold_choice.h"
 #include "compiler/driver/kernels/kernel_shape.h"
 #include "dialects/Red/Red.h"
 #include "runtime/program/manifest.h"
 
 namespace attnc::driver {
 
-/// The name that a kernel of the program in parts has beside the others.
-std::string splitName(const std::string &kernel);
+/// What the names of kernels begin with that are of the program in parts, and of those for few
+/// rows: in one pass, and in parts.
+inline constexpr llvm::StringLiteral kSplitPrefix = "split_", kPackedPrefix = "packed_",
+                                     kPackedSplitPrefix = "packed_split_";
+
+/// How a program is compiled that is a variant of another.
+struct VariantProgram {
+  llvm::StringRef prefix = {}; ///< of names; empty: it is no variant
+  FoldChoice::Fold fold = FoldChoice::Fold::OnePass;
+  nlohmann::json schedule = nlohmann::json::object(); ///< for few rows (fewRowsKeys), or empty
+
+  bool isVariant() const { return !prefix.empty(); }
+  bool isInParts() const { return fold == FoldChoice::Fold::TwoPass; }
+  bool packs() const { return !schedule.empty(); }
+  /// Of a schedule file.
+  nlohmann::json keys() const;
+};
 
 /// Whether the nest's stream may be in parts, and is folded by tiles.
 bool canBeSplit(red::NestOp nest);
@@ -17,23 +33,37 @@ bool canBeSplit(red::NestOp nest);
 /// Whether all nests of a program in parts that fold a part do so by tiles.
 bool foldsSplitsByTiles(attn::ProgramOp program);
 
+/// The keys of a schedule for few rows, by kernel, of those nests of a program that have such a
+/// schedule (few_rows.h); an empty object if none has.
+nlohmann::json fewRowsKeys(attn::ProgramOp program, llvm::StringRef target);
+
 /// How many parts each of the program's part dims has: as many as let the launch fill the
 /// multiprocessors, at least `kLeastOfPart` elements each, at most `most`; 1 where rows fill the
-/// GPU already, or more than half of it. `kernels` are those of the program's nests, in order.
+/// GPU already, or more than half of it. Of nests that pack indices there are parts for several
+/// rounds of blocks where one round leaves a part of the GPU idle, of `kLeastOfPacked` elements.
+/// `kernels` are those of the program's nests, in order.
 std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program,
                                            llvm::ArrayRef<KernelShape> kernels, std::int64_t most);
 
-/// Elements of a part: fewer are not worth a second kernel.
-inline constexpr std::int64_t kLeastOfPart = 1024;
+/// Elements of a part: fewer are not worth a second kernel. Where rows are few there is no other
+/// work for the multiprocessors that parts occupy.
+inline constexpr std::int64_t kLeastOfPart = 1024, kLeastOfPacked = 256;
+
+/// Where the variant runs, if none does that is chosen after it: what packs where rows are few and
+/// some indices see the same stream, what is in parts where some stream has at least two. In
+/// `counts` are the parts of streams where it does not run, by dim; it adds its own. `kernels` are
+/// those of the program's nests, in order.
+Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
+                   llvm::ArrayRef<KernelShape> kernels, std::int64_t most,
+                   std::map<std::string, Expr> &counts);
 
 /// Gives the dims of `counts` these extents.
 void setSplits(Manifest &manifest, const std::map<std::string, Expr> &counts);
 
 /// Adds to `manifest` the launches of `parts`, the manifest of the same program in parts, as first
-/// choice wherever one of the dims of `counts` has at least two parts. Kernels of `parts` get new
-/// names (splitName), what lies between them too where `manifest` has the name.
-void addSplitVariant(Manifest &manifest, const Manifest &parts,
-                     const std::map<std::string, Expr> &counts);
+/// choice wherever `when` holds. Kernels of `parts` get new names, which begin with `prefix`; what
+/// lies between them too where `manifest` has the name for something else.
+void addVariant(Manifest &manifest, const Manifest &parts, llvm::StringRef prefix, Expr when);
 
 } // namespace attnc::driver
 

@@ -60,7 +60,8 @@ TEST_P(Parts, AreWhatTheScheduleSays) {
   auto variants = [&](nlohmann::json schedule) {
     Result<Compilation> compilation = compile(*spec, std::move(schedule));
     EXPECT_TRUE(compilation) << compilation.error().text();
-    return compilation ? compilation->splitNests.size() : 0;
+    return compilation && !compilation->variants.empty() ? compilation->variants[0].nests.size()
+                                                         : 0;
   };
   EXPECT_EQ(variants({}), 2U); // the parts, and their merge
   EXPECT_EQ(variants({{"fold", "auto"}}), 2U);
@@ -87,7 +88,7 @@ TEST_P(Parts, MergeToTheResult) {
     ASSERT_TRUE(spec);
     Result<Compilation> compilation = compile(*spec);
     ASSERT_TRUE(compilation) << compilation.error().text();
-    ASSERT_FALSE(compilation->splitNests.empty());
+    ASSERT_FALSE(compilation->variants.empty());
     auto executor = driver::makeInterpreterExecutor(*compilation, {{0, 1}, 8});
     ASSERT_TRUE(executor) << executor.error().text();
     Extents extents = spec.extents({3, 2100});
@@ -95,6 +96,122 @@ TEST_P(Parts, MergeToTheResult) {
     ASSERT_EQ(partsAt(compilation->program.manifest, extents), 2);
     expectCorrect(*spec, **executor, extents);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Few rows
+//===----------------------------------------------------------------------===//
+
+/// Queries whose heads share key heads, the last of which sees the last key.
+const std::string kGroupedCausal = R"json({
+    "attnc": 1, "name": "last_sees_all", "types": {"T": "bf16"}, "dims": {"d": 64, "e": 64},
+    "let": {"g": "size(h) // size(hk)"}, "require": ["size(h) % size(hk) == 0"],
+    "inputs": {"q": "T[b, h, i, d]", "k": "T[b, hk, j, d]", "v": "T[b, hk, j, e]"},
+    "body": ["s = sum(d, q[b,h,i,d] * k[b,h//g,j,d]) / 8.0",
+             "p = softmax(j, where(j - size(j) <= i - size(i), s, -inf))",
+             "o[b,h,i,e] = sum(j, p * v[b,h//g,j,e])"],
+    "outputs": {"o": "T"}})json";
+
+Result<Compilation> compileForFewRows(const Spec &spec) {
+  driver::CompileOptions options;
+  options.target = "sm_90a";
+  options.upTo = driver::Stage::Tile;
+  options.parts = driver::SplitVariant::OnFirstUse;
+  return driver::compile(spec, options);
+}
+
+/// The parts of the stream on a GPU of so many multiprocessors where a variant for few rows is
+/// chosen; 0 where none is.
+std::int64_t packedPartsAt(const Manifest &manifest, std::map<std::string, std::int64_t> sizes,
+                           std::int64_t multiprocessors = 132) {
+  Scope scope{std::move(sizes), {}, {}};
+  EXPECT_TRUE(addMachineSizes(manifest, scope, multiprocessors));
+  for (const VariantDecl &variant : manifest.variants) {
+    Result<Scalar> isChosen =
+        variant.when ? evaluate(*variant.when, scope) : Scalar(std::int64_t(1));
+    EXPECT_TRUE(isChosen) << isChosen.error().text();
+    if (!isTrue(*isChosen))
+      continue;
+    const std::string &kernel = variant.launches.front().kernel;
+    std::int64_t parts = scope.sizes.at("j_part");
+    EXPECT_EQ(kernel.starts_with("packed_split_"), kernel.starts_with("packed_") && parts > 1);
+    return kernel.starts_with("packed_") ? parts : 0;
+  }
+  return 0;
+}
+
+TEST(FewRows, ArePackedWhereHeadsShareKeys) {
+  LoadedSpec spec("gqa", {{"d", "128"}, {"e", "128"}});
+  ASSERT_TRUE(spec);
+  Result<Compilation> compilation = compileForFewRows(*spec);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  ASSERT_EQ(compilation->variants.size(), 3U); // in parts, packed, both
+  const Manifest &manifest = compilation->program.manifest;
+  auto parts = [&](std::int64_t b, std::int64_t h, std::int64_t hk, std::int64_t i,
+                   std::int64_t j) {
+    return packedPartsAt(
+        manifest, {{"b", b}, {"h", h}, {"hk", hk}, {"i", i}, {"j", j}, {"d", 128}, {"e", 128}});
+  };
+  // A block for each key head, and as many parts as blocks fit beside each other.
+  EXPECT_EQ(parts(1, 32, 8, 1, 8192), 16);
+  EXPECT_EQ(parts(1, 32, 8, 1, 131072), 16);
+  EXPECT_EQ(parts(1, 32, 8, 16, 8192), 16);
+  // Blocks that nearly fill the GPU have all keys.
+  EXPECT_EQ(parts(16, 32, 8, 1, 8192), 1);
+  // A second round of few blocks would leave most of it idle.
+  EXPECT_EQ(parts(20, 32, 8, 1, 8192), 3);
+  EXPECT_EQ(parts(128, 32, 8, 1, 8192), 1);
+  // Parts are not short.
+  EXPECT_EQ(parts(1, 32, 8, 1, 1024), 4);
+  EXPECT_EQ(parts(1, 32, 8, 1, 511), 1);
+  // More rows, and heads with keys of their own, are for the other variants.
+  EXPECT_EQ(parts(1, 32, 8, 17, 8192), 0);
+  EXPECT_EQ(parts(1, 32, 32, 1, 8192), 0);
+  EXPECT_EQ(parts(1, 0, 8, 1, 8192), 0);
+}
+
+TEST(FewRows, OfProgramsWithoutSharedKeysAreNotPacked) {
+  LoadedSpec spec("full");
+  ASSERT_TRUE(spec);
+  Result<Compilation> compilation = compileForFewRows(*spec);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  EXPECT_EQ(compilation->variants.size(), 1U); // in parts
+}
+
+void expectPackedIsCorrect(const Spec &spec, std::int64_t multiprocessors) {
+  Result<Compilation> compilation = compileForFewRows(spec);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  auto executor = driver::makeInterpreterExecutor(*compilation, {{0, 1}, multiprocessors});
+  ASSERT_TRUE(executor) << executor.error().text();
+  struct Heads {
+    std::int64_t queries, keys;
+  };
+  for (Heads heads : {Heads{2, 1}, {3, 1}, {8, 2}, {8, 1}, {10, 1}})
+    for (std::int64_t rows : {1, 3, 16}) {
+      Extents extents = {
+          {"b", 1}, {"h", heads.queries}, {"hk", heads.keys}, {"i", rows}, {"j", 531 + 40 * rows}};
+      SCOPED_TRACE(testing::Message() << heads.queries << "/" << heads.keys << " heads, " << rows
+                                      << " rows, " << multiprocessors << " multiprocessors");
+      ASSERT_GT(packedPartsAt(compilation->program.manifest, extents, multiprocessors), 0);
+      expectCorrect(spec, **executor, extents);
+    }
+}
+
+TEST(FewRows, AreCorrect) {
+  LoadedSpec spec("gqa");
+  ASSERT_TRUE(spec);
+  for (std::int64_t multiprocessors : {1, 8}) // mostly in one pass, and in parts
+    expectPackedIsCorrect(*spec, multiprocessors);
+}
+
+TEST(FewRows, SeeWhatTheMaskLeaves) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  driver::loadDialects(context);
+  Diagnostics diagnostics;
+  std::optional<attnc::Spec> spec =
+      parseSpec(context, "last_sees_all.json", kGroupedCausal, {}, diagnostics);
+  ASSERT_TRUE(spec);
+  expectPackedIsCorrect(*spec, 8);
 }
 
 // One query, many keys.
@@ -110,7 +227,7 @@ TEST(GpuSplits, MergeToTheResult) {
   options.parts = driver::SplitVariant::OnFirstUse;
   Result<Compilation> compilation = driver::compile(*spec, options);
   ASSERT_TRUE(compilation) << compilation.error().text();
-  ASSERT_FALSE(compilation->splitNests.empty());
+  ASSERT_FALSE(compilation->variants.empty());
   auto executor = driver::makeExecutor(*compilation, *gpu);
   ASSERT_TRUE(executor) << executor.error().text();
   for (std::int64_t keys : {2048, 4100, 9001})
@@ -120,6 +237,32 @@ TEST(GpuSplits, MergeToTheResult) {
       expectCorrect(*spec, **executor, extents);
       expectSameBits(*spec, **executor, extents);
     }
+}
+
+// One query to 16, on key heads that query heads share.
+TEST(GpuFewRows, AreCorrect) {
+  Result<std::shared_ptr<const CudaDevice>> gpu = openGpu();
+  if (!gpu)
+    GTEST_SKIP() << gpu.error().text();
+  LoadedSpec spec("gqa", {{"d", "128"}, {"e", "128"}});
+  ASSERT_TRUE(spec);
+  driver::CompileOptions options;
+  options.target = cli::targetOf((*gpu)->properties());
+  options.images = std::make_shared<ImageCompiler>();
+  options.parts = driver::SplitVariant::OnFirstUse;
+  Result<Compilation> compilation = driver::compile(*spec, options);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  auto executor = driver::makeExecutor(*compilation, *gpu);
+  ASSERT_TRUE(executor) << executor.error().text();
+  for (std::int64_t batches : {1, 20, 140}) // in parts, and in one pass
+    for (std::int64_t sharing : {2, 3, 4, 10})
+      for (std::int64_t rows : {1, 5, 16}) {
+        Extents extents = {{"b", batches}, {"h", 2 * sharing}, {"hk", 2}, {"i", rows}, {"j", 2100}};
+        SCOPED_TRACE(testing::Message()
+                     << batches << " batches, " << sharing << " heads, " << rows << " rows");
+        expectCorrect(*spec, **executor, extents);
+        expectSameBits(*spec, **executor, extents);
+      }
 }
 
 // Each of the many kernels asks something of the sizes, and the variant in parts asks all of it.
