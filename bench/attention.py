@@ -90,13 +90,13 @@ def make_inputs(torch, c, seed):
 
     def normal(*shape):
         return torch.randn(*shape, generator=generator, device="cuda", dtype=dtype)
-    inputs = {"q": normal(c.b, c.h, c.n, c.d), "k": normal(c.b, c.hk, c.n, c.d),
+    inputs = {"q": normal(c.b, c.h, c.queries, c.d), "k": normal(c.b, c.hk, c.n, c.d),
               "v": normal(c.b, c.hk, c.n, c.d)}
     extra = {}
     if c.kind == "alibi":
         extra["slope"] = 2.0 ** (-8 * torch.arange(1, c.h + 1, device="cuda").float() / c.h)
     if c.kind == "bias":
-        extra["bias"] = normal(c.b, c.h, c.n, c.n)
+        extra["bias"] = normal(c.b, c.h, c.queries, c.n)
     return inputs, extra
 
 
@@ -118,7 +118,7 @@ def attnc_candidate(torch, name, c, target, sets, schedule=None):
     start = time.perf_counter()
     program.load(0)
     load = time.perf_counter() - start
-    sizes = {"b": c.b, "h": c.h, "i": c.n, "e": c.d}
+    sizes = {"b": c.b, "h": c.h, "i": c.queries, "e": c.d}
     plans = [program.bind(out=poisoned(torch, program, sizes), **inputs, **extra, **c.params)
              for inputs, extra in sets]
     return Candidate(name, lambda index: plans[index](), kernels=kernel_records(program),
@@ -130,7 +130,7 @@ def trial_candidate(torch, name, folder, meta, c, sets):
     launches = []
     for inputs, _ in sets:
         o = torch.full_like(inputs["q"], float("nan"))
-        lse = torch.empty(c.b, c.h, c.n, dtype=torch.float32, device="cuda")
+        lse = torch.empty(c.b, c.h, c.queries, dtype=torch.float32, device="cuda")
         launches.append(kernel.bind(inputs, o, lse, meta.get("cap", 0.0)))
     return Candidate(name, lambda index: launches[index]())
 
@@ -205,6 +205,7 @@ def summarise(c, candidate, reference):
     for key in ("ms", "ms_low", "ms_high"):
         record[key.replace("ms", "tflops", 1)] = cells.flops(c) / (record[key] * 1e9)
     record["tflops_low"], record["tflops_high"] = record["tflops_high"], record["tflops_low"]
+    record["stream_gb_s"] = cells.stream_bytes(c) / (record["ms"] * 1e6)
     if reference:
         record["speed_of_attnc"] = statistics.median(
             own / base for own, base in zip(
@@ -214,7 +215,8 @@ def summarise(c, candidate, reference):
 
 def measure_cell(torch, c, options):
     row = {"name": c.name, "spec": c.spec.stem, "kind": c.kind, "mask": c.mask, "dtype": c.dtype,
-           "b": c.b, "h": c.h, "hk": c.hk, "n": c.n, "d": c.d, "aim": c.aim.get(options.target), "against": c.against,
+           "b": c.b, "h": c.h, "hk": c.hk, "n": c.n, "queries": c.queries,
+           "d": c.d, "aim": c.aim.get(options.target), "against": c.against,
            "share": c.share, "target": options.target, "candidates": {}}
     sets = make_sets(torch, c)
     candidates, failed = candidates_of(torch, c, sets, options)
@@ -249,8 +251,10 @@ def is_right(candidates):
 
 def print_row(row):
     mark = "" if row["ok"] else "   NOT RIGHT"
-    print(f"== {row['name']}  {row['dtype']} B{row['b']} H{row['h']}/{row['hk']} N{row['n']} "
-          f"D{row['d']} {row['kind']} {row['mask']}{mark}")
+    few = row["queries"] < row["n"]
+    queries = f"Q{row['queries']} " if few else ""
+    print(f"== {row['name']}  {row['dtype']} B{row['b']} H{row['h']}/{row['hk']} {queries}"
+          f"N{row['n']} D{row['d']} {row['kind']} {row['mask']}{mark}")
     ranked = sorted(row["candidates"].items(), key=lambda x: -x[1].get("tflops", 0))
     for name, x in ranked:
         if "error" in x:
@@ -259,8 +263,9 @@ def print_row(row):
         kernels = "; ".join(f"{k['registers']} registers, {k['spill_bytes']} spilled, "
                             f"{k['shared_bytes']} shared" for k in x.get("kernels", []))
         lse = f" lse {x['errors']['lse_max_abs']:.1e}" if "lse_max_abs" in x["errors"] else ""
+        rate = f" {x['stream_gb_s']:.0f} GB/s" if few else ""
         print(f"   {name:24} {x['tflops']:6.1f} ({x['tflops_low']:.0f}-{x['tflops_high']:.0f}) "
-              f"{x['ms']:.4f} ms  attnc x{x.get('speed_of_attnc', 1):.3f}  "
+              f"{x['ms']:.4f} ms{rate}  attnc x{x.get('speed_of_attnc', 1):.3f}  "
               f"rms {x['errors']['relative_rms']:.2e} max {x['errors']['max_abs']:.1e}{lse}"
               f"{'' if x.get('same_bits', True) else ' BITS DIFFER'}  {kernels}", flush=True)
 

@@ -12,9 +12,9 @@ LIBRARY = REPOSITORY / "kernels_spec"
 OWN = pathlib.Path(__file__).resolve().parent / "specs"
 
 # `against` and `share`: the aim as a share of another cell's throughput; `aim`: in TFLOP/s, by
-# target.
+# target. `n` keys, and as many queries unless `queries` says otherwise.
 Cell = collections.namedtuple(
-    "Cell", "name spec kind mask dtype b h hk n d set params peers aim against share")
+    "Cell", "name spec kind mask dtype b h hk n queries d set params peers aim against share")
 
 TARGET = "sm_90a"
 SDPA = ("cudnn", "flash", "flex")
@@ -22,14 +22,15 @@ CAP, WINDOW, PREFIX = 30.0, 1024, 256
 
 
 def cell(name, spec, d, *, n=4096, b=None, h=None, hk=None, kind="plain", mask="full",
-         dtype="bf16", set=None, params=None, peers=SDPA, aim=None, against=None, share=None):
+         dtype="bf16", set=None, params=None, peers=SDPA, aim=None, against=None, share=None,
+         queries=None):
     h = h or {64: 32, 128: 16, 256: 8}[d]
     b = b or 16384 // n
     aim = {TARGET: aim} if not isinstance(aim, dict) else aim
     folder = OWN if (OWN / f"{spec}.json").exists() else LIBRARY
-    return Cell(name, folder / f"{spec}.json", kind, mask, dtype, b, h, hk or h, n, d,
-                {"d": d, "e": d, "T": dtype, **(set or {})}, params or {}, peers, aim, against,
-                share)
+    return Cell(name, folder / f"{spec}.json", kind, mask, dtype, b, h, hk or h, n,
+                queries or n, d, {"d": d, "e": d, "T": dtype, **(set or {})}, params or {}, peers,
+                aim, against, share)
 
 
 def variants(d):
@@ -64,6 +65,14 @@ def wide(d, mask="full", aim=None):
                 aim=aim)
 
 
+def decode(b, n, queries=1, aim=None):
+    """A few queries of 32 heads on 8 key heads; the aim in GB/s of keys and values."""
+    h, hk = 32, 8
+    name = f"decode-b{b}-n{n}" + (f"-q{queries}" if queries > 1 else "")
+    return cell(name, "gqa", 128, b=b, h=h, hk=hk, n=n, queries=queries, peers=("cudnn", "flash"),
+                aim=aim and aim * queries * h / hk / 1000)
+
+
 CELLS = [
     cell("d64-n4096", "full", 64, aim=560),
     cell("d64-n4096-causal", "causal", 64, mask="causal"),
@@ -82,6 +91,11 @@ CELLS = [
     cell("d128-gqa-causal", "gqa_causal", 128, h=32, hk=8, mask="causal",
          against="d128-n4096-causal", share=1),
     cell("d128-lse", "lse", 128, kind="lse"),
+    decode(1, 8192, aim=1600),
+    decode(16, 8192, aim=2950),
+    decode(1, 131072, aim=2900),
+    decode(16, 131072, aim=3100),
+    *(decode(b, 8192, queries) for b in (1, 16) for queries in (4, 16)),
     *variants(128),
     *variants(64),
     wide(320, aim={TARGET: 710, "sm_80": 280}),
@@ -99,7 +113,7 @@ CELLS = [
 ]
 
 
-def visible_pairs(mask, n):
+def visible_pairs(mask, n, queries=None):
     """The (query, key) pairs of one head that the mask leaves."""
     rows = {
         "full": lambda i: n,
@@ -107,12 +121,17 @@ def visible_pairs(mask, n):
         "window": lambda i: min(i + 1, WINDOW),
         "prefix": lambda i: max(i + 1, min(PREFIX, n)),
     }[mask]
-    return sum(map(rows, range(n)))
+    return sum(map(rows, range(n if queries is None else queries)))
 
 
 def flops(c):
     """Two products, two operations for each element of a product, over the visible pairs."""
-    return 4 * c.b * c.h * c.d * visible_pairs(c.mask, c.n)
+    return 4 * c.b * c.h * c.d * visible_pairs(c.mask, c.n, c.queries)
+
+
+def stream_bytes(c):
+    """Of the keys and the values, in 16 bits: what few queries wait for."""
+    return 4 * c.b * c.hk * c.n * c.d
 
 
 def mask_function(c):

@@ -34,7 +34,7 @@ def flex(torch, c, sets):
     torch._dynamo.reset()  # else the kernels of earlier cells count against its limit
     compiled = torch.compile(flex_attention, dynamic=False)
     mask = cells.mask_function(c)
-    block_mask = mask and create_block_mask(mask, None, None, c.n, c.n, device="cuda")
+    block_mask = mask and create_block_mask(mask, None, None, c.queries, c.n, device="cuda")
     scores = [cells.score_function(c, extra) for _, extra in sets]
 
     def call(index):

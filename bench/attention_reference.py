@@ -8,11 +8,11 @@ TILE_ELEMENTS = 1 << 26  # of a float64 tile of scores: 512 MB
 
 def tiles(c):
     """(batch, head, first row, row beyond the last)."""
-    rows = max(1, min(c.n, TILE_ELEMENTS // c.n))
+    rows = max(1, min(c.queries, TILE_ELEMENTS // c.n))
     for b in range(c.b):
         for h in range(c.h):
-            for first in range(0, c.n, rows):
-                yield b, h, first, min(c.n, first + rows)
+            for first in range(0, c.queries, rows):
+                yield b, h, first, min(c.queries, first + rows)
 
 
 def reference_tile(torch, c, inputs, extra, tile):

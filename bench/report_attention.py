@@ -48,7 +48,9 @@ def title(cell):
     heads = str(cell["h"]) if cell["h"] == cell["hk"] else f"{cell['h']}/{cell['hk']}"
     mask = "" if cell["mask"] == "full" else f", {cell['mask']}"
     kind = "" if cell["kind"] == "plain" else f", {cell['kind']}"
-    return f"D{cell['d']} N{cell['n']} B{cell['b']} H{heads} {cell['dtype']}{kind}{mask}"
+    queries = cell.get("queries", cell["n"])
+    few = f" Q{queries}" if queries < cell["n"] else ""
+    return f"D{cell['d']} N{cell['n']}{few} B{cell['b']} H{heads} {cell['dtype']}{kind}{mask}"
 
 
 def speed(record):
