@@ -96,14 +96,13 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
 
 /// Starts the copy of piece `n` of a tile, counted row after row, whose row begins at `line`; zeros,
 /// and nothing is read, unless `valid`. kVectorBytes is as in copyTile.
-template <int kVectorBytes, class T, int kRows, int kCols>
-ATTNC_DEVICE void copyPiece(SharedTile<T, kRows, kCols> tile, int n, const T *line, bool valid) {
-  using Tile = SharedTile<T, kRows, kCols>;
+template <int kVectorBytes, class Tile, class T>
+ATTNC_DEVICE void copyPiece(Tile tile, int n, const T *line, bool valid) {
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
   constexpr int kPieces = Tile::kWidth / kVector;
   const int col = n % kPieces * kVector;
   const u32 to = tile.at(n / kPieces, col);
-  valid = valid && (kCols == Tile::kWidth || col < kCols);
+  valid = valid && (Tile::kCols == Tile::kWidth || col < Tile::kCols);
   if constexpr (kVectorBytes >= 4)
     copyAsync<kVectorBytes>(to, line + col, valid);
   else

@@ -18,6 +18,7 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
   static constexpr int kPanelRows = kPanelRowCount;
   static constexpr int kPanelCols = 128 / static_cast<int>(sizeof(T));
   static constexpr int kPanels = divideUp(kCols, kPanelCols);
+  static constexpr int kWidth = kPanels * kPanelCols; ///< with the zeros
   static constexpr int kPanelBytes = kPanelRows * 128;
   static constexpr int kBytes = kPanels * kPanelBytes;
 

@@ -150,4 +150,16 @@ template <class TileType, int kStages> struct WrittenPipe : Pipe<TileType, kStag
   template <class Number> ATTNC_DEVICE void release(Number n) const { arrive(this->free(n)); }
 };
 
+/// A pipe whose tiles threads copy, each a part of it: a tile has arrived when all their copies have.
+template <class TileType, int kStages> struct CopiedPipe : Pipe<TileType, kStages> {
+  ATTNC_DEVICE void start(int users, int writers) const {
+    Pipe<TileType, kStages>::start(users, writers * kWarp);
+  }
+  /// The copies that this thread has started are its part of tile n. Who awaits the tile publishes it.
+  template <class Number> ATTNC_DEVICE void complete(Number n) const {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(this->full(n))
+                 : "memory");
+  }
+};
+
 } // namespace attnc

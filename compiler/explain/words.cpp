@@ -54,7 +54,7 @@ Fact boundsOf(const NestReport &nest) {
     return {"mask", {"none that bounds the stream: every tile is visited"}};
   Fact fact{"visits", {nest.domain}};
   if (nest.skipsTiles)
-    fact.lines.push_back("tiles outside these bounds would leave every state as it is: skipped");
+    fact.lines.push_back("tiles outside these bounds change no result: skipped");
   return fact;
 }
 

@@ -49,6 +49,10 @@ public:
     MaskRef live = masks.constant(false);
     for (FoldOp state : nest.states())
       live = masks.either(live, liveState(state));
+    MaskRef used = masks.constant(false);
+    for (Value result : nest.getBodyBlock()->getTerminator()->getOperands())
+      used = masks.either(used, usesStates(result));
+    live = masks.both(used, live);
     MaskEmitter emitter(tile, masks);
     MaskRef full = markSelects();
     MaskEmitter::Interval hull = emitter.hull(*live);
@@ -201,6 +205,36 @@ private:
     return literal && literal.getValueAsDouble() > 0;
   }
 
+  //===--- where a result is made of states --------------------------------------------------===//
+
+  // Holds wherever an element of the array may depend on a state: rows beyond a length need none.
+  MaskRef usesStates(Value array) {
+    if (!nest.dependsOnState(array))
+      return masks.constant(false);
+    return through(array, &DomainBuilder::usesStatesScalar);
+  }
+
+  MaskRef usesStatesScalar(Scalar x) {
+    return once(used, x.value.getAsOpaquePointer(), [&] { return findUse(x); });
+  }
+
+  MaskRef findUse(Scalar x) {
+    if (auto argument = dyn_cast<BlockArgument>(x.value))
+      return usesStates(x.map.getOperand(argument.getArgNumber()));
+    Operation *op = x.value.getDefiningOp();
+    if (isa<arith::SelectOp>(op) && isFree(x, op->getOperand(0)))
+      return liveSelect(x, op, &DomainBuilder::usesStatesScalar);
+    MaskRef use = masks.constant(op->getNumRegions() != 0);
+    for (Value operand : op->getOperands())
+      use = masks.either(use, usesStatesScalar({x.map, operand}));
+    return use;
+  }
+
+  // No state says which side it is.
+  bool isFree(Scalar x, Value condition) {
+    return usesStatesScalar({x.map, condition})->kind == Mask::Kind::False;
+  }
+
   //===--- full tiles ------------------------------------------------------------------------===//
 
   // Marks the selects of the step that drop an element, and returns the mask under which none does.
@@ -260,7 +294,7 @@ private:
   std::unique_ptr<Region> region;
   Masks masks;
   ConditionReader conditions;
-  std::map<void *, MaskRef> finite, nonZero; // by scalar
+  std::map<void *, MaskRef> finite, nonZero, used; // by scalar
 };
 
 } // namespace

@@ -197,12 +197,12 @@ def Red_BoundsOp : Red_Op<"bounds", [Pure, Terminator, HasParent<"NestOp">,
   let summary = "The part of the stream that matters to a tile of rows";
   let description = [{
     Outside lo <= index < hi (for each stream dim, within its extent) every state stays at its
-    identity for every row of the tile; lo and hi do not depend on the stream's arguments, and
-    hi <= lo means that nothing matters. Where `full` holds for a tile of the stream, every
-    arith.select of the step that carries the attribute `red.full` takes the side that the attribute
-    names (true or false) for every element of the tile. Where `live` does not hold for a tile of
-    the stream, every state stays at its identity for every element of the tile: it can be skipped.
-    Without `live` every tile between lo and hi may matter.
+    identity for every row of the tile, or no result of the tile's rows is made of states; lo and hi
+    do not depend on the stream's arguments, and hi <= lo means that nothing matters. Where `live`
+    does not hold for a tile of the stream, the same is so for every element of the tile: it can be
+    skipped. Without `live` every tile between lo and hi may matter. Where `full` holds for a tile of
+    the stream, every arith.select of the step that carries the attribute `red.full` takes the side
+    that the attribute names (true or false) for every element of the tile.
   }];
   let arguments = (ins Variadic<I64>:$lo, Variadic<I64>:$hi, I1:$full, Optional<I1>:$live);
   let assemblyFormat = [{

@@ -56,15 +56,17 @@ def Tile_PipeOp : Tile_Op<"pipe", [Pure]> {
   let summary = "A pipe at a byte offset of the block's shared memory";
   let description = [{
     The barriers, 16 bytes for each slot, lie at `barriers`. Each tile is released by `users` warps.
-    With `writers`, that many warps write a tile and complete it; without, asynchronous copies do. Two
+    With `writers`, that many warps write a tile and complete it; without, asynchronous copies do. The
+    writers of a `copied` tile copy it: it has arrived when their copies have. Two
     pipes at the same place with the same barriers are one: tiles of two kinds take turns in its slots,
     and it is started once. Before they have their places, the second is `in` the first.
   }];
   let arguments = (ins I64Attr:$offset, I64Attr:$barriers, I64Attr:$users,
-                       DefaultValuedAttr<I64Attr, "0">:$writers, Optional<Tile_PipeType>:$ring);
+                       DefaultValuedAttr<I64Attr, "0">:$writers, UnitAttr:$copied,
+                       Optional<Tile_PipeType>:$ring);
   let results = (outs Tile_PipeType:$result);
   let assemblyFormat = [{
-    `at` $offset `barriers` $barriers `users` $users (`writers` $writers^)?
+    `at` $offset `barriers` $barriers `users` $users (`writers` $writers^)? (`copied` $copied^)?
     (`in` $ring^ `:` type($ring))? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
@@ -118,7 +120,8 @@ def Tile_CompleteOp : Tile_PipeNumberOp<"complete"> {
   let summary = "This warp has written its part of tile `number`";
   let description = [{
     The tile has arrived when all writers have. After tile.acquire of the same number, and after
-    tile.publish where a product or a copy reads the tile.
+    tile.publish where a product or a copy reads the tile. Of a `copied` tile: when the copies that
+    they have started before have ended; who awaits it publishes it.
   }];
   let hasVerifier = 1;
 }

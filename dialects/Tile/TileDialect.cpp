@@ -374,8 +374,9 @@ LogicalResult CopyRowsOp::verify() {
     return emitOpError("yields an offset and whether there is such a row");
   if (getBodyBlock()->getArgumentTypes() != TypeRange({getFirst().getType()}))
     return emitOpError("has a block with a row");
-  if (getTile().getType().hasPanels())
-    return emitOpError("writes tiles without panels");
+  if (getTile().getType().hasPanels() && getVectorBytes() != 16)
+    return emitOpError("moves ") << static_cast<int64_t>(getVectorBytes())
+                                 << " bytes at a time into a tile with panels, not 16";
   return verifyVector(*this, getVectorBytes(), getTile().getType().getElement());
 }
 

@@ -168,7 +168,7 @@ def Tile_CopyOp : Tile_Op<"copy"> {
 }
 
 def Tile_CopyRowsOp : Tile_Op<"copy_rows", [SingleBlock]> {
-  let summary = "All threads start the copy of a tile whose rows lie anywhere in global memory";
+  let summary = "All threads of the block, or of a role, copy a tile of rows from anywhere in a tensor";
   let description = [{
     The block's argument is the row, counted from `first` (i32). It yields the offset at which that row
     begins (i64), and whether there is such a row (i1): else it is zero and not read. Every row start is

@@ -171,7 +171,27 @@ static LogicalResult verifyUsed(FetchOp fetch) {
   return success();
 }
 
+// Copied row by row, a tile comes as one part, by all threads of a role.
+static LogicalResult verifyRows(FetchOp fetch) {
+  if (fetch.isByRows() != isa<PtrType>(fetch.getTensor().getType()))
+    return fetch.emitOpError("takes boxes of a tensor map, or with `rows` those of a pointer");
+  if (!fetch.isByRows())
+    return success();
+  Block &rows = fetch.getRows().front();
+  if (rows.getArgumentTypes() != TypeRange(fetch.getCoordinates()) || rows.getNumArguments() != 1)
+    return fetch.emitOpError("has `rows` with one i32, counted from its one coordinate");
+  auto yield = dyn_cast<YieldOp>(rows.getTerminator());
+  if (!yield || yield.getValues().size() != 2 || !yield.getValues()[0].getType().isInteger(64) ||
+      !yield.getValues()[1].getType().isInteger(1))
+    return fetch.emitOpError("has `rows` that yield an offset and whether there is such a row");
+  if (fetch.getParts() != 1 || fetch.getByGroup())
+    return fetch.emitOpError("has `rows`, and comes in parts or by_group");
+  return success();
+}
+
 LogicalResult FetchOp::verify() {
+  if (failed(verifyRows(*this)))
+    return failure();
   auto stream = dyn_cast<StreamOp>((*this)->getParentOp());
   if (!(stream || isa<RowTilesOp>((*this)->getParentOp())) || (*this)->getParentOfType<RoleOp>())
     return emitOpError("belongs to the work of a row tile that has no role yet");

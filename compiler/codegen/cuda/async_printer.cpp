@@ -67,12 +67,13 @@ Text KernelPrinter::groupText(tile::GroupOp group) {
   return first ? Text{warpgroup + " - " + number(first), Binding::Add} : Text{warpgroup};
 }
 
-// The threads of the role that an op belongs to, and how its first one is recognised.
-static int64_t threadsOf(Operation *op) {
+int64_t threadsOf(Operation *op) {
   if (auto role = op->getParentOfType<tile::RoleOp>())
     return 32 * role.getCount();
   return op->getParentOfType<tile::KernelOp>().getThreads();
 }
+
+// How the first of the threads that run an op is recognised.
 static std::string firstThreadText(Operation *op) {
   auto role = op->getParentOfType<tile::RoleOp>();
   return "threadIndex() == " + number(role ? 32 * role.getFirst() : 0);

@@ -120,7 +120,7 @@ void KernelPrinter::printPipe(tile::PipeOp pipe) {
   std::string type = tileTypeText(pipe.getType());
   if (pipe.getWriters() > 0 &&
       pipe.getType().getTile().hasPanels()) // a number is put by one thread
-    type = "Written" + type;
+    type = (pipe.getCopied() ? "Copied" : "Written") + type;
   line("const " + type + " " + declare(pipe.getResult(), "pipe") + "{" +
        sharedText(pipe.getOffset()) + ", " + sharedText(pipe.getBarriers()) + "};");
 }
@@ -165,8 +165,10 @@ void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
   line("#pragma unroll");
   names.openScope();
   std::string n = names.unique("n");
-  open("for (int " + n + " = threadIndex(); " + n + " < " + number(type.getRows() * pieces) + "; " +
-       n + " += " + number(kernel.getThreads()) + ")");
+  auto role = copy->getParentOfType<tile::RoleOp>();
+  std::string before = role && role.getFirst() ? " - " + number(32 * role.getFirst()) : "";
+  open("for (int " + n + " = threadIndex()" + before + "; " + n + " < " +
+       number(type.getRows() * pieces) + "; " + n + " += " + number(threadsOf(copy)) + ")");
   Block &body = *copy.getBodyBlock();
   line("const i32 " + declare(body.getArgument(0), "row") + " = " +
        (first == "0" ? "" : first + " + ") + n + " / " + number(pieces) + ";");

@@ -18,6 +18,9 @@ llvm::StringRef combineText(tile::Combine kind);
 /// Pointer arithmetic: `k + (offset)`.
 std::string address(const std::string &pointer, const Text &offset);
 
+/// The threads of the role that an op belongs to, or of the block.
+int64_t threadsOf(mlir::Operation *op);
+
 } // namespace attnc::cuda
 
 #endif

@@ -262,20 +262,47 @@ Space DomainCheck::spaceWith(ArrayRef<Operand> operands) const {
   return space;
 }
 
-std::optional<std::string> DomainCheck::firstLost(const Tiling &tiling,
-                                                  ArrayRef<Operand> operands) const {
+void DomainCheck::findLost(const Tiling &tiling, ArrayRef<Operand> operands, Lost &lost) const {
   Space space = spaceWith(operands);
-  std::optional<std::string> found;
   forEachPoint(space.shape, [&](ArrayRef<int64_t> index) {
-    bool lost = isOutside(tiling, index) && llvm::none_of(operands, [&](const Operand &operand) {
-                  int64_t offset = offsetAt(operand.array, space, index);
-                  return isNeutral(elementAt(operand.array, offset), operand.identity);
-                });
-    if (lost)
-      found = text(tiling, index);
-    return !lost;
+    bool isLost = isOutside(tiling, index) && llvm::none_of(operands, [&](const Operand &operand) {
+                    int64_t offset = offsetAt(operand.array, space, index);
+                    return isNeutral(elementAt(operand.array, offset), operand.identity);
+                  });
+    if (isLost)
+      lost.try_emplace(Extents(index.take_front(gridRank + rowRank)), text(tiling, index));
+    return true;
   });
-  return found;
+}
+
+void DomainCheck::forEachLost(const Tensor &array, const Lost &lost,
+                              llvm::function_ref<void(int64_t, const std::string &)> body) const {
+  if (lost.empty())
+    return;
+  Space rows = all;
+  rows.dims.resize(gridRank + rowRank);
+  rows.shape.resize(gridRank + rowRank);
+  std::map<int64_t, const std::string *> offsets; // of rows; null where one is kept
+  forEachPoint(rows.shape, [&](ArrayRef<int64_t> index) {
+    auto found = lost.find(Extents(index));
+    const std::string *what = found == lost.end() ? nullptr : &found->second;
+    auto [known, isNew] = offsets.try_emplace(offsetAt(array, rows, index), what);
+    if (!isNew && !what)
+      known->second = nullptr;
+    return true;
+  });
+  Space rest; // inner dims
+  for (auto [dim, extent] : llvm::zip_equal(array.dims, array.shape))
+    if (!llvm::is_contained(rows.dims, dim)) {
+      rest.dims.push_back(dim);
+      rest.shape.push_back(extent);
+    }
+  for (auto [offset, what] : offsets)
+    if (what)
+      forEachPoint(rest.shape, [&](ArrayRef<int64_t> index) {
+        body(offset + offsetAt(array, rest, index), *what);
+        return true;
+      });
 }
 
 std::string DomainCheck::text(const Tiling &tiling, ArrayRef<int64_t> index) const {
@@ -286,14 +313,43 @@ std::string DomainCheck::text(const Tiling &tiling, ArrayRef<int64_t> index) con
                        tiling.columns);
 }
 
-llvm::Error DomainCheck::checkState(red::FoldOp fold, ArrayRef<Operand> operands) const {
+void DomainCheck::checkState(red::FoldOp fold, ArrayRef<Operand> operands) {
   for (const Tiling &tiling : tilings) {
     // The exponent decides alone as a rule, and has fewer dims than the factors have.
-    if (!firstLost(tiling, operands.take_front()))
-      continue;
-    if (std::optional<std::string> lost = firstLost(tiling, operands))
+    Lost lost;
+    findLost(tiling, operands.take_front(), lost);
+    if (!lost.empty())
+      findLost(tiling, operands, lostOf[fold]);
+  }
+}
+
+void DomainCheck::poison(red::FoldOp fold, Tensor &state) const {
+  auto found = lostOf.find(fold);
+  if (found == lostOf.end())
+    return;
+  // An integer that nothing has been folded into may be used as an index.
+  int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+  int64_t nothing = fold.getKind() == red::FoldKind::Max   ? least
+                    : fold.getKind() == red::FoldKind::Min ? most
+                                                           : 0;
+  forEachLost(state, found->second, [&](int64_t offset, const std::string &) {
+    if (state.kind == ElementKind::Real)
+      state.storage->value[offset] = std::numeric_limits<double>::quiet_NaN();
+    else
+      state.storage->integer[offset] = nothing;
+  });
+}
+
+llvm::Error DomainCheck::checkResult(const Tensor &result) const {
+  for (auto &[fold, lost] : lostOf) {
+    const std::string *wrong = nullptr;
+    forEachLost(result, lost, [&](int64_t offset, const std::string &what) {
+      if (!wrong && std::isnan(elementAt(result, offset)))
+        wrong = &what;
+    });
+    if (wrong)
       return llvm::createStringError("%sthe domain leaves out the element at %s, which counts",
-                                     placePrefix(fold.getLoc()).c_str(), lost->c_str());
+                                     placePrefix(fold->getLoc()).c_str(), wrong->c_str());
   }
   return llvm::Error::success();
 }

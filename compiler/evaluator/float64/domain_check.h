@@ -24,8 +24,16 @@ public:
     double identity;
   };
 
-  /// Fails if an element that the domain leaves out would change the state `fold`.
-  llvm::Error checkState(red::FoldOp fold, llvm::ArrayRef<Operand> operands) const;
+  /// Notes the rows in which an element that the domain leaves out would change the state `fold`:
+  /// results must do without these.
+  void checkState(red::FoldOp fold, llvm::ArrayRef<Operand> operands);
+
+  /// Replaces the state `fold` where it has been noted: by NaN, or by an integer that nothing has
+  /// been folded into.
+  void poison(red::FoldOp fold, Tensor &state) const;
+
+  /// Fails if a result is NaN in a row that has been noted.
+  llvm::Error checkResult(const Tensor &result) const;
 
   /// Fails if in a full tile `condition`, that of a select which names its side, is not `side`.
   llvm::Error checkFull(const Tensor &condition, bool side) const;
@@ -45,9 +53,14 @@ private:
              std::vector<Register> &arguments) const;
   int64_t tileAt(const Tiling &tiling, llvm::ArrayRef<int64_t> index) const;
   bool isOutside(const Tiling &tiling, llvm::ArrayRef<int64_t> index) const;
-  /// The first element that is outside and whose operands are all off their identities.
-  std::optional<std::string> firstLost(const Tiling &tiling,
-                                       llvm::ArrayRef<Operand> operands) const;
+  /// By indices of the grid and row dims: an element that is outside and whose operands are all off
+  /// their identities.
+  using Lost = std::map<Extents, std::string>;
+  void findLost(const Tiling &tiling, llvm::ArrayRef<Operand> operands, Lost &lost) const;
+  /// Calls `body` with the offset of each element of the array for which all rows that it stands
+  /// for are lost, and with what is lost in one of them.
+  void forEachLost(const Tensor &array, const Lost &lost,
+                   llvm::function_ref<void(int64_t, const std::string &)> body) const;
   /// All dims of the nest but inner ones, then those that only `operands` have.
   Space spaceWith(llvm::ArrayRef<Operand> operands) const;
   std::string text(const Tiling &tiling, llvm::ArrayRef<int64_t> index) const;
@@ -55,6 +68,7 @@ private:
   Space all; // grid, row, stream
   size_t gridRank = 0, rowRank = 0;
   std::vector<Tiling> tilings;
+  llvm::DenseMap<mlir::Operation *, Lost> lostOf; // by state
 };
 
 } // namespace attnc::evaluator

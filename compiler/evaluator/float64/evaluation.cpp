@@ -98,6 +98,8 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
     Result result = compute(op);
     if (!result)
       return result.takeError();
+    if (auto fold = dyn_cast<red::FoldOp>(op); fold && domain)
+      domain->poison(fold, *result);
     if (perturbation)
       perturb(*result, *perturbation, computed++);
     if (remainingUses.lookup(op.getResult(0)) > 0)
@@ -124,8 +126,12 @@ llvm::Error Evaluation::evaluateNest(red::NestOp nest) {
       return error;
   if (llvm::Error error = evaluateBlock(*nest.getBodyBlock()))
     return error;
-  domain.reset();
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  if (domain)
+    for (Value value : yield.getValues())
+      if (llvm::Error error = domain->checkResult(tensor(value)))
+        return error;
+  domain.reset();
   for (auto [result, value] : llvm::zip_equal(nest.getResults(), yield.getValues())) {
     Tensor stored = tensor(value);
     // What a nest stores is an array in memory, no longer the read that it may have come from.

@@ -54,6 +54,7 @@ struct PlaceType {
 /// A pipe of the kernel. The word of a pipe is its number.
 struct PipeInfo {
   uint32_t offset, barriers, users, writers;
+  bool copied; ///< by the writers
 };
 
 struct KernelCode {

@@ -93,16 +93,35 @@ void addAwait(CodeBuilder &builder, tile::AwaitOp op) {
   });
 }
 
-/// tile.release and tile.complete: this warp arrives.
-template <class Op> void addArrival(CodeBuilder &builder, Op op) {
+Outcome arriveAt(Machine &machine, CountingBarrier *barrier, const View &view) {
+  if (!barrier)
+    return Outcome::Fault;
+  barrier->arrive(1, view);
+  machine.wake();
+  return Outcome::Done;
+}
+
+void addRelease(CodeBuilder &builder, tile::ReleaseOp op) {
   PipeRef ref(builder, op.getPipe(), op.getNumber());
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
-    CountingBarrier *barrier = std::is_same_v<Op, tile::ReleaseOp> ? ref.free(machine, warp, op)
-                                                                   : ref.full(machine, warp, op);
-    if (!barrier)
-      return Outcome::Fault;
-    barrier->arrive(1, warp.view);
-    machine.wake();
+    return arriveAt(machine, ref.free(machine, warp, op), warp.view);
+  });
+}
+
+// The warp arrives, or its copies do when they have ended.
+void addComplete(CodeBuilder &builder, tile::CompleteOp op) {
+  PipeRef ref(builder, op.getPipe(), op.getNumber());
+  builder.step(op, true, [=](Machine &machine, Warp &warp) {
+    CountingBarrier *full = ref.full(machine, warp, op);
+    if (!full || !ref.info(machine, warp).copied)
+      return arriveAt(machine, full, warp.view);
+    uint32_t group = warp.copies.open++;
+    View known = warp.view;
+    known.seen[warp.agent(Warp::Copies)] = group;
+    machine.start({Event::Copy, &warp, group, op, [=, &warp](Machine &machine) {
+                     Outcome outcome = machine.finish(warp, Event::Copy, group);
+                     return outcome == Outcome::Done ? arriveAt(machine, full, known) : outcome;
+                   }});
     return Outcome::Done;
   });
 }
@@ -421,7 +440,7 @@ bool addAsyncStep(CodeBuilder &builder, Operation &op) {
         KernelCode &code = builder.code();
         code.words[builder.word(op.getResult())].i = code.pipes.size();
         code.pipes.push_back({uint32_t(op.getOffset()), uint32_t(op.getBarriers()),
-                              uint32_t(op.getUsers()), uint32_t(op.getWriters())});
+                              uint32_t(op.getUsers()), uint32_t(op.getWriters()), op.getCopied()});
         code.barriers += 2 * op.getType().getStages();
         return true;
       })
@@ -429,8 +448,8 @@ bool addAsyncStep(CodeBuilder &builder, Operation &op) {
       .Case([&](tile::SlotNumberOp op) { return addSlotNumber(builder, op), true; })
       .Case([&](tile::AcquireOp op) { return addAcquire(builder, op), true; })
       .Case([&](tile::AwaitOp op) { return addAwait(builder, op), true; })
-      .Case([&](tile::ReleaseOp op) { return addArrival(builder, op), true; })
-      .Case([&](tile::CompleteOp op) { return addArrival(builder, op), true; })
+      .Case([&](tile::ReleaseOp op) { return addRelease(builder, op), true; })
+      .Case([&](tile::CompleteOp op) { return addComplete(builder, op), true; })
       .Case([&](tile::PutOp op) { return addPut(builder, op), true; })
       .Case([&](tile::TakeOp op) { return addTake(builder, op), true; })
       .Case([&](tile::FillRowOp op) { return addFillRow(builder, op), true; })

@@ -196,14 +196,19 @@ void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
   unsigned exists = builder.word(block.getTerminator()->getOperand(1));
   TileLayout layout(op.getTile().getType());
   unsigned bytes = op.getVectorBytes(), vector = bytes / layout.elementBytes();
-  unsigned perRow = layout.width / vector, threads = builder.code().threads;
+  unsigned perRow = layout.width / vector, threads = builder.code().threads, firstWarp = 0;
+  if (auto role = op->getParentOfType<tile::RoleOp>()) {
+    threads = 32 * role.getCount();
+    firstWarp = role.getFirst();
+  }
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     Access by = copierOf(machine, warp, op, bytes);
     std::vector<CopyPiece> pieces;
     llvm::DenseSet<uint32_t> chunks; // lanes that fill a chunk together are no conflict
     uint32_t base = warp.words[tile].i;
     auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i);
-    for (unsigned begin = warp.number * 32; begin < layout.rows * perRow; begin += threads)
+    unsigned thread = (warp.number - firstWarp) * 32;
+    for (unsigned begin = thread; begin < layout.rows * perRow; begin += threads)
       for (unsigned n = begin; n < std::min(begin + 32, layout.rows * perRow); ++n) {
         unsigned col = n % perRow * vector;
         warp.words[row].i = int32_t(warp.words[first].i + n / perRow);

@@ -133,7 +133,8 @@ private:
 
   void reportTiles(const WarpgroupSchedule &s, ScheduleReport &into) {
     for (const OperandMap &map : operandMaps(plan, s))
-      into.stages.push_back(tileText(map.read, map.rows, map.cols, map.stages));
+      into.stages.push_back(tileText(map.read, map.rows, map.cols, map.stages) +
+                            (map.byRows ? ", row by row" : ""));
     for (const ResultMap &map : resultMaps(plan, s))
       into.stages.push_back(fmt::format("{}: {} x {}, one tile on its way out",
                                         tensorOf(map.result).name, map.rows, map.cols));

@@ -76,7 +76,7 @@ private:
   void countBytes() {
     llvm::SmallSetVector<Operation *, 2> resident;
     for (const Contraction &contraction : plan.contractions)
-      if (resident.insert(OperandTile(contraction.resident).read))
+      if (resident.insert(contraction.resident.source))
         work.rowBytes += bytesOf(contraction.resident);
     for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
       // Blocks share the columns of states; those of scores each block reads.

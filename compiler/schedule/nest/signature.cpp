@@ -153,7 +153,7 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
   llvm::SmallDenseSet<StringAttr> dims;
   for (ArrayAttr role : {nest.getGrid(), nest.getRow(), nest.getStream(), nest.getInner()})
     dims.insert(role.getAsRange<StringAttr>().begin(), role.getAsRange<StringAttr>().end());
-  SmallVector<OperandMap> maps = operandMaps(planned);
+  SmallVector<OperandMap> maps = boxMaps(planned);
   auto addTensor = [&](Value array) {
     Tensor tensor = tensorOf(array);
     std::string name = cIdentifier(tensor.name);

@@ -162,7 +162,6 @@ bool WarpLowering::isCopied(const OperandTile &operand) {
   return schedule::isCopied(plan, operand, schedule.columnWarps);
 }
 
-// Each row from where its subscripts say that it lies.
 void WarpLowering::gatherStreamed(unsigned number, Value first, Value slot) {
   const OperandTile &operand = plan.streamed[number];
   attn::ReadOp read = operand.gathered;
@@ -171,20 +170,7 @@ void WarpLowering::gatherStreamed(unsigned number, Value first, Value slot) {
   int64_t rowBytes = operand.cols * tile::elementType(operand.element).bytes;
   auto op = tile::CopyRowsOp::create(b, loc, memory.pointer(read.getSource()), first, into,
                                      std::gcd<int64_t>(16, rowBytes));
-  OpBuilder::InsertionGuard guard(b);
-  Block &body = op.getBody().emplaceBlock();
-  b.setInsertionPointToStart(&body);
-  Value row = body.addArgument(b.getI32Type(), named(plan.stream.getValue()));
-  Value end = extent32(plan.stream);
-  Value last = arith::SubIOp::create(b, loc, end, constant(1));
-  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row, end);
-  PointEvaluator evaluator = uniform;
-  evaluator.bind(plan.stream, widen(arith::MinSIOp::create(b, loc, row, last), ""));
-  evaluator.bind(operand.inner, arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0)));
-  auto [offset, inside] = evaluator.locate(read);
-  if (inside)
-    exists = arith::AndIOp::create(b, loc, exists, inside);
-  tile::YieldOp::create(b, loc, ValueRange{offset, exists});
+  describeRows(op.getBody(), read, plan.stream);
 }
 
 void WarpLowering::describeCopies() {

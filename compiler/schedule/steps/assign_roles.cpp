@@ -42,6 +42,8 @@ private:
   Value ofGroup(const Places &places, Value group);
   StepOp fill(FetchOp fetch, const Places &places);
   void copy(FetchOp fetch, Value pipe, Value part);
+  void copyRows(FetchOp fetch, Value pipe, Value tile);
+  void await(Location loc, Value pipe, Value number);
   void use(FetchOp fetch, Value pipe);
   void use(ExchangeOp exchange, ArrayRef<Places> places, Value group);
   void write(ExchangeOp exchange, ArrayRef<Value> places, Value number);
@@ -66,6 +68,7 @@ private:
   Value queue;  ///< of numbers of row tiles; null where they are not drawn
   Value list;   ///< of the stream's tiles that matter; null where all do
   bool isByGroup = false;
+  bool isByRows = false; ///< all warps of the role copy some tiles
   Value copier; ///< i32, where groups have fetches of their own: the group that a warp copies for
 };
 
@@ -99,7 +102,8 @@ Places Roles::pipesOf(FetchOp fetch) {
     bool isIn = fetch.getInRing() && static_cast<int64_t>(rings.size()) == groups;
     std::string suffix = count > 1 ? std::to_string(group) : "";
     places.push_back(PipeOp::create(b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0,
-                                    kGroupWarps * groups / count, /*writers=*/0,
+                                    kGroupWarps * groups / count,
+                                    fetch.isByRows() ? kGroupWarps : 0, fetch.isByRows(),
                                     isIn ? rings[group] : Value()));
   }
   if (fetch.getInRing() && rings.empty())
@@ -115,7 +119,8 @@ Places Roles::exchangedPlaces(Location loc, SharedType type, bool isFirst) {
     Location at = attn::renamed(loc, attn::specName(loc).str() + std::to_string(group));
     if (isFirst)
       places.push_back(PipeOp::create(b, at, PipeType::get(b.getContext(), 1, type), 0, 0,
-                                      /*users=*/kGroupWarps, /*writers=*/kGroupWarps, Value()));
+                                      /*users=*/kGroupWarps, /*writers=*/kGroupWarps,
+                                      /*copied=*/false, Value()));
     else
       places.push_back(SharedOp::create(b, at, type, b.getI64IntegerAttr(0)));
   }
@@ -128,6 +133,7 @@ void Roles::createPipes() {
   for (FetchOp fetch : fetchesOf(rows)) {
     pipes.push_back(pipesOf(fetch));
     isByGroup |= fetch.getByGroup();
+    isByRows |= fetch.isByRows();
     bool isNew =
         !fetch.getInRing() || (pipes.back() == rings && !llvm::is_contained(all, rings[0]));
     if (isNew) // a ring is started once
@@ -142,7 +148,8 @@ void Roles::createPipes() {
   }
   auto numbers = [&](StringRef name, PipeType type) {
     all.push_back(
-        PipeOp::create(b, named(name), type, 0, 0, users, /*writers=*/1, /*ring=*/Value()));
+        PipeOp::create(b, named(name), type, 0, 0, users, /*writers=*/1, /*copied=*/false,
+                       /*ring=*/Value()));
     return all.back();
   };
   if (rows.getCounter())
@@ -185,9 +192,12 @@ static void eraseUnused(Block &block, llvm::function_ref<bool(Operation *)> isKe
 //===----------------------------------------------------------------------===//
 
 // One thread copies; where tiles are asked for, its warp comes along, to ask of many at once. Where
-// groups have fetches of their own, one thread of a warp for each of them.
+// groups have fetches of their own, one thread of a warp for each of them. All threads copy where a
+// tile comes row by row; one of them what comes as a box.
 void Roles::enterCopies() {
   Location loc = kernel.getLoc();
+  if (isByRows)
+    return;
   if (isByGroup) {
     copier = WarpOp::create(b, named("warp"), b.getI32Type(), /*uniform=*/true);
     Value copies = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, copier,
@@ -330,8 +340,31 @@ void Roles::copy(FetchOp fetch, Value pipe, Value part) {
     along = b.createOrFold<arith::AddIOp>(named("part_begin"), begin, along);
   }
   Value tile = number(fetch, part);
+  if (fetch.isByRows())
+    return copyRows(fetch, pipe, tile);
+  if (isByRows) {
+    auto single = SingleOp::create(b, fetch.getLoc());
+    b.setInsertionPointToStart(&single.getBody().emplaceBlock());
+  }
   AcquireOp::create(b, fetch.getLoc(), pipe, tile);
-  FillOp::create(b, fetch.getLoc(), pipe, tile, fetch.getMap(), at);
+  FillOp::create(b, fetch.getLoc(), pipe, tile, fetch.getTensor(), at);
+}
+
+void Roles::copyRows(FetchOp fetch, Value pipe, Value tile) {
+  Location loc = fetch.getLoc();
+  AcquireOp::create(b, loc, pipe, tile);
+  Value into = StageOp::create(b, loc, fetch.getType(), pipe, tile);
+  auto copy = CopyRowsOp::create(b, loc, fetch.getTensor(), fetch.getCoordinates().front(), into,
+                                 /*vector_bytes=*/16);
+  copy.getBody().takeBody(fetch.getRows());
+  CompleteOp::create(b, loc, pipe, tile);
+}
+
+// What threads have copied, products see only when it is published.
+void Roles::await(Location loc, Value pipe, Value number) {
+  AwaitOp::create(b, loc, pipe, number);
+  if (auto op = pipe.getDefiningOp<PipeOp>(); op && op.getCopied())
+    PublishOp::create(b, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -431,7 +464,7 @@ void Roles::awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
     b.setInsertionPointToStart(step.getBodyBlock());
     Value at = numberHere();
     if (step == steps.front())
-      AwaitOp::create(b, loc, pipe, at);
+      await(loc, pipe, at);
     stage(step, at);
     if (step == steps.back()) {
       auto others = step.getBodyBlock()->getOps<ReleaseOp>();
@@ -500,7 +533,7 @@ void Roles::use(FetchOp fetch, Value pipe) {
   // What rows need is there for all tiles of the stream.
   stream = streamOf(fetch->getParentOfType<RowTilesOp>());
   b.setInsertionPoint(stream);
-  AwaitOp::create(b, loc, pipe, number(fetch, {}));
+  await(loc, pipe, number(fetch, {}));
   b.setInsertionPointToEnd(stream.getBodyBlock());
   ReleaseOp::create(b, loc, pipe, number(fetch, {}));
 }

@@ -54,7 +54,8 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   // Whoever copies does so for all groups: these may differ in the index of a packed dim.
   for (const OperandMap &map : maps) {
     attn::ReadOp read = map.read;
-    indicesOf[read] = operandIndices(read, map.rowAxis);
+    if (!map.byRows)
+      indicesOf[read] = operandIndices(read, map.rowAxis);
   }
   fetchRows();
   stream = tile::StreamOp::create(b, nest.getLoc(), firstTile, endTile);
@@ -116,20 +117,27 @@ SmallVector<OperandMap> StepsLowering::mapsOf(OperandMap::Kind kind) const {
   return list;
 }
 
-tile::FetchOp StepsLowering::fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
-                                   const OperandMap &map) {
+tile::FetchOp StepsLowering::fetch(const OperandMap &map, Value first, Value column) {
+  attn::ReadOp read = map.read;
+  auto type = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
+  Location loc = named(cIdentifier(tensorOf(read.getSource()).name));
+  if (map.byRows) {
+    auto op = tile::FetchOp::create(b, loc, type, memory.pointer(read.getSource()), first,
+                                    map.stages);
+    describeRows(op.getRows(), read,
+                 map.kind == OperandMap::Kind::Resident ? plan.row : plan.stream);
+    return op;
+  }
   SmallVector<Value> at;
   for (auto [axis, index] : llvm::enumerate(indicesOf.lookup(read)))
-    if (axis == rowAxis)
+    if (axis == map.rowAxis)
       at.push_back(first);
     else if (index)
       at.push_back(narrow(index, ""));
   std::reverse(at.begin(), at.end());
   if (column)
     at.insert(at.begin(), column);
-  auto type = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
-  return tile::FetchOp::create(b, named(cIdentifier(tensorOf(read.getSource()).name)), type,
-                               memory.tensorMap(read), at, map.stages);
+  return tile::FetchOp::create(b, loc, type, memory.tensorMap(read), at, map.stages);
 }
 
 // Of operands in parts fewer may fit than a tile has, and none is released before the rows are
@@ -139,7 +147,7 @@ void StepsLowering::fetchRows() {
   for (unsigned i = 0; i < plan.streamed.size(); ++i)
     anyParts |= scoreParts(i) > 1;
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Resident)) {
-    tile::FetchOp tile = fetch(map.read, map.rowAxis, row0, depthBegin(), map);
+    tile::FetchOp tile = fetch(map, row0, depthBegin());
     tile.setLate(!anyParts);
     rowTilesOf[map.read] = tile;
   }
@@ -151,7 +159,7 @@ void StepsLowering::fetchStreamed() {
   for (auto [i, map] : llvm::enumerate(mapsOf(OperandMap::Kind::Streamed))) {
     bool isLate = !isScoreOperand(plan, i);
     Value column = columnPart && isLate ? partBegin() : scoreParts(i) > 1 ? constant(0) : Value();
-    tile::FetchOp op = fetch(map.read, map.rowAxis, column0, column, map);
+    tile::FetchOp op = fetch(map, column0, column);
     tilesOf.push_back(op);
     op.setParts(scoreParts(i));
     op.setStage(isLate);
@@ -161,7 +169,7 @@ void StepsLowering::fetchStreamed() {
 
 void StepsLowering::fetchInputs() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Input)) {
-    tile::FetchOp tile = fetch(map.read, map.rowAxis, row0, column0, map);
+    tile::FetchOp tile = fetch(map, row0, column0);
     tile.setOrder(2);
     tile.setByGroup(schedule.seesaw);
     inputsOf[map.read] = tile;
@@ -229,7 +237,7 @@ tile::StepOp StepsLowering::step(StringRef name, int64_t stage,
 }
 
 Value StepsLowering::rowsOf(const Contraction &contraction) {
-  Value resident = rowTilesOf.lookup(attn::ReadOp(contraction.resident.read));
+  Value resident = rowTilesOf.lookup(contraction.resident.tensorRead());
   return strip(nest.getLoc(), resident, 64, groupRow());
 }
 

@@ -100,7 +100,7 @@ void SeesawSteps::fetchStreamed() {
     if (!isScoreOperand(plan, i))
       continue;
     Value begin = depthBegin();
-    tile::FetchOp op = fetch(map.read, map.rowAxis, column0, begin ? begin : constant(0), map);
+    tile::FetchOp op = fetch(map, column0, begin ? begin : constant(0));
     op.setParts(scoreParts(i));
     op.setOrder(order++);
     op.setByGroup(true);
@@ -131,7 +131,7 @@ tile::FetchOp SeesawSteps::fetchValues(const OperandMap &map, unsigned streamed,
     first = arith::MulIOp::create(b, named("peer_" + plan.stream.getValue().str() + "0"),
                                   add(pair, peer(), "peer_tile"), constant(tiles.columns));
   }
-  tile::FetchOp op = fetch(map.read, map.rowAxis, first, partBegin(), map);
+  tile::FetchOp op = fetch(map, first, partBegin());
   op.setStage(1);
   op.setParts(tiles.columns / map.rows);
   op.setAlong(std::distance(op.getCoordinates().begin(), llvm::find(op.getCoordinates(), first)));

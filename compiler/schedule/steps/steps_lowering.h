@@ -34,8 +34,7 @@ protected:
   virtual void fetchStreamed();
   /// i32: the first column of the operands of scores; null: they are not divided.
   virtual Value depthBegin() { return {}; }
-  tile::FetchOp fetch(attn::ReadOp read, unsigned rowAxis, Value first, Value column,
-                      const OperandMap &map);
+  tile::FetchOp fetch(const OperandMap &map, Value first, Value column);
   llvm::SmallVector<OperandMap> mapsOf(OperandMap::Kind kind) const;
 
   // The steps of a tile, in order of meaning, and the order in which they run.

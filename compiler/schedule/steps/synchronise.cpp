@@ -187,7 +187,7 @@ void Synchronisation::start(StepOp step, Group group) {
   auto products = llvm::to_vector(body->getOps<MmaStartOp>());
   b.setInsertionPointToStart(body);
   for (Operation &op : *body) // behind waits, which loop: ptxas would add a fence
-    if (isa<AwaitOp, BarrierSyncOp>(op))
+    if (isa<AwaitOp, PublishOp, BarrierSyncOp>(op))
       b.setInsertionPointAfter(&op);
   MmaFenceOp::create(b, step.getLoc());
   b.setInsertionPointAfter(products.back());

@@ -48,6 +48,36 @@ void StreamLowering::tabulate(const OperandTile &operand, StringAttr along, Valu
   tile::YieldOp::create(b, loc, element);
 }
 
+// Where each row of a tile begins, and whether there is such a row: each is where its subscripts say
+// that it lies. Those beyond the extent are asked of the last one, so that no row waits for a branch
+// before it loads what names its place; where there is none, nothing is loaded.
+void StreamLowering::describeRows(Region &rows, attn::ReadOp read, StringAttr along) {
+  Location loc = read.getLoc();
+  OpBuilder::InsertionGuard guard(b);
+  Block &body = rows.emplaceBlock();
+  b.setInsertionPointToStart(&body);
+  Value row = body.addArgument(b.getI32Type(), named(along.getValue()));
+  Value end = extent32(along);
+  Value last = arith::SubIOp::create(b, loc, end, constant(1));
+  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row, end);
+  Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, last, constant(0));
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  auto known = scf::IfOp::create(b, loc, TypeRange{b.getI64Type(), b.getI1Type()}, some, true);
+  {
+    OpBuilder::InsertionGuard inBranch(b);
+    b.setInsertionPointToStart(known.thenBlock());
+    PointEvaluator evaluator = uniform;
+    evaluator.bind(along, widen(arith::MinSIOp::create(b, loc, row, last), ""));
+    evaluator.bind(read.subscriptDim(tensorOf(read.getSource()).dims.size() - 1), zero);
+    auto [offset, inside] = evaluator.locate(read);
+    Value isThere = inside ? arith::AndIOp::create(b, loc, exists, inside).getResult() : exists;
+    scf::YieldOp::create(b, loc, ValueRange{offset, isThere});
+    b.setInsertionPointToStart(known.elseBlock());
+    scf::YieldOp::create(b, loc, ValueRange{zero, exists});
+  }
+  tile::YieldOp::create(b, loc, known.getResults());
+}
+
 Value StreamLowering::foldDirectly(red::FoldOp fold) {
   Location loc = fold.getLoc();
   Value fragment = contractionPlace(fold, identityOf(fold.getKind()));

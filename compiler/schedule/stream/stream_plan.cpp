@@ -427,6 +427,12 @@ bool StreamPlan::isOfTensorsOnly() const {
          llvm::none_of(contractions, [](const Contraction &c) { return c.resident.isComputed(); });
 }
 
+bool StreamPlan::isOfRowsOnly() const {
+  auto isOfRows = [](const OperandTile &tile) { return tile.tensorRead() != nullptr; };
+  return hasProducts() && direct.empty() && llvm::all_of(streamed, isOfRows) &&
+         llvm::all_of(contractions, [&](const Contraction &c) { return isOfRows(c.resident); });
+}
+
 FailureOr<StreamPlan> planStream(red::NestOp nest, std::string &why) {
   return Planner(nest, why).plan();
 }

@@ -28,6 +28,8 @@ struct OperandTile {
   int64_t extent = 0; ///< of the inner dim where tiles have a part of it (tiled_plan.h); else 0
 
   bool isComputed() const { return !factors.empty(); }
+  /// The read of which the tile consists; null if it is computed element by element.
+  attn::ReadOp tensorRead() const { return isComputed() ? gathered : read; }
   int64_t wholeCols() const { return extent ? extent : cols; }
 };
 
@@ -113,9 +115,11 @@ struct StreamPlan {
   RegisterNeeds needs;
   int64_t depthBlocks = 1; ///< blocks that each have a part of the depth of scores (tiled_plan.h)
 
-  /// True if each tile arrives as it lies in memory and every fold of the step is a product: all
-  /// that asynchronous copies and products take.
+  /// True if each tile arrives as it lies in memory and every fold of the step is a product.
   bool isOfTensorsOnly() const;
+  /// The same, but rows of a tile may lie anywhere in a tensor: all that asynchronous copies and
+  /// products take.
+  bool isOfRowsOnly() const;
   /// True if something in it is a matrix product.
   bool hasProducts() const { return !contractions.empty() || !streamed.empty(); }
 };

@@ -18,6 +18,13 @@ static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAx
   return map;
 }
 
+bool comesByRows(const OperandTile &operand, StringAttr along) {
+  Tensor tensor = tensorOf(operand.tensorRead().getSource());
+  // What a box reads beyond the tile has to be beyond the tensor, where copies give zeros.
+  return operand.gathered || operand.length || tensor.dims.size() > kMostMapAxes ||
+         tensor.dims[operand.rowAxis] != along;
+}
+
 // True if something other than a product of tiles reads the operand.
 static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
   return llvm::any_of(read->getUsers(), [&](Operation *user) {
@@ -25,7 +32,7 @@ static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
                                  [&](const Contraction &c) { return red::FoldOp(c.fold) == user; });
     bool isState = llvm::any_of(plan.states, [&](const StreamState &s) {
       return red::FoldOp(s.fold) == user && s.streamed != -1 &&
-             attn::ReadOp(plan.streamed[s.streamed].read) == read;
+             plan.streamed[s.streamed].tensorRead() == read;
     });
     return !isScores && !isState;
   });
@@ -37,8 +44,13 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
   SmallVector<OperandMap> maps;
   auto add = [&](OperandMap::Kind kind, const OperandTile &tile, int64_t rows, int64_t cols,
                  int64_t stages) {
-    maps.push_back(mapOf(kind, tile.read, tile.rowAxis, rows, cols, tile.element));
-    maps.back().alsoElements = readsElements(plan, tile.read);
+    attn::ReadOp read = tile.tensorRead();
+    StringAttr along = kind == OperandMap::Kind::Resident ? plan.row : plan.stream;
+    if (comesByRows(tile, along))
+      maps.push_back({kind, read, tile.rowAxis, rows, cols, tile.element, {}, false, true});
+    else
+      maps.push_back(mapOf(kind, read, tile.rowAxis, rows, cols, tile.element));
+    maps.back().alsoElements = readsElements(plan, read);
     maps.back().stages = stages;
   };
   auto addResident = [&](const OperandTile &tile) {
@@ -54,7 +66,7 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
   };
   for (const Contraction &contraction : plan.contractions)
     if (llvm::none_of(maps, [&](OperandMap &map) {
-          return map.read == attn::ReadOp(contraction.resident.read);
+          return map.read == contraction.resident.tensorRead();
         }))
       addResident(contraction.resident);
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
@@ -93,10 +105,13 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedu
   return maps;
 }
 
-SmallVector<OperandMap> operandMaps(PlannedNest &nest) {
+SmallVector<OperandMap> boxMaps(PlannedNest &nest) {
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.op().getScheduleAttr());
-  return schedule && nest.stream() ? operandMaps(*nest.stream(), *schedule)
-                                   : SmallVector<OperandMap>();
+  if (!schedule || !nest.stream())
+    return {};
+  SmallVector<OperandMap> maps = operandMaps(*nest.stream(), *schedule);
+  llvm::erase_if(maps, [](const OperandMap &map) { return map.byRows; });
+  return maps;
 }
 
 SmallVector<ResultMap> resultMaps(PlannedNest &nest) {

@@ -1,4 +1,4 @@
-// Which operands of a nest arrive by copies of boxes, and the shape of these.
+// How the operands of a nest arrive: by copies of boxes, of which shape, or row by row.
 #ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUPS_OPERAND_MAPS_H
 #define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_OPERAND_MAPS_H
 
@@ -11,7 +11,7 @@ namespace attnc::schedule {
 inline constexpr size_t kMostMapAxes = 5;
 
 /// A tensor that arrives as tiles, and the extents of the boxes that fill a tile panel by panel:
-/// one for each axis of the tensor, the last one first.
+/// one for each axis of the tensor, the last one first; none if it comes row by row.
 struct OperandMap {
   enum class Kind { Resident, Streamed, Input } kind;
   attn::ReadOp read;
@@ -20,15 +20,20 @@ struct OperandMap {
   mlir::Type element;
   llvm::SmallVector<int64_t> box;
   bool alsoElements = false; ///< scalar code reads single elements, too
+  bool byRows = false;       ///< no box: rows are copied one by one, from where each lies
   int64_t stages = 1;        ///< tiles in shared memory at a time
 };
 
-/// The tensors that the nest's schedule copies by boxes: all operands and row x stream inputs in
-/// the form "warpgroups", none in others. Residents first, each once, then streamed ones and inputs
-/// in the plan's order.
-llvm::SmallVector<OperandMap> operandMaps(PlannedNest &nest);
+/// True if no box of a tensor map is a tile of the operand, whose rows are indices of `along`: they
+/// lie anywhere in the tensor, or a length that comes from data ends them inside of it.
+bool comesByRows(const OperandTile &operand, mlir::StringAttr along);
 
-/// The same for a plan and a schedule, which may cut it.
+/// The tensors that the nest's schedule copies by boxes: operands and row x stream inputs in the
+/// form "warpgroups", none in others.
+llvm::SmallVector<OperandMap> boxMaps(PlannedNest &nest);
+
+/// All tensors that arrive as tiles by a plan and a schedule, which may cut it. Residents first,
+/// each once, then streamed ones and inputs in the plan's order.
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
                                           const WarpgroupSchedule &schedule);
 

@@ -53,30 +53,35 @@ static int64_t bytesOf(tile::PipeType type) {
 //===----------------------------------------------------------------------===//
 
 static std::string sourceName(const OperandTile &operand) {
-  return "'" + tensorOf(OperandTile(operand).read.getSource()).name + "'";
+  return "'" + tensorOf(operand.tensorRead().getSource()).name + "'";
 }
 
-// Why no box of a tensor map is the operand's tile, or "". `along` is the dim of its rows.
-static std::string checkOperand(const OperandTile &operand, StringAttr along) {
-  Tensor tensor = tensorOf(OperandTile(operand).read.getSource());
+// Why neither a box of a tensor map nor rows of a tensor are the operand's tile, or "".
+static std::string checkOperand(const OperandTile &operand) {
+  Tensor tensor = tensorOf(operand.tensorRead().getSource());
   std::string name = sourceName(operand);
   if (!tile::elementType(operand.element).warpgroupProducts) {
     std::string element;
     llvm::raw_string_ostream(element) << operand.element;
     return name + " is " + element + "; products of warpgroups take f16 and bf16";
   }
-  if (tensor.dims.size() > kMostMapAxes)
-    return llvm::formatv("{0} has {1} axes; a tensor map has up to {2}", name, tensor.dims.size(),
-                         kMostMapAxes);
   if (operand.cols % 8)
     return llvm::formatv("{0} is {1} wide; it can be a multiple of 8", name, operand.cols);
-  // What a box reads beyond the tile has to be beyond the tensor, where copies give zeros.
-  if (operand.length)
-    return name + " ends at a length that comes from data, inside the tensor";
-  StringAttr columns = OperandTile(operand).read.subscriptDim(tensor.dims.size() - 1);
-  if (tensor.dims[operand.rowAxis] != along || tensor.dims.back() != columns)
-    return name + " is larger than the part of it that is read";
+  // What a copy reads beyond the tile has to be beyond the tensor, where it gives zeros.
+  if (tensor.dims.back() != operand.tensorRead().subscriptDim(tensor.dims.size() - 1))
+    return name + " has rows of which a part is read";
   return "";
+}
+
+// The first operand of which no box is a tile, or null.
+static const OperandTile *firstByRows(const StreamPlan &plan) {
+  for (const Contraction &contraction : plan.contractions)
+    if (comesByRows(contraction.resident, plan.row))
+      return &contraction.resident;
+  for (const OperandTile &operand : plan.streamed)
+    if (comesByRows(operand, plan.stream))
+      return &operand;
+  return nullptr;
 }
 
 bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why) {
@@ -84,17 +89,19 @@ bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why
     why = "no product of a row with the stream's tile is in it";
     return false;
   }
-  if (!plan.isOfTensorsOnly()) {
+  if (!plan.isOfRowsOnly()) {
     why = "an operand is computed, or a fold over an inner dim is no product of two tensors";
     return false;
   }
   for (const Contraction &contraction : plan.contractions)
-    if (why = checkOperand(contraction.resident, plan.row); !why.empty())
+    if (why = checkOperand(contraction.resident); !why.empty())
       return false;
   for (const OperandTile &operand : plan.streamed)
-    if (why = checkOperand(operand, plan.stream); !why.empty())
+    if (why = checkOperand(operand); !why.empty())
       return false;
-  return true;
+  if (const OperandTile *operand = firstByRows(plan); operand && liveCondition(nest))
+    why = sourceName(*operand) + " comes row by row, and tiles that are left out one by one do not";
+  return why.empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,7 +121,7 @@ int64_t valueRows(const StreamPlan &plan, const OperandTile &operand,
                   const WarpgroupSchedule &schedule) {
   // A tensor that is also an operand of scores arrives in boxes of one size.
   for (auto [i, other] : llvm::enumerate(plan.streamed))
-    if (isScoreOperand(plan, i) && attn::ReadOp(other.read) == attn::ReadOp(operand.read))
+    if (isScoreOperand(plan, i) && other.source == operand.source)
       return schedule.streamTile;
   const tile::ElementType &type = tile::elementType(operand.element);
   int64_t rows = schedule.streamTile, most = 0;
@@ -290,6 +297,29 @@ static std::string checkPacking(red::NestOp nest, const StreamPlan &plan,
   return "";
 }
 
+// All warps of the role that copies take part in a tile that comes row by row, each for one row
+// tile of a block; and whole rows come.
+static std::string checkRows(const StreamPlan &plan, const WarpgroupSchedule &s) {
+  const OperandTile *operand = firstByRows(plan);
+  if (!operand)
+    return "";
+  auto refusal = [&](StringRef key) {
+    return llvm::formatv("{0} comes row by row, not with {1}: leave {1} out", sourceName(*operand),
+                         key)
+        .str();
+  };
+  if (s.persistent)
+    return refusal("persistent");
+  if (s.seesaw)
+    return refusal("seesaw");
+  if (s.pack != 1)
+    return refusal("pack");
+  TiledPlan cut = cutPlan(plan, s);
+  if (depthTiles(*cut) != 1)
+    return refusal("depth");
+  return headDimTiles(*cut) != 1 ? refusal("head_dim_tile") : "";
+}
+
 // How columns do not divide among groups, or the depth among blocks. There are values.
 static std::string checkShares(const StreamPlan &whole, const StreamPlan &plan,
                                const WarpgroupSchedule &s) {
@@ -405,6 +435,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
           const GpuModel &machine) {
   return machine.warpgroups && schedule.conflict().empty() &&
          checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
+         checkRows(plan, schedule).empty() &&
          checkColumnParts(*cutPlan(plan, schedule)).empty() &&
          checkSeesaw(nest, plan, schedule).empty() && checkBulkStores(plan, schedule).empty() &&
          schedule.depthStages >= partsTogether(plan, schedule) &&
@@ -422,6 +453,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (std::string why = checkPool(schedule, machine); !why.empty())
     return why;
   if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
+    return why;
+  if (std::string why = checkRows(plan, schedule); !why.empty())
     return why;
   if (std::string why = checkColumnParts(*cutPlan(plan, schedule)); !why.empty())
     return why;

@@ -20,7 +20,7 @@ tile::PipeType queueType(mlir::MLIRContext *context);
 tile::PipeType blockListType(mlir::MLIRContext *context);
 
 /// True if the nest's plan can be divided so, whatever the tiles; `why` says what it lacks if not:
-/// operands that are not 16-bit, more axes than a tensor map has.
+/// operands that are not 16-bit, parts of rows.
 bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why);
 
 /// The plan as the schedule cuts it.

@@ -141,6 +141,41 @@ TEST(DomainOfData, IsCheckedAgainstTheData) {
   EXPECT_NE(status.error().text().find("the domain"), std::string::npos) << status.error().text();
 }
 
+// A domain may leave out rows whose result is another one, and no others.
+TEST(DomainOfUsedRows, LeavesOutRowsOfWhichNoResultIsMade) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  Diagnostics diagnostics;
+  auto spec = parseSpec(context, "test.json", R"j({"attnc": 1, "name": "t", "dims": {"d": 8},
+      "inputs": {"q": "f32[b,i,d]", "k": "f32[b,j,d]", "len": "i32[b]"},
+      "body": ["s = sum(d, q[b,i,d] * k[b,j,d])",
+               "o[b,i] = where(i < 9 * len[b], max(j, s), 0) + 1"],
+      "outputs": {"o": "f32"}})j",
+                        {}, diagnostics);
+  ASSERT_TRUE(spec.has_value());
+  OwningOpRef<ModuleOp> module = cast<ModuleOp>(spec->module->clone());
+  attn::ProgramOp program = *module->getOps<attn::ProgramOp>().begin();
+  for (const Step &step : targetIndependentSteps())
+    EXPECT_TRUE(step.run(program));
+  auto verifier = PassVerifier::create(*spec->module->getOps<attn::ProgramOp>().begin(),
+                                       {{"b", 5}, {"i", 40}, {"j", 30}});
+  ASSERT_TRUE(verifier.ok()) << verifier.error().text();
+  Status status = verifier->check(program, "the pass");
+  EXPECT_TRUE(status.ok()) << status.error().text();
+  int choices = 0;
+  program.walk([&](arith::SelectOp choice) {
+    if (!isa<FloatType>(choice.getType()))
+      return;
+    choice.getCondition().getDefiningOp<arith::CmpIOp>().setPredicate(arith::CmpIPredicate::sle);
+    ++choices;
+  });
+  EXPECT_EQ(choices, 1);
+  status = verifier->check(program, "the pass");
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().text().find("leaves out the element at"), std::string::npos)
+      << status.error().text();
+}
+
 TEST_F(Causal, AChangeOfArithmeticIsFound) {
   program.walk([](arith::CmpIOp compare) {
     if (isa<attn::MapOp>(compare->getParentOp()))
