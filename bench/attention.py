@@ -100,6 +100,21 @@ def make_inputs(torch, c, seed):
     return inputs, extra
 
 
+def in_pages(torch, c, inputs):
+    """The same keys and values in pages that lie in any order, and a table that names them."""
+    page = c.set["t"]
+    count = c.b * c.n // page
+    order = torch.randperm(count, generator=torch.Generator("cuda").manual_seed(count),
+                           device="cuda")
+
+    def pages(x):
+        lie = x.view(c.b, c.hk, c.n // page, page, c.d).permute(0, 2, 3, 1, 4)
+        return torch.empty_like(lie.reshape(count, page, c.hk, c.d)).index_copy_(
+            0, order, lie.reshape(count, page, c.hk, c.d))
+    return {"q": inputs["q"], "kp": pages(inputs["k"]), "vp": pages(inputs["v"]),
+            "table": order.view(c.b, -1).int()}
+
+
 def make_sets(torch, c):
     first = make_inputs(torch, c, 0)
     size = sum(t.numel() * t.element_size() for group in first for t in group.values())
@@ -119,8 +134,9 @@ def attnc_candidate(torch, name, c, target, sets, schedule=None):
     program.load(0)
     load = time.perf_counter() - start
     sizes = {"b": c.b, "h": c.h, "i": c.queries, "e": c.d}
+    named = [in_pages(torch, c, inputs) if c.kind == "paged" else inputs for inputs, _ in sets]
     plans = [program.bind(out=poisoned(torch, program, sizes), **inputs, **extra, **c.params)
-             for inputs, extra in sets]
+             for inputs, (_, extra) in zip(named, sets)]
     return Candidate(name, lambda index: plans[index](), kernels=kernel_records(program),
                      compile_s=program.seconds, nvrtc_s=program.nvrtc_seconds, load_s=load)
 

@@ -73,6 +73,18 @@ def decode(b, n, queries=1, aim=None):
                 aim=aim and aim * queries * h / hk / 1000)
 
 
+def paged(d, page, n=8192, queries=1, h=32, hk=8, b=16, aim=None, **more):
+    """Keys in pages of so many, in any order."""
+    name = f"paged{page}-d{d}-b{b}-n{n}" + ("" if queries == 1 else f"-q{queries}")
+    return cell(name, "paged", d, kind="paged", set={"t": page}, b=b, h=h, hk=hk, n=n,
+                queries=queries, peers=(), aim=aim, **more)
+
+
+def paged_decode(page):
+    """The aim is 0.11 ms."""
+    return paged(64, page, aim=4 * 16 * 32 * 64 * 8192 / 0.11e9)
+
+
 CELLS = [
     cell("d64-n4096", "full", 64, aim=560),
     cell("d64-n4096-causal", "causal", 64, mask="causal"),
@@ -96,6 +108,10 @@ CELLS = [
     decode(1, 131072, aim=2900),
     decode(16, 131072, aim=3100),
     *(decode(b, 8192, queries) for b in (1, 16) for queries in (4, 16)),
+    *(paged_decode(page) for page in (16, 64, 256)),
+    paged(128, 64),
+    *(paged(128, page, n=4096, queries=4096, h=16, hk=16, b=4, against="d128-n4096", share=0.9)
+      for page in (16, 256)),
     *variants(128),
     *variants(64),
     wide(320, aim={TARGET: 710, "sm_80": 280}),

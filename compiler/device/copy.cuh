@@ -94,19 +94,38 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
   }
 }
 
-/// Starts the copy of piece `n` of a tile, counted row after row, whose row begins at `line`; zeros,
-/// and nothing is read, unless `valid`. kVectorBytes is as in copyTile.
-template <int kVectorBytes, class Tile, class T>
-ATTNC_DEVICE void copyPiece(Tile tile, int n, const T *line, bool valid) {
+/// Starts the copy of kRows rows of a tile from `first` on by one warp, at most 32: its lane r says
+/// where row `first + r` begins, or not `valid`: that row becomes zero and is not read. kVectorBytes
+/// is as in copyTile.
+template <int kVectorBytes, int kRows, class Tile, class T>
+ATTNC_DEVICE void copyRows(Tile tile, int first, const T *line, bool valid) {
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
-  constexpr int kPieces = Tile::kWidth / kVector;
-  const int col = n % kPieces * kVector;
-  const u32 to = tile.at(n / kPieces, col);
-  valid = valid && (Tile::kCols == Tile::kWidth || col < Tile::kCols);
-  if constexpr (kVectorBytes >= 4)
-    copyAsync<kVectorBytes>(to, line + col, valid);
-  else
-    storeShared2(to, valid ? line[col].bits : u16(0));
+  constexpr int kPieces = Tile::kWidth / kVector, kAll = kRows * kPieces;
+  // The compiler keeps shuffles and copies in their order: one at a time each would wait for the
+  // other.
+  constexpr int kBeside = 4;
+  static_assert(kRows <= kWarp);
+  const u64 mine = valid ? reinterpret_cast<u64>(line) : 0;
+#pragma unroll
+  for (int begin = 0; begin < kAll; begin += kBeside * kWarp) {
+    u64 lines[kBeside];
+#pragma unroll
+    for (int i = 0; i < kBeside && begin + i * kWarp < kAll; ++i)
+      lines[i] = __shfl_sync(~0u, mine, (begin + i * kWarp + lane()) / kPieces);
+#pragma unroll
+    for (int i = 0; i < kBeside && begin + i * kWarp < kAll; ++i) {
+      const int n = begin + i * kWarp + lane();
+      const int row = first + n / kPieces, col = n % kPieces * kVector;
+      if ((kAll % kWarp != 0 && n >= kAll) || (Tile::kRows % kRows != 0 && row >= Tile::kRows))
+        continue;
+      const bool exists = lines[i] && (Tile::kCols == Tile::kWidth || col < Tile::kCols);
+      const T *from = reinterpret_cast<const T *>(lines[i]) + col;
+      if constexpr (kVectorBytes >= 4)
+        copyAsync<kVectorBytes>(tile.at(row, col), from, exists);
+      else
+        storeShared2(tile.at(row, col), exists ? from->bits : u16(0));
+    }
+  }
 }
 
 /// Writes the rows < `rows` of a tile to global memory. kVectorBytes says what alignment every row

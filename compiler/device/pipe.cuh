@@ -128,10 +128,13 @@ template <class TileType, int kStages, int kSlotBytes = TileType::kBytes> struct
   template <class Number> ATTNC_DEVICE void await(Number n) const {
     awaitBarrier(full(n), parity(n));
   }
-  /// What was put into tile n. The compiler sees that it is the same in the whole warp, whose
-  /// threads have all read it when this returns.
+  /// What was put into tile n, read by the thread that will release it. The compiler sees that it
+  /// is the same in the whole warp.
   ATTNC_DEVICE i32 take(u32 n) const {
-    return __shfl_sync(~0u, static_cast<i32>(loadShared((*this)[n].at(0, 0))), 0);
+    u32 put = 0;
+    if (lane() == 0)
+      put = loadShared((*this)[n].at(0, 0));
+    return __shfl_sync(~0u, static_cast<i32>(put), 0);
   }
   /// This warp does not read tile n any more.
   template <class Number> ATTNC_DEVICE void release(Number n) const {
@@ -150,15 +153,32 @@ template <class TileType, int kStages> struct WrittenPipe : Pipe<TileType, kStag
   template <class Number> ATTNC_DEVICE void release(Number n) const { arrive(this->free(n)); }
 };
 
-/// A pipe whose tiles threads copy, each a part of it: a tile has arrived when all their copies have.
+/// A pipe whose tiles the threads of some warps copy, each a part. A further warp awaits their
+/// copies, publishes the tile and says that it has arrived: whoever publishes waits for what is
+/// under way, so that neither those that copy nor those that use the tile can. Its barriers are
+/// followed by one for the copies of each slot.
 template <class TileType, int kStages> struct CopiedPipe : Pipe<TileType, kStages> {
-  ATTNC_DEVICE void start(int users, int writers) const {
-    Pipe<TileType, kStages>::start(users, writers * kWarp);
+  template <class Number> ATTNC_DEVICE u32 copied(Number n) const {
+    return this->barriers + 8 * (2 * kStages + this->slot(n));
   }
-  /// The copies that this thread has started are its part of tile n. Who awaits the tile publishes it.
-  template <class Number> ATTNC_DEVICE void complete(Number n) const {
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(this->full(n))
-                 : "memory");
+  /// `writers`: with the warp that does not copy.
+  ATTNC_DEVICE void start(int users, int writers) const {
+    Pipe<TileType, kStages>::start(users, 1);
+#pragma unroll
+    for (int s = 0; s < kStages; ++s)
+      initBarrier(copied(s), (writers - 1) * kWarp);
+  }
+  /// The copies that this thread has started are its part of tile n; those of the warp that does
+  /// not copy wait for them.
+  template <class Number> ATTNC_DEVICE void complete(Number n, bool copies) const {
+    if (copies) {
+      asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(copied(n))
+                   : "memory");
+    } else if (lane() == 0) {
+      awaitBarrier(copied(n), this->parity(n));
+      publishToAsync();
+      arrive(this->full(n));
+    }
   }
 };
 

@@ -63,7 +63,6 @@ static bool isNumber(SharedType tile) {
 
 static int64_t slotBytes(PipeOp pipe) { return pipe.getType().getStride(); }
 static int64_t ringBytes(PipeOp pipe) { return pipe.getType().getStages() * slotBytes(pipe); }
-static int64_t barrierBytes(PipeOp pipe) { return 16 * pipe.getType().getStages(); }
 
 static bool overlap(int64_t first, int64_t firstBytes, int64_t second, int64_t secondBytes) {
   return first < second + secondBytes && second < first + firstBytes;
@@ -102,19 +101,19 @@ static LogicalResult verifyMemory(PipeOp pipe, KernelOp kernel) {
     return pipe.emitOpError("lies at ")
            << pipe.getOffset() << " with barriers at " << pipe.getBarriers() << " of "
            << kernel.getSmem() << " bytes";
-  int64_t end = std::max(offset + ringBytes(pipe), barriers + barrierBytes(pipe));
+  int64_t end = std::max(offset + ringBytes(pipe), barriers + pipe.barrierBytes());
   if (end > static_cast<int64_t>(kernel.getSmem()))
     return pipe.emitOpError("ends at ") << end << " of " << kernel.getSmem() << " bytes";
-  if (overlap(offset, ringBytes(pipe), barriers, barrierBytes(pipe)))
+  if (overlap(offset, ringBytes(pipe), barriers, pipe.barrierBytes()))
     return pipe.emitOpError("has barriers inside its slots");
   for (PipeOp other : kernel.getBodyBlock()->getOps<PipeOp>()) {
     if (other == pipe)
       return success();
     int64_t otherOffset = other.getOffset(), otherBarriers = other.getBarriers();
     bool shares = overlap(offset, ringBytes(pipe), otherOffset, ringBytes(other)) ||
-                  overlap(offset, ringBytes(pipe), otherBarriers, barrierBytes(other)) ||
-                  overlap(barriers, barrierBytes(pipe), otherOffset, ringBytes(other)) ||
-                  overlap(barriers, barrierBytes(pipe), otherBarriers, barrierBytes(other));
+                  overlap(offset, ringBytes(pipe), otherBarriers, other.barrierBytes()) ||
+                  overlap(barriers, pipe.barrierBytes(), otherOffset, ringBytes(other)) ||
+                  overlap(barriers, pipe.barrierBytes(), otherBarriers, other.barrierBytes());
     if (shares && !isSamePipe(pipe, other))
       return pipe.emitOpError("overlaps the pipe at ") << otherOffset;
   }
@@ -147,6 +146,8 @@ LogicalResult PipeOp::verify() {
       static_cast<int64_t>(getWriters()) > warps)
     return emitOpError("has ") << getUsers() << " users and " << getWriters() << " writers among "
                                << warps << " warps";
+  if (getCopied() && (getWriters() < 2 || getRing() || !tile.hasPanels()))
+    return emitOpError("is copied: by two writers or more, into panels in slots of its own");
   return failed(verifyRing(*this)) ? failure() : verifyMemory(*this, kernel);
 }
 
@@ -213,7 +214,13 @@ LogicalResult FillRowOp::verify() {
   return success();
 }
 
-LogicalResult CompleteOp::verify() { return verifyWriters(*this, getPipe(), true); }
+LogicalResult CompleteOp::verify() {
+  auto pipe = getPipe().getDefiningOp<PipeOp>();
+  if (auto role = (*this)->getParentOfType<RoleOp>();
+      pipe && pipe.getCopied() && (!role || role.getCount() != pipe.getWriters()))
+    return emitOpError("completes a copied tile, not in a role whose warps are its writers");
+  return verifyWriters(*this, getPipe(), true);
+}
 
 static LogicalResult verifyNumber(Operation *op, Value place) {
   SharedType tile = cast<PipeType>(place.getType()).getTile();

@@ -366,6 +366,18 @@ LogicalResult PeekOp::verify() {
   return success();
 }
 
+std::pair<int64_t, int64_t> CopyRowsOp::warps() {
+  if (auto role = (*this)->getParentOfType<RoleOp>())
+    return {role.getFirst(), role.getCount() - 1};
+  return {0, (*this)->getParentOfType<KernelOp>().getThreads() / 32};
+}
+
+std::pair<int64_t, int64_t> CopyRowsOp::turns() {
+  int64_t ofWarp = llvm::divideCeil(getTile().getType().getRows(), warps().second);
+  int64_t turns = llvm::divideCeil(ofWarp, 32);
+  return {turns, llvm::divideCeil(ofWarp, turns)};
+}
+
 LogicalResult CopyRowsOp::verify() {
   auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
   if (!yield || yield.getValues().size() != 2 ||

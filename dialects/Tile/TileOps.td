@@ -173,6 +173,9 @@ def Tile_CopyRowsOp : Tile_Op<"copy_rows", [SingleBlock]> {
     The block's argument is the row, counted from `first` (i32). It yields the offset at which that row
     begins (i64), and whether there is such a row (i1): else it is zero and not read. Every row start is
     aligned to `vector_bytes`. The copy belongs to the group that the next tile.commit closes.
+
+    Each warp, of a role all but the last (tile.pipe), copies rows that follow each other, in turns of at
+    most 32: a lane finds where one lies. Lanes beyond them find rows, too, that nobody copies.
   }];
   let arguments = (ins Tile_PtrType:$pointer, I32:$first, Tile_SharedType:$tile,
                        I64Attr:$vector_bytes);
@@ -184,6 +187,10 @@ def Tile_CopyRowsOp : Tile_Op<"copy_rows", [SingleBlock]> {
   }];
   let extraClassDeclaration = [{
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    /// The first of the warps that copy, and their number.
+    std::pair<int64_t, int64_t> warps();
+    /// The turns of each warp, and the rows of one.
+    std::pair<int64_t, int64_t> turns();
   }];
 }
 

@@ -155,29 +155,33 @@ void KernelPrinter::printCopy(tile::CopyOp copy) {
        text(copy.getStride()) + ", " + text(copy.getRows()) + columnsText(copy.getCols()) + ");");
 }
 
-// Threads take the tile's pieces in turn, row after row.
 void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
-  tile::SharedType type = copy.getTile().getType();
-  int64_t vector = copy.getVectorBytes() / tile::elementType(type.getElement()).bytes;
-  int64_t pieces = type.getWidth() / vector;
   std::string tile = tileText(copy.getTile());
   std::string first = expression(copy.getFirst()).within(Binding::Add);
-  line("#pragma unroll");
+  auto [firstWarp, warps] = copy.warps();
+  auto [turns, rows] = copy.turns();
   names.openScope();
-  std::string n = names.unique("n");
-  auto role = copy->getParentOfType<tile::RoleOp>();
-  std::string before = role && role.getFirst() ? " - " + number(32 * role.getFirst()) : "";
-  open("for (int " + n + " = threadIndex()" + before + "; " + n + " < " +
-       number(type.getRows() * pieces) + "; " + n + " += " + number(threadsOf(copy)) + ")");
+  std::string begin = names.unique("begin");
+  bool isOfRole = copy->getParentOfType<tile::RoleOp>() != nullptr;
+  std::string warp =
+      firstWarp ? "(warpIndex() - " + number(firstWarp) + ")" : std::string("warpIndex()");
+  if (isOfRole)
+    open("if (warpIndex() < " + number(firstWarp + warps) + ")");
+  if (turns > 1)
+    line("#pragma unroll");
+  open("for (i32 " + begin + " = " + warp + " * " + number(rows) + "; " + begin + " < " +
+       number(turns * warps * rows) + "; " + begin + " += " + number(warps * rows) + ")");
   Block &body = *copy.getBodyBlock();
   line("const i32 " + declare(body.getArgument(0), "row") + " = " +
-       (first == "0" ? "" : first + " + ") + n + " / " + number(pieces) + ";");
+       (first == "0" ? "" : first + " + ") + begin + " + lane();");
   printBlock(body);
   auto yield = cast<tile::YieldOp>(body.getTerminator());
-  line("copyPiece<" + number(copy.getVectorBytes()) + ">(" + tile + ", " + n + ", " +
-       address(text(copy.getPointer()), expression(yield.getValues().front())) + ", " +
-       text(yield.getValues().back()) + ");");
+  line("copyRows<" + number(copy.getVectorBytes()) + ", " + number(rows) + ">(" + tile + ", " +
+       begin + ", " + address(text(copy.getPointer()), expression(yield.getValues().front())) +
+       ", " + text(yield.getValues().back()) + ");");
   close();
+  if (isOfRole)
+    close();
   names.closeScope();
 }
 

@@ -185,7 +185,7 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
   });
 }
 
-// Which pieces each thread moves, as the generated loop around copyPiece divides them.
+// Which pieces each warp moves, as the generated loop around copyRows divides them.
 void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
   unsigned pointer = builder.word(op.getPointer()), first = builder.word(op.getFirst());
   unsigned tile = builder.word(op.getTile());
@@ -196,20 +196,18 @@ void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
   unsigned exists = builder.word(block.getTerminator()->getOperand(1));
   TileLayout layout(op.getTile().getType());
   unsigned bytes = op.getVectorBytes(), vector = bytes / layout.elementBytes();
-  unsigned perRow = layout.width / vector, threads = builder.code().threads, firstWarp = 0;
-  if (auto role = op->getParentOfType<tile::RoleOp>()) {
-    threads = 32 * role.getCount();
-    firstWarp = role.getFirst();
-  }
+  unsigned perRow = layout.width / vector;
+  unsigned firstWarp = op.warps().first, rows = op.turns().second;
+  unsigned warps = op.warps().second, every = warps * rows, end = op.turns().first * every;
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     Access by = copierOf(machine, warp, op, bytes);
     std::vector<CopyPiece> pieces;
     llvm::DenseSet<uint32_t> chunks; // lanes that fill a chunk together are no conflict
     uint32_t base = warp.words[tile].i;
     auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i);
-    unsigned thread = (warp.number - firstWarp) * 32;
-    for (unsigned begin = thread; begin < layout.rows * perRow; begin += threads)
-      for (unsigned n = begin; n < std::min(begin + 32, layout.rows * perRow); ++n) {
+    unsigned number = warp.number - firstWarp;
+    for (unsigned begin = number < warps ? number * rows : end; begin < end; begin += every)
+      for (unsigned n = begin * perRow; n < std::min(begin + rows, layout.rows) * perRow; ++n) {
         unsigned col = n % perRow * vector;
         warp.words[row].i = int32_t(warp.words[first].i + n / perRow);
         unsigned pc = start;

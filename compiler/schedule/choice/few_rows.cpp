@@ -15,7 +15,7 @@ static constexpr int64_t kMostStages = 8;
 // As many stages as fit: what is on its way while a block computes hides how long it takes.
 static bool fillStages(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
                        WarpgroupSchedule &schedule) {
-  RegisterBudget budget = registerBudget(schedule.groups, consumerRegisters(plan, schedule));
+  RegisterBudget budget = registerBudget(nest, plan, schedule);
   schedule.producerRegisters = budget.load;
   schedule.consumerRegisters = budget.group;
   for (schedule.stages = kMostStages; schedule.stages >= 2; --schedule.stages)
@@ -35,7 +35,7 @@ std::optional<WarpgroupSchedule> fewRowsSchedule(PlannedNest &planned, const Gpu
   red::NestOp nest = planned.op();
   std::string why;
   if (!machine.warpgroups || !planned.stream() || !planned.stream()->packing ||
-      !canUseWarpgroups(nest, *planned.stream(), why))
+      !canUseWarpgroups(*planned.stream(), why))
     return {};
   const StreamPlan &plan = *planned.stream();
   std::optional<int64_t> sharing = knownSharing(nest, *plan.packing);
@@ -46,6 +46,7 @@ std::optional<WarpgroupSchedule> fewRowsSchedule(PlannedNest &planned, const Gpu
   schedule.groups = sharing && *sharing <= 4 ? 1 : 2;
   schedule.pack = schedule.rowTile() / kPackedRows;
   schedule.pingPong = false;
+  schedule.persistent = !firstByRows(plan);
   schedule.copyInputs = plan.inputs.empty(); // a tile of them has the rows of one index
   CostModel model(nest, plan, machine);
   std::optional<WarpgroupSchedule> best;

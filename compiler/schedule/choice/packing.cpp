@@ -66,7 +66,9 @@ static bool canBeInGrid(const Packing::Divisor &divisor) {
 // Finds the divisor of the dim's indices at which the operand is read; false if it depends on the
 // dim otherwise, or on another divisor than operands before it.
 static bool findDivisor(const OperandTile &operand, Packing &packing) {
-  attn::ReadOp read = operand.read;
+  if (operand.length && hasDim(operand.length, packing.dim))
+    return false;
+  attn::ReadOp read = operand.tensorRead();
   unsigned rank = tensorOf(read.getSource()).dims.size();
   for (unsigned axis = 0; axis < rank; ++axis) {
     if (StringAttr dim = read.subscriptDim(axis)) {
@@ -88,6 +90,8 @@ static bool findDivisor(const OperandTile &operand, Packing &packing) {
 // True if rows follow each other in a box for each index of the dim.
 static bool isOuterAxis(const OperandTile &operand, StringAttr dim) {
   attn::ReadOp read = operand.read;
+  if (!read || operand.length)
+    return false;
   for (unsigned axis = 0; axis < operand.rowAxis; ++axis)
     if (read.subscriptDim(axis) == dim)
       return true;
@@ -95,7 +99,7 @@ static bool isOuterAxis(const OperandTile &operand, StringAttr dim) {
 }
 
 std::optional<Packing> findPacking(red::NestOp nest, const StreamPlan &plan) {
-  if (!plan.isOfTensorsOnly())
+  if (!plan.isOfRowsOnly())
     return {};
   SmallVector<StringAttr> grid = attn::dimNames(nest.getGrid());
   for (size_t i = grid.size(); i-- > 0;) {

@@ -29,8 +29,8 @@ public:
     int64_t needed = consumerRegisters(plan, s);
     int64_t bytes = sharedBytes(plan, s);
     into.roles = {
-        fmt::format("warps 0-3, producer: one thread {}copies tiles; {} registers a thread",
-                    s.seesaw ? "for each group " : "", s.producerRegisters),
+        fmt::format("warps 0-3, producer: {}; {} registers a thread", whoCopies(s),
+                    s.producerRegisters),
         fmt::format("warps 4-{}, consumers: {} of {} rows; {} registers a thread, about {} needed",
                     4 * s.groups + 3,
                     s.groups == 1 ? "a group" : fmt::format("{} groups", s.groups), 64,
@@ -68,6 +68,16 @@ public:
     into.numbers["consumer_registers"] = s.consumerRegisters;
     into.numbers["registers_needed"] = needed;
     into.numbers["tuning_key"] = nestKey(nest);
+  }
+
+  std::string whoCopies(const WarpgroupSchedule &s) {
+    SmallVector<OperandMap> maps = operandMaps(plan, s);
+    auto isByRows = [](const OperandMap &map) { return map.byRows; };
+    if (llvm::all_of(maps, isByRows))
+      return "all threads copy rows";
+    if (llvm::any_of(maps, isByRows))
+      return "all threads copy rows, one of them the other tiles";
+    return s.seesaw ? "one thread for each group copies tiles" : "one thread copies tiles";
   }
 
   // What blocks and tiles have a part of: "e in 2 parts of 256, a block each: scores are computed 2

@@ -139,7 +139,7 @@ private:
       return kernelName(nest.op()) + " cannot use warpgroups: " + nest.whyNoStream();
     if (!machine.warpgroups)
       return checkSchedule(nest.op(), *nest.stream(), WarpgroupSchedule(), machine);
-    return canUseWarpgroups(nest.op(), *nest.stream(), why)
+    return canUseWarpgroups(*nest.stream(), why)
                ? ""
                : kernelName(nest.op()) + " cannot use warpgroups: " + why;
   }
@@ -184,7 +184,7 @@ private:
     }
     WarpgroupSchedule schedule;
     (void)setKeys(schedule.keys(), name(), keys);
-    RegisterBudget budget = registerBudget(schedule.groups, consumerRegisters(plan, schedule));
+    RegisterBudget budget = registerBudget(nest.op(), plan, schedule);
     schedule.producerRegisters = budget.load;
     schedule.consumerRegisters = budget.group;
     schedule.pingPong = schedule.groups > 1 && !schedule.seesaw;

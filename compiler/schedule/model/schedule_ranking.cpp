@@ -22,7 +22,7 @@ static constexpr GroupBudget kBudgets[] = {
     {1, {56, 256}}, {2, {40, 232}}, {2, {24, 240}}, {3, {32, 160}}, {4, {32, 112}},
 };
 
-RegisterBudget registerBudget(int64_t groups, int64_t needed) {
+static RegisterBudget usualBudget(int64_t groups, int64_t needed) {
   RegisterBudget best = kBudgets[0].budget;
   for (const GroupBudget &row : kBudgets) {
     if (row.groups != groups)
@@ -34,6 +34,23 @@ RegisterBudget registerBudget(int64_t groups, int64_t needed) {
   return best;
 }
 
+// The role that copies does more: it asks of tiles, too (of two groups, with 40 registers it spills
+// where ids have 64 bits; of three, with 32 in a part of the stream), or each thread finds rows (of
+// three groups it spills with 32 at D128).
+static constexpr GroupBudget kBusyBudgets[] = {{2, {56, 224}}, {3, {56, 152}}, {4, {64, 104}}};
+
+RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
+                              const WarpgroupSchedule &schedule) {
+  RegisterBudget usual = usualBudget(schedule.groups, consumerRegisters(plan, schedule));
+  if (!liveCondition(nest) && !firstByRows(plan))
+    return usual;
+  for (const GroupBudget &row : kBusyBudgets)
+    if (row.groups == schedule.groups &&
+        (schedule.groups == 2 || usual.load < producerRegisters(plan)))
+      return row.budget;
+  return usual;
+}
+
 // Of nests with operands so wide that tiles have a part of their columns.
 static constexpr int64_t kWideOperand = 256;
 static constexpr int64_t kDepths[] = {64, 128};
@@ -43,17 +60,6 @@ static constexpr int64_t kFewStages[] = {2, 3};
 static constexpr int64_t kSeesawColumns = 640;
 static constexpr int64_t kSeesawDepths[] = {64, 128, 192};
 static constexpr int64_t kMostParts = 16, kLargestWideTile = 128;
-
-// The warp that copies asks of tiles, too: of two groups, with 40 registers it spills where ids
-// have 64 bits; of three, with 32 in a part of the stream.
-static constexpr GroupBudget kAskingBudgets[] = {{2, {56, 224}}, {3, {56, 152}}, {4, {64, 104}}};
-
-static RegisterBudget askingBudget(int64_t groups, int64_t load, RegisterBudget usual) {
-  for (const GroupBudget &row : kAskingBudgets)
-    if (row.groups == groups && (groups == 2 || usual.load < load))
-      return row.budget;
-  return usual;
-}
 
 // The schedules of one number of groups and one tile.
 static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
@@ -68,11 +74,8 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
     if (!copies && plan.inputs.empty())
       continue;
     schedule.copyInputs = copies;
-    int64_t needed = consumerRegisters(plan, schedule);
-    RegisterBudget budget = registerBudget(schedule.groups, needed);
-    if (liveCondition(nest))
-      budget = askingBudget(schedule.groups, producerRegisters(plan.needs), budget);
-    if (needed <= budget.group)
+    RegisterBudget budget = registerBudget(nest, plan, schedule);
+    if (consumerRegisters(plan, schedule) <= budget.group)
       copyInputs.push_back({copies, budget});
   }
   if (copyInputs.empty())
@@ -113,7 +116,7 @@ static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const GpuModel 
   const StreamPlan &plan = *cut;
   WarpgroupSchedule least = schedule;
   least.pingPong = least.bulkStores = least.copyInputs = false;
-  RegisterBudget budget = registerBudget(least.groups, consumerRegisters(plan, least));
+  RegisterBudget budget = registerBudget(nest, plan, least);
   least.producerRegisters = budget.load;
   least.consumerRegisters = budget.group;
   least.stages = 2;
@@ -204,7 +207,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
                                           const GpuModel &machine, bool dynamicScheduler) {
   std::vector<RankedSchedule> all;
   std::string why;
-  if (!machine.warpgroups || !canUseWarpgroups(nest, plan, why))
+  if (!machine.warpgroups || !canUseWarpgroups(plan, why))
     return all;
   CostModel model(nest, plan, machine);
   WarpgroupSchedule schedule;

@@ -11,9 +11,10 @@ struct RegisterBudget {
   int64_t load, group;
 };
 
-/// The budget that gives a group of `groups` at least `needed` registers, if there is one, else the
-/// largest; between two that do, the one that leaves the copies more.
-RegisterBudget registerBudget(int64_t groups, int64_t needed);
+/// The budget that gives a group of the schedule what it needs, if there is one, else the largest;
+/// between two that do, the one that leaves the copies more.
+RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
+                              const WarpgroupSchedule &schedule);
 
 struct RankedSchedule {
   WarpgroupSchedule schedule;

@@ -43,7 +43,6 @@ private:
   StepOp fill(FetchOp fetch, const Places &places);
   void copy(FetchOp fetch, Value pipe, Value part);
   void copyRows(FetchOp fetch, Value pipe, Value tile);
-  void await(Location loc, Value pipe, Value number);
   void use(FetchOp fetch, Value pipe);
   void use(ExchangeOp exchange, ArrayRef<Places> places, Value group);
   void write(ExchangeOp exchange, ArrayRef<Value> places, Value number);
@@ -193,7 +192,7 @@ static void eraseUnused(Block &block, llvm::function_ref<bool(Operation *)> isKe
 
 // One thread copies; where tiles are asked for, its warp comes along, to ask of many at once. Where
 // groups have fetches of their own, one thread of a warp for each of them. All threads copy where a
-// tile comes row by row; one of them what comes as a box.
+// tile comes row by row, and all warps ask; one thread copies what comes as a box.
 void Roles::enterCopies() {
   Location loc = kernel.getLoc();
   if (isByRows)
@@ -315,7 +314,7 @@ StepOp Roles::fill(FetchOp fetch, const Places &places) {
     auto isFirst = scf::IfOp::create(b, loc, stream.getIsFirst(), /*withElseRegion=*/false);
     b.setInsertionPointToStart(isFirst.thenBlock());
     step.setOrder(2);
-  } else if (list && !stream) {
+  } else if (list && !stream && !isByRows) {
     auto single = SingleOp::create(b, loc);
     b.setInsertionPointToStart(&single.getBody().emplaceBlock());
   }
@@ -358,13 +357,6 @@ void Roles::copyRows(FetchOp fetch, Value pipe, Value tile) {
                                  /*vector_bytes=*/16);
   copy.getBody().takeBody(fetch.getRows());
   CompleteOp::create(b, loc, pipe, tile);
-}
-
-// What threads have copied, products see only when it is published.
-void Roles::await(Location loc, Value pipe, Value number) {
-  AwaitOp::create(b, loc, pipe, number);
-  if (auto op = pipe.getDefiningOp<PipeOp>(); op && op.getCopied())
-    PublishOp::create(b, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -464,7 +456,7 @@ void Roles::awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
     b.setInsertionPointToStart(step.getBodyBlock());
     Value at = numberHere();
     if (step == steps.front())
-      await(loc, pipe, at);
+      AwaitOp::create(b, loc, pipe, at);
     stage(step, at);
     if (step == steps.back()) {
       auto others = step.getBodyBlock()->getOps<ReleaseOp>();
@@ -533,7 +525,7 @@ void Roles::use(FetchOp fetch, Value pipe) {
   // What rows need is there for all tiles of the stream.
   stream = streamOf(fetch->getParentOfType<RowTilesOp>());
   b.setInsertionPoint(stream);
-  await(loc, pipe, number(fetch, {}));
+  AwaitOp::create(b, loc, pipe, number(fetch, {}));
   b.setInsertionPointToEnd(stream.getBodyBlock());
   ReleaseOp::create(b, loc, pipe, number(fetch, {}));
 }

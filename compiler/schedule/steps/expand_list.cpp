@@ -21,6 +21,14 @@ void Expansion::inSingle(llvm::function_ref<void()> build) {
   build();
 }
 
+// One thread lists, and copies boxes; all threads of the role copy rows.
+void Expansion::inThread(bool all, llvm::function_ref<void()> build) {
+  if (all)
+    build();
+  else
+    inSingle(build);
+}
+
 //===----------------------------------------------------------------------===//
 // The role that lists and copies
 //===----------------------------------------------------------------------===//
@@ -29,8 +37,10 @@ void Expansion::inSingle(llvm::function_ref<void()> build) {
 // before: each row tile has one entry more than tiles.
 void Expansion::put(Value number, Value entry) {
   Value at = add(number, turn, "entry");
-  AcquireOp::create(b, rows.getLoc(), stream.getBlockList(), at);
-  PutOp::create(b, rows.getLoc(), stream.getBlockList(), at, entry);
+  inThread(!allCopy, [&] {
+    AcquireOp::create(b, rows.getLoc(), stream.getBlockList(), at);
+    PutOp::create(b, rows.getLoc(), stream.getBlockList(), at, entry);
+  });
 }
 
 // What the list says of a tile: its number above bit `bit` of each of `words` (none: no bit set).
@@ -99,7 +109,7 @@ SmallVector<Value> Expansion::copyChunk(Value chunk, ValueRange carried, Value t
     nameAll(b, values, {"number", "tile_before", "live"});
     Value bit = FirstBitOp::create(b, named("bit"), values[2]);
     Value tile = add(chunk, bit, "t");
-    inSingle([&] {
+    inThread(allCopy, [&] {
       put(values[0], entryOf(tile, bit, said));
       copyBlockList(values[0], tile, values[1], tilesBefore);
     });
@@ -156,7 +166,7 @@ Value Expansion::endCopies(Value number, Value tileBefore, Value tilesBefore) {
   Location loc = rows.getLoc();
   Value none = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, tilesBefore);
   Value after = arith::SelectOp::create(b, named("tiles_after"), none, add(tilesBefore, 1), number);
-  inSingle([&] {
+  inThread(allCopy, [&] {
     auto branch = scf::IfOp::create(b, loc, none, /*withElseRegion=*/false);
     {
       OpBuilder::InsertionGuard guard(b);

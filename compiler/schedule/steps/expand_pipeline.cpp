@@ -180,6 +180,7 @@ SmallVector<Value> Expansion::carriedValues() {
 
 Value Expansion::expandStream(StreamOp op, Value tilesBefore) {
   stream = op;
+  allCopy = op.walk([](CopyRowsOp) { return WalkResult::interrupt(); }).wasInterrupted();
   carried = carriedValues();
   if (op.isListed())
     return op.getAsk().empty() ? foldList(tilesBefore) : copyList(tilesBefore);

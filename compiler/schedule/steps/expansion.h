@@ -66,6 +66,7 @@ private:
   /// does not matter to.
   int64_t endEntry() { return groupsAsk() ? 2 : -1; }
   void inSingle(llvm::function_ref<void()> build);
+  void inThread(bool all, llvm::function_ref<void()> build);
 
   // Groups that take turns.
   mlir::Value groupNumber();
@@ -92,6 +93,7 @@ private:
   mlir::OpBuilder b;
   tile::StreamOp stream;
   mlir::Value turn;  ///< i32: row tiles that the block took before
+  bool allCopy = false; ///< all threads of the role copy the stream's tiles
   mlir::Value drawn; ///< i32: the number of the block's next row tile; null in a role that is told
   llvm::SmallVector<mlir::Value> carried; ///< results of steps that steps of a later stage use
 };

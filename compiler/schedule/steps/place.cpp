@@ -10,9 +10,6 @@ static int64_t slotsBytes(PipeOp pipe) {
   return pipe.getType().getStages() * pipe.getType().getStride();
 }
 
-// Of a barrier for "full" and one for "free", of each slot.
-static int64_t barrierBytes(PipeOp pipe) { return 16 * pipe.getType().getStages(); }
-
 // Of what stands in a tile.shared.
 static int64_t bytesOf(Type type) {
   if (auto barriers = dyn_cast<BarriersType>(type))
@@ -55,7 +52,7 @@ void placeShared(KernelOp kernel) {
       end = static_cast<int64_t>(pipe.getOffset()) + slotsBytes(pipe);
     }
     pipe.setBarriers(llvm::alignTo(end, 16));
-    end = static_cast<int64_t>(pipe.getBarriers()) + barrierBytes(pipe);
+    end = static_cast<int64_t>(pipe.getBarriers()) + pipe.barrierBytes();
   }
   kernel.setSmem(end);
 }

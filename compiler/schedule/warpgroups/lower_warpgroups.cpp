@@ -29,7 +29,7 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
 FailureOr<tile::KernelOp> lowerWarpgroupNest(PlannedNest &planned, OpBuilder &builder) {
   red::NestOp nest = planned.op();
   std::string why = planned.whyNoStream();
-  if (!planned.stream() || !canUseWarpgroups(nest, *planned.stream(), why))
+  if (!planned.stream() || !canUseWarpgroups(*planned.stream(), why))
     return nest.emitOpError("has no warpgroup form: ") << why;
   WarpgroupSchedule schedule = cast<tile::WarpgroupsAttr>(nest.getScheduleAttr()).getValue();
   StreamPlan plan =

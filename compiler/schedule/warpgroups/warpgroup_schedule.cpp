@@ -73,8 +73,7 @@ static std::string checkOperand(const OperandTile &operand) {
   return "";
 }
 
-// The first operand of which no box is a tile, or null.
-static const OperandTile *firstByRows(const StreamPlan &plan) {
+const OperandTile *firstByRows(const StreamPlan &plan) {
   for (const Contraction &contraction : plan.contractions)
     if (comesByRows(contraction.resident, plan.row))
       return &contraction.resident;
@@ -84,7 +83,7 @@ static const OperandTile *firstByRows(const StreamPlan &plan) {
   return nullptr;
 }
 
-bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why) {
+bool canUseWarpgroups(const StreamPlan &plan, std::string &why) {
   if (plan.contractions.empty()) {
     why = "no product of a row with the stream's tile is in it";
     return false;
@@ -99,9 +98,7 @@ bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why
   for (const OperandTile &operand : plan.streamed)
     if (why = checkOperand(operand); !why.empty())
       return false;
-  if (const OperandTile *operand = firstByRows(plan); operand && liveCondition(nest))
-    why = sourceName(*operand) + " comes row by row, and tiles that are left out one by one do not";
-  return why.empty();
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +158,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
     }
     bool isOfGroup = schedule.seesaw && map.kind == OperandMap::Kind::Input;
     int64_t stages = map.stages * (isOfGroup ? schedule.groups : 1);
-    bytes += stages * tileBytes;
+    bytes += stages * (tileBytes + (map.byRows ? 8 : 0)); // a barrier for the copies
     slots += stages;
   }
   if (schedule.seesaw) {
@@ -215,8 +212,13 @@ static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &pla
          needs.moments * (4 + schedule.streamTile / 4);
 }
 
-int64_t producerRegisters(const RegisterNeeds &needs) {
-  return kFewestRegisters + needs.asked + (needs.asked && needs.inParts ? 4 : 0);
+// Where rows lie, four at a time, and what says so.
+static constexpr int64_t kRowCopyRegisters = 24;
+
+int64_t producerRegisters(const StreamPlan &plan) {
+  const RegisterNeeds &needs = plan.needs;
+  return kFewestRegisters + needs.asked + (needs.asked && needs.inParts ? 4 : 0) +
+         (firstByRows(plan) ? kRowCopyRegisters : 0);
 }
 
 int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
@@ -312,7 +314,9 @@ static std::string checkRows(const StreamPlan &plan, const WarpgroupSchedule &s)
     return refusal("persistent");
   if (s.seesaw)
     return refusal("seesaw");
-  if (s.pack != 1)
+  if (s.pack != 1 && llvm::any_of(plan.contractions, [&](const Contraction &c) {
+        return comesByRows(c.resident, plan.row);
+      }))
     return refusal("pack");
   TiledPlan cut = cutPlan(plan, s);
   if (depthTiles(*cut) != 1)

@@ -21,7 +21,9 @@ tile::PipeType blockListType(mlir::MLIRContext *context);
 
 /// True if the nest's plan can be divided so, whatever the tiles; `why` says what it lacks if not:
 /// operands that are not 16-bit, parts of rows.
-bool canUseWarpgroups(red::NestOp nest, const StreamPlan &plan, std::string &why);
+bool canUseWarpgroups(const StreamPlan &plan, std::string &why);
+/// The first operand of which no box is a tile, so that it comes row by row, or null.
+const OperandTile *firstByRows(const StreamPlan &plan);
 
 /// The plan as the schedule cuts it.
 TiledPlan cutPlan(const StreamPlan &plan, const WarpgroupSchedule &schedule);
@@ -42,7 +44,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 int64_t consumerRegisters(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
 /// Of a thread of the warpgroup that copies, an estimate: more where data say which tiles matter.
-int64_t producerRegisters(const RegisterNeeds &needs);
+int64_t producerRegisters(const StreamPlan &plan);
 
 /// Whether the machine has what the schedule needs: checkSchedule without words, for who tries
 /// many.

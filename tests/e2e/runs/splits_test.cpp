@@ -178,7 +178,13 @@ TEST(FewRows, OfProgramsWithoutSharedKeysAreNotPacked) {
   EXPECT_EQ(compilation->variants.size(), 1U); // in parts
 }
 
-void expectPackedIsCorrect(const Spec &spec, std::int64_t multiprocessors) {
+/// `keys` are the extents that say that there are so many keys.
+using Keys = std::function<Extents(std::int64_t)>;
+Extents keysOfRows(std::int64_t count) { return {{"j", count + 3}}; }
+Extents keysOfPages(std::int64_t count) { return {{"j", count}, {"w", count / 16}, {"n", 40}}; }
+
+void expectPackedIsCorrect(const Spec &spec, std::int64_t multiprocessors,
+                           const Keys &keys = keysOfRows) {
   Result<Compilation> compilation = compileForFewRows(spec);
   ASSERT_TRUE(compilation) << compilation.error().text();
   auto executor = driver::makeInterpreterExecutor(*compilation, {{0, 1}, multiprocessors});
@@ -189,7 +195,8 @@ void expectPackedIsCorrect(const Spec &spec, std::int64_t multiprocessors) {
   for (Heads heads : {Heads{2, 1}, {3, 1}, {8, 2}, {8, 1}, {10, 1}})
     for (std::int64_t rows : {1, 3, 16}) {
       Extents extents = {
-          {"b", 1}, {"h", heads.queries}, {"hk", heads.keys}, {"i", rows}, {"j", 531 + 40 * rows}};
+          {"b", 1}, {"h", heads.queries}, {"hk", heads.keys}, {"i", rows}};
+      extents.merge(keys(528 + 48 * rows));
       SCOPED_TRACE(testing::Message() << heads.queries << "/" << heads.keys << " heads, " << rows
                                       << " rows, " << multiprocessors << " multiprocessors");
       ASSERT_GT(packedPartsAt(compilation->program.manifest, extents, multiprocessors), 0);
@@ -202,6 +209,14 @@ TEST(FewRows, AreCorrect) {
   ASSERT_TRUE(spec);
   for (std::int64_t multiprocessors : {1, 8}) // mostly in one pass, and in parts
     expectPackedIsCorrect(*spec, multiprocessors);
+}
+
+// Keys that a table names come row by row.
+TEST(FewRows, OfPagesAreCorrect) {
+  LoadedSpec spec("paged");
+  ASSERT_TRUE(spec);
+  for (std::int64_t multiprocessors : {1, 8})
+    expectPackedIsCorrect(*spec, multiprocessors, keysOfPages);
 }
 
 TEST(FewRows, SeeWhatTheMaskLeaves) {
@@ -254,15 +269,19 @@ TEST(GpuFewRows, AreCorrect) {
   ASSERT_TRUE(compilation) << compilation.error().text();
   auto executor = driver::makeExecutor(*compilation, *gpu);
   ASSERT_TRUE(executor) << executor.error().text();
-  for (std::int64_t batches : {1, 20, 140}) // in parts, and in one pass
-    for (std::int64_t sharing : {2, 3, 4, 10})
-      for (std::int64_t rows : {1, 5, 16}) {
-        Extents extents = {{"b", batches}, {"h", 2 * sharing}, {"hk", 2}, {"i", rows}, {"j", 2100}};
-        SCOPED_TRACE(testing::Message()
-                     << batches << " batches, " << sharing << " heads, " << rows << " rows");
-        expectCorrect(*spec, **executor, extents);
-        expectSameBits(*spec, **executor, extents);
-      }
+  struct Case {
+    std::int64_t batches, sharing, rows, keys;
+  };
+  // In parts, in parts for several rounds of blocks, and in one pass.
+  for (Case c : {Case{1, 2, 1, 2100}, {1, 3, 5, 2100}, {1, 4, 16, 9000}, {1, 10, 16, 2100},
+                 {70, 3, 1, 700}, {140, 2, 5, 300}, {140, 4, 1, 300}}) {
+    Extents extents = {
+        {"b", c.batches}, {"h", 2 * c.sharing}, {"hk", 2}, {"i", c.rows}, {"j", c.keys}};
+    SCOPED_TRACE(testing::Message() << c.batches << " batches, " << c.sharing << " heads, "
+                                    << c.rows << " rows");
+    expectCorrect(*spec, **executor, extents);
+    expectSameBits(*spec, **executor, extents);
+  }
 }
 
 // Each of the many kernels asks something of the sizes, and the variant in parts asks all of it.

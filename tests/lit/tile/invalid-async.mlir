@@ -413,3 +413,21 @@ tile.kernel @far_beyond() grid [1] threads 128 smem 32768 {
 
 // expected-error @+1 {{has 64 rows of panels that have 16}}
 !tile = !tile.shared<64, 64, f16, panels 16>
+
+// -----
+
+tile.kernel @copied_by_none() grid [1] threads 128 smem 0 {
+  // expected-error @+1 {{is copied: by two writers or more, into panels in slots of its own}}
+  %p = tile.pipe at 0 barriers 0 users 4 copied : <1, <64, 64, bf16, panels 64>>
+}
+
+// -----
+
+tile.kernel @copied_by_others() grid [1] threads 256 smem 65536 {
+  %n = arith.constant 0 : i32
+  %p = tile.pipe at 0 barriers 50000 users 4 writers 4 copied : <1, <64, 64, bf16, panels 64>>
+  tile.role "load" warps 0 count 8 registers 56 {
+    // expected-error @+1 {{completes a copied tile, not in a role whose warps are its writers}}
+    tile.complete %p[%n] : !tile.pipe<1, <64, 64, bf16, panels 64>>
+  }
+}

@@ -407,3 +407,84 @@ tile.kernel @step_of_nobody("works" = %works: i32) grid [1] threads 256 smem 0 {
     tile.yield
   }
 }
+
+// -----
+
+tile.kernel @pointer("works" = %works: i32, "k" = %k: !tile.ptr<f16>, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{takes boxes of a tensor map, or with `rows` those of a pointer}}
+      %tile = tile.fetch %k(%t) {stages = 2 : i64} : !tile.ptr<f16> -> !tile.shared<64, 64, f16, panels 64>
+    }
+  }
+}
+
+// -----
+
+tile.kernel @rows_of_a_map("works" = %works: i32, "k" = %k: !tile.ptr<f16>, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{takes boxes of a tensor map, or with `rows` those of a pointer}}
+      %tile = tile.fetch %k_map(%t) {stages = 2 : i64} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64> rows {
+      ^bb0(%row: i32):
+        %at = arith.constant 0 : i64
+        tile.yield %at, %is_first : i64, i1
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @two_coordinates("works" = %works: i32, "k" = %k: !tile.ptr<f16>, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{has `rows` with one i32, counted from its one coordinate}}
+      %tile = tile.fetch %k(%t, %t) {stages = 2 : i64} : !tile.ptr<f16> -> !tile.shared<64, 64, f16, panels 64> rows {
+      ^bb0(%row: i32):
+        %at = arith.constant 0 : i64
+        tile.yield %at, %is_first : i64, i1
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @no_offset("works" = %works: i32, "k" = %k: !tile.ptr<f16>, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{has `rows` that yield an offset and whether there is such a row}}
+      %tile = tile.fetch %k(%t) {stages = 2 : i64} : !tile.ptr<f16> -> !tile.shared<64, 64, f16, panels 64> rows {
+      ^bb0(%row: i32):
+        %at = arith.constant 0 : i64
+        tile.yield %is_first : i1
+      }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @rows_in_parts("works" = %works: i32, "k" = %k: !tile.ptr<f16>, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{has `rows`, and comes in parts or by_group}}
+      %tile = tile.fetch %k(%t) {stages = 2 : i64, parts = 2 : i64} : !tile.ptr<f16> -> !tile.shared<64, 64, f16, panels 64> rows {
+      ^bb0(%row: i32):
+        %at = arith.constant 0 : i64
+        tile.yield %at, %is_first : i64, i1
+      }
+    }
+  }
+}

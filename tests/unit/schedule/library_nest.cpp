@@ -29,7 +29,7 @@ WarpgroupSchedule makeSchedule(LibraryNest &of, int64_t groups, int64_t streamTi
   schedule.streamTile = streamTile;
   schedule.stages = stages;
   schedule.pingPong = groups > 1;
-  RegisterBudget budget = registerBudget(groups, consumerRegisters(of.plan, schedule));
+  RegisterBudget budget = registerBudget(of.nest, of.plan, schedule);
   schedule.producerRegisters = budget.load;
   schedule.consumerRegisters = budget.group;
   return schedule;

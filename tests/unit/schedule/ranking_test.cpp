@@ -161,10 +161,23 @@ TEST(Ranking, candidatesToMeasureDiffer) {
 }
 
 TEST(Ranking, theBudgetLeavesCopiesWhatGroupsDoNotNeed) {
-  EXPECT_EQ(registerBudget(2, 200).group, 232);
-  EXPECT_EQ(registerBudget(2, 236).group, 240);
-  EXPECT_EQ(registerBudget(2, 300).group, 240);
-  EXPECT_EQ(registerBudget(3, 1).load, 32);
+  LibraryNest of("full", 128);
+  WarpgroupSchedule schedule{.groups = 2};
+  for (schedule.streamTile = 16; schedule.streamTile <= 256; schedule.streamTile += 16) {
+    bool needsMore = consumerRegisters(of.plan, schedule) > 232;
+    EXPECT_EQ(needsMore, schedule.streamTile > 176);
+    EXPECT_EQ(registerBudget(of.nest, of.plan, schedule).group, needsMore ? 240 : 232);
+  }
+  schedule.groups = 3;
+  EXPECT_EQ(registerBudget(of.nest, of.plan, schedule).load, 32);
+}
+
+TEST(Ranking, theBudgetOfRowsThatLieAnywhereLetsThreadsFindThem) {
+  LibraryNest of("varlen", 128);
+  for (int64_t groups : {2, 3, 4}) {
+    RegisterBudget budget = registerBudget(of.nest, of.plan, {.groups = groups});
+    EXPECT_GE(budget.load, producerRegisters(of.plan));
+  }
 }
 
 TEST(ChooseSmaller, eachNextOneHasMoreRegistersToSpareUntilThePortableOnes) {

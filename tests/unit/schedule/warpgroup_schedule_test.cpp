@@ -16,7 +16,7 @@ std::string check(LibraryNest &of, int64_t groups, int64_t streamTile, int64_t s
 std::string whyNotWarpgroups(const nlohmann::json &spec) {
   LibraryNest of(spec);
   std::string why;
-  EXPECT_FALSE(canUseWarpgroups(of.nest, of.plan, why));
+  EXPECT_FALSE(canUseWarpgroups(of.plan, why));
   return why;
 }
 
@@ -209,11 +209,24 @@ TEST(WarpgroupSchedule, saysWhatANestLacks) {
   spec["types"]["T"] = "f32";
   EXPECT_EQ(whyNotWarpgroups(spec), "'q' is f32; products of warpgroups take f16 and bf16");
   EXPECT_EQ(whyNotWarpgroups(librarySpec("full", 20)), "'q' is 20 wide; it can be a multiple of 8");
-  spec = librarySpec("full", 64);
+}
+
+// Keys in more axes than a tensor map has, and a table that names them.
+TEST(WarpgroupSchedule, rowsThatLieAnywhereComeToBlocksOfOneRowTile) {
+  nlohmann::json spec = librarySpec("full", 64);
   spec["inputs"]["k"] = "T[b, h, x, y, j, d]";
   spec["reference"]["shape"]["x"] = spec["reference"]["shape"]["y"] = 1;
   spec["body"][0] = "s = sum(d, q[b,h,i,d] * k[b,h,0,0,j,d]) * scale";
-  EXPECT_EQ(whyNotWarpgroups(spec), "'k' has 6 axes; a tensor map has up to 5");
+  LibraryNest deep(spec), paged("paged", 64);
+  for (LibraryNest *of : {&deep, &paged}) {
+    WarpgroupSchedule schedule = makeSchedule(*of, 2, 64, 2);
+    schedule.persistent = false;
+    EXPECT_EQ(checkSchedule(of->nest, of->plan, schedule, hopper()), "");
+    schedule.persistent = true;
+    EXPECT_EQ(checkSchedule(of->nest, of->plan, schedule, hopper()),
+              std::string(of == &deep ? "'k'" : "'kp'") +
+                  " comes row by row, not with persistent: leave persistent out");
+  }
 }
 
 WarpgroupSchedule seesaw(int64_t columns) {
