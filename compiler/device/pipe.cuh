@@ -153,32 +153,16 @@ template <class TileType, int kStages> struct WrittenPipe : Pipe<TileType, kStag
   template <class Number> ATTNC_DEVICE void release(Number n) const { arrive(this->free(n)); }
 };
 
-/// A pipe whose tiles the threads of some warps copy, each a part. A further warp awaits their
-/// copies, publishes the tile and says that it has arrived: whoever publishes waits for what is
-/// under way, so that neither those that copy nor those that use the tile can. Its barriers are
-/// followed by one for the copies of each slot.
+/// A pipe whose tiles threads copy, each a part: a tile has arrived when all their copies have.
 template <class TileType, int kStages> struct CopiedPipe : Pipe<TileType, kStages> {
-  template <class Number> ATTNC_DEVICE u32 copied(Number n) const {
-    return this->barriers + 8 * (2 * kStages + this->slot(n));
-  }
-  /// `writers`: with the warp that does not copy.
   ATTNC_DEVICE void start(int users, int writers) const {
-    Pipe<TileType, kStages>::start(users, 1);
-#pragma unroll
-    for (int s = 0; s < kStages; ++s)
-      initBarrier(copied(s), (writers - 1) * kWarp);
+    Pipe<TileType, kStages>::start(users, writers * kWarp);
   }
-  /// The copies that this thread has started are its part of tile n; those of the warp that does
-  /// not copy wait for them.
-  template <class Number> ATTNC_DEVICE void complete(Number n, bool copies) const {
-    if (copies) {
-      asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(copied(n))
-                   : "memory");
-    } else if (lane() == 0) {
-      awaitBarrier(copied(n), this->parity(n));
-      publishToAsync();
-      arrive(this->full(n));
-    }
+  /// The copies that this thread has started are its part of tile n. Who awaits the tile publishes
+  /// it.
+  template <class Number> ATTNC_DEVICE void complete(Number n) const {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(this->full(n))
+                 : "memory");
   }
 };
 

@@ -146,8 +146,8 @@ LogicalResult PipeOp::verify() {
       static_cast<int64_t>(getWriters()) > warps)
     return emitOpError("has ") << getUsers() << " users and " << getWriters() << " writers among "
                                << warps << " warps";
-  if (getCopied() && (getWriters() < 2 || getRing() || !tile.hasPanels()))
-    return emitOpError("is copied: by two writers or more, into panels in slots of its own");
+  if (getCopied() && (getWriters() == 0 || getRing() || !tile.hasPanels()))
+    return emitOpError("is copied: by writers, into panels in slots of its own");
   return failed(verifyRing(*this)) ? failure() : verifyMemory(*this, kernel);
 }
 

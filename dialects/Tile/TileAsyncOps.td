@@ -57,8 +57,7 @@ def Tile_PipeOp : Tile_Op<"pipe", [Pure]> {
   let description = [{
     The barriers, 16 bytes for each slot, lie at `barriers`. Each tile is released by `users` warps.
     With `writers`, that many warps write a tile and complete it; without, asynchronous copies do. The
-    writers of a `copied` tile, all warps of a role, copy it, but for the last, which awaits their
-    copies and publishes them; it has barriers for these behind the others. Two
+    writers of a `copied` tile copy it: it has arrived when their copies have. Two
     pipes at the same place with the same barriers are one: tiles of two kinds take turns in its slots,
     and it is started once. Before they have their places, the second is `in` the first.
   }];
@@ -72,8 +71,8 @@ def Tile_PipeOp : Tile_Op<"pipe", [Pure]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Of the barriers: for each slot one that says full, one that says free, and one for copies.
-    int64_t barrierBytes() { return (getCopied() ? 24 : 16) * getType().getStages(); }
+    /// Of the barriers: for each slot one that says full and one that says free.
+    int64_t barrierBytes() { return 16 * getType().getStages(); }
   }];
 }
 
@@ -126,7 +125,7 @@ def Tile_CompleteOp : Tile_PipeNumberOp<"complete"> {
   let description = [{
     The tile has arrived when all writers have. After tile.acquire of the same number, and after
     tile.publish where a product or a copy reads the tile. Of a `copied` tile: when the copies that
-    they have started before have ended, and it is published.
+    they have started before have ended; who awaits it publishes it.
   }];
   let hasVerifier = 1;
 }

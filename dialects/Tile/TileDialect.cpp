@@ -368,7 +368,7 @@ LogicalResult PeekOp::verify() {
 
 std::pair<int64_t, int64_t> CopyRowsOp::warps() {
   if (auto role = (*this)->getParentOfType<RoleOp>())
-    return {role.getFirst(), role.getCount() - 1};
+    return {role.getFirst(), role.getCount()};
   return {0, (*this)->getParentOfType<KernelOp>().getThreads() / 32};
 }
 

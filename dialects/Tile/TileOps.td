@@ -174,8 +174,8 @@ def Tile_CopyRowsOp : Tile_Op<"copy_rows", [SingleBlock]> {
     begins (i64), and whether there is such a row (i1): else it is zero and not read. Every row start is
     aligned to `vector_bytes`. The copy belongs to the group that the next tile.commit closes.
 
-    Each warp, of a role all but the last (tile.pipe), copies rows that follow each other, in turns of at
-    most 32: a lane finds where one lies. Lanes beyond them find rows, too, that nobody copies.
+    Each warp copies rows that follow each other, in turns of at most 32: a lane finds where one lies.
+    Lanes beyond them find rows, too, that nobody copies.
   }];
   let arguments = (ins Tile_PtrType:$pointer, I32:$first, Tile_SharedType:$tile,
                        I64Attr:$vector_bytes);

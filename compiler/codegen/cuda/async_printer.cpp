@@ -144,16 +144,6 @@ std::string KernelPrinter::productText(tile::MmaStartOp mma) {
          tileText(mma.getB()) + ")";
 }
 
-// Of a copied tile, whether this warp is one of those that copy.
-void KernelPrinter::printComplete(tile::CompleteOp complete) {
-  auto pipe = complete.getPipe().getDefiningOp<tile::PipeOp>();
-  auto role = complete->getParentOfType<tile::RoleOp>();
-  std::string copies;
-  if (pipe && pipe.getCopied())
-    copies = ", warpIndex() < " + number(role.getFirst() + role.getCount() - 1);
-  line(tileText(complete.getPipe()) + ".complete(" + text(complete.getNumber()) + copies + ");");
-}
-
 bool KernelPrinter::printAsyncOp(Operation &op) {
   auto call = [&](const Twine &text) {
     line(text + ";");
@@ -170,7 +160,7 @@ bool KernelPrinter::printAsyncOp(Operation &op) {
       .Case([&](tile::AcquireOp acquire) { return slot(acquire, "acquire"); })
       .Case([&](tile::AwaitOp await) { return slot(await, "await"); })
       .Case([&](tile::ReleaseOp release) { return slot(release, "release"); })
-      .Case([&](tile::CompleteOp complete) { return printComplete(complete), true; })
+      .Case([&](tile::CompleteOp complete) { return slot(complete, "complete"); })
       .Case([&](tile::PutOp put) {
         return call(tileText(put.getPipe()) + ".put(" + text(put.getNumber()) + ", " +
                     text(put.getValue()) + ")");

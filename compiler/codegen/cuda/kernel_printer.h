@@ -52,7 +52,6 @@ private:
   std::string columnsText(mlir::Value cols);
   void printCopy(tile::CopyOp copy);
   void printCopyRows(tile::CopyRowsOp copy);
-  void printComplete(tile::CompleteOp complete);
   std::string sharedText(int64_t offset);
   void declareSharedBase();
   void printShared(tile::SharedOp shared);

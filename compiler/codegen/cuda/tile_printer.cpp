@@ -162,11 +162,8 @@ void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
   auto [turns, rows] = copy.turns();
   names.openScope();
   std::string begin = names.unique("begin");
-  bool isOfRole = copy->getParentOfType<tile::RoleOp>() != nullptr;
   std::string warp =
       firstWarp ? "(warpIndex() - " + number(firstWarp) + ")" : std::string("warpIndex()");
-  if (isOfRole)
-    open("if (warpIndex() < " + number(firstWarp + warps) + ")");
   if (turns > 1)
     line("#pragma unroll");
   open("for (i32 " + begin + " = " + warp + " * " + number(rows) + "; " + begin + " < " +
@@ -180,8 +177,6 @@ void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
        begin + ", " + address(text(copy.getPointer()), expression(yield.getValues().front())) +
        ", " + text(yield.getValues().back()) + ");");
   close();
-  if (isOfRole)
-    close();
   names.closeScope();
 }
 

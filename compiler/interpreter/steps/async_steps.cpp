@@ -108,7 +108,7 @@ void addRelease(CodeBuilder &builder, tile::ReleaseOp op) {
   });
 }
 
-// The warp arrives, or its copies do when they have ended, published.
+// The warp arrives, or its copies do when they have ended.
 void addComplete(CodeBuilder &builder, tile::CompleteOp op) {
   PipeRef ref(builder, op.getPipe(), op.getNumber());
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
@@ -118,7 +118,6 @@ void addComplete(CodeBuilder &builder, tile::CompleteOp op) {
     uint32_t group = warp.copies.open++;
     View known = warp.view;
     known.seen[warp.agent(Warp::Copies)] = group;
-    known.publish();
     machine.start({Event::Copy, &warp, group, op, [=, &warp](Machine &machine) {
                      Outcome outcome = machine.finish(warp, Event::Copy, group);
                      return outcome == Outcome::Done ? arriveAt(machine, full, known) : outcome;

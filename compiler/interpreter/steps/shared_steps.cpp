@@ -198,15 +198,14 @@ void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
   unsigned bytes = op.getVectorBytes(), vector = bytes / layout.elementBytes();
   unsigned perRow = layout.width / vector;
   unsigned firstWarp = op.warps().first, rows = op.turns().second;
-  unsigned warps = op.warps().second, every = warps * rows, end = op.turns().first * every;
+  unsigned every = op.warps().second * rows, end = op.turns().first * every;
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     Access by = copierOf(machine, warp, op, bytes);
     std::vector<CopyPiece> pieces;
     llvm::DenseSet<uint32_t> chunks; // lanes that fill a chunk together are no conflict
     uint32_t base = warp.words[tile].i;
     auto *from = reinterpret_cast<const std::byte *>(warp.words[pointer].i);
-    unsigned number = warp.number - firstWarp;
-    for (unsigned begin = number < warps ? number * rows : end; begin < end; begin += every)
+    for (unsigned begin = (warp.number - firstWarp) * rows; begin < end; begin += every)
       for (unsigned n = begin * perRow; n < std::min(begin + rows, layout.rows) * perRow; ++n) {
         unsigned col = n % perRow * vector;
         warp.words[row].i = int32_t(warp.words[first].i + n / perRow);

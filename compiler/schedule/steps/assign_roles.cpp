@@ -43,6 +43,7 @@ private:
   StepOp fill(FetchOp fetch, const Places &places);
   void copy(FetchOp fetch, Value pipe, Value part);
   void copyRows(FetchOp fetch, Value pipe, Value tile);
+  void await(Location loc, Value pipe, Value number);
   void use(FetchOp fetch, Value pipe);
   void use(ExchangeOp exchange, ArrayRef<Places> places, Value group);
   void write(ExchangeOp exchange, ArrayRef<Value> places, Value number);
@@ -359,6 +360,13 @@ void Roles::copyRows(FetchOp fetch, Value pipe, Value tile) {
   CompleteOp::create(b, loc, pipe, tile);
 }
 
+// What threads have copied, products see only when it is published.
+void Roles::await(Location loc, Value pipe, Value number) {
+  AwaitOp::create(b, loc, pipe, number);
+  if (auto op = pipe.getDefiningOp<PipeOp>(); op && op.getCopied())
+    PublishOp::create(b, loc);
+}
+
 //===----------------------------------------------------------------------===//
 // The role that computes
 //===----------------------------------------------------------------------===//
@@ -456,7 +464,7 @@ void Roles::awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
     b.setInsertionPointToStart(step.getBodyBlock());
     Value at = numberHere();
     if (step == steps.front())
-      AwaitOp::create(b, loc, pipe, at);
+      await(loc, pipe, at);
     stage(step, at);
     if (step == steps.back()) {
       auto others = step.getBodyBlock()->getOps<ReleaseOp>();
@@ -525,7 +533,7 @@ void Roles::use(FetchOp fetch, Value pipe) {
   // What rows need is there for all tiles of the stream.
   stream = streamOf(fetch->getParentOfType<RowTilesOp>());
   b.setInsertionPoint(stream);
-  AwaitOp::create(b, loc, pipe, number(fetch, {}));
+  await(loc, pipe, number(fetch, {}));
   b.setInsertionPointToEnd(stream.getBodyBlock());
   ReleaseOp::create(b, loc, pipe, number(fetch, {}));
 }

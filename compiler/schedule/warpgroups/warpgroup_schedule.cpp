@@ -158,7 +158,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
     }
     bool isOfGroup = schedule.seesaw && map.kind == OperandMap::Kind::Input;
     int64_t stages = map.stages * (isOfGroup ? schedule.groups : 1);
-    bytes += stages * (tileBytes + (map.byRows ? 8 : 0)); // a barrier for the copies
+    bytes += stages * tileBytes;
     slots += stages;
   }
   if (schedule.seesaw) {

@@ -142,10 +142,7 @@ protected:
 };
 
 std::string expectedForm(const KernelCase &c) {
-  // Tensor maps know neither lengths nor tables: threads copy what ends at lengths, and compute
-  // the addresses of what is read through a table.
-  bool withoutMaps = c.spec == "varlen" || c.spec == "paged";
-  return c.target == "sm_90a" && c.type != "f32" && !withoutMaps ? "warpgroups" : "portable";
+  return c.target == "sm_90a" && c.type != "f32" ? "warpgroups" : "portable";
 }
 
 TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {

@@ -1,5 +1,6 @@
 // Keys that an index picks: their rows lie anywhere, so that all warps of the role that copies take part
-// in a tile: three copy, the last one awaits them and publishes the tile. One thread still copies boxes.
+// in a tile, and it has arrived when their copies have. What threads have copied, products see once who
+// awaits it has published it. One thread still copies boxes.
 //   o = sum(j, softmax(j, where(abs(i - j) <= 100 or j < 64, sum(d, q * k[at]), -inf)) * v)
 // DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "ping_pong": false
 // RUN: %through-all %s | FileCheck %s
@@ -26,6 +27,8 @@
 // CHECK-NEXT:        tile.fill %v_pipe
 // CHECK:       tile.role "compute"
 // CHECK:         tile.await %k_pipe
+// CHECK-NEXT:    tile.publish
+// CHECK:         tile.await %v_pipe
 // CHECK-NOT:     tile.publish
 // CHECK:         tile.stage %v_pipe
 
@@ -36,11 +39,10 @@
 // CUDA: if (threadIndex() == 0) {
 // CUDA-NEXT: list.acquire(
 // CUDA: k_pipe.acquire([[N:[a-z0-9_]+]]);
-// CUDA-NEXT: if (warpIndex() < 3) {
-// CUDA-NEXT: for (i32 [[ROW:begin[_0-9]*]] = warpIndex() * 22; [[ROW]] < 66; [[ROW]] += 66) {
+// CUDA-NEXT: for (i32 [[ROW:begin[_0-9]*]] = warpIndex() * 16; [[ROW]] < 64; [[ROW]] += 64) {
 // CUDA-NEXT: = {{.*}} + [[ROW]] + lane();
-// CUDA: copyRows<16, 22>(k_pipe{{\[}}[[N]]], [[ROW]], k + {{.*}}, {{.*}});
-// CUDA: k_pipe.complete([[N]], warpIndex() < 3);
+// CUDA: copyRows<16, 16>(k_pipe{{\[}}[[N]]], [[ROW]], k + {{.*}}, {{.*}});
+// CUDA: k_pipe.complete([[N]]);
 
 attn.program @gathered dims [h, i, d = 64, n, j, e = 64] {
   %q = attn.input "q" : <[h, i, d], f16> loc("q")

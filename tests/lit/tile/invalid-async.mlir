@@ -417,7 +417,7 @@ tile.kernel @far_beyond() grid [1] threads 128 smem 32768 {
 // -----
 
 tile.kernel @copied_by_none() grid [1] threads 128 smem 0 {
-  // expected-error @+1 {{is copied: by two writers or more, into panels in slots of its own}}
+  // expected-error @+1 {{is copied: by writers, into panels in slots of its own}}
   %p = tile.pipe at 0 barriers 0 users 4 copied : <1, <64, 64, bf16, panels 64>>
 }
 
