@@ -322,7 +322,8 @@ private:
       return;
     nlohmann::json once = fewRowsKeys(program, options.target);
     nlohmann::json inParts = fewRowsKeys(variants.front()->program, options.target);
-    if (inParts.empty() || !lowerVariant({kPackedPrefix, FoldChoice::Fold::OnePass, once}) ||
+    if (once.empty() || inParts.empty() ||
+        !lowerVariant({kPackedPrefix, FoldChoice::Fold::OnePass, once}) ||
         !lowerVariant({kPackedSplitPrefix, FoldChoice::Fold::TwoPass, inParts}))
       variants.resize(1); // each leaves some launches with few rows to the other
   }

@@ -155,10 +155,11 @@ static Expr hasFewRows(attn::ProgramOp program) {
   for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
     schedule::PlannedNest planned(nest);
     std::optional<schedule::Packing> packing = packingOf(planned);
-    if (!packing)
+    std::optional<Expr> sharing = packing ? sharingOf(planned, *packing) : std::nullopt;
+    if (!sharing)
       continue;
-    if (Expr sharing = *sharingOf(planned, *packing); sharing.op != ExprOp::Integer)
-      all.push_back(atLeast(std::move(sharing), 2));
+    if (sharing->op != ExprOp::Integer)
+      all.push_back(atLeast(std::move(*sharing), 2));
     all.push_back(apply(ExprOp::Le, Expr::size(planned.stream()->row.str()),
                         Expr::constant(schedule::kPackedRows)));
   }
