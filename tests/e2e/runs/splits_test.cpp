@@ -229,6 +229,14 @@ TEST(FewRows, SeeWhatTheMaskLeaves) {
   expectPackedIsCorrect(*spec, 8);
 }
 
+Result<Compilation> compileFor(const CudaDevice &gpu, const Spec &spec) {
+  driver::CompileOptions options;
+  options.target = cli::targetOf(gpu.properties());
+  options.images = std::make_shared<ImageCompiler>();
+  options.parts = driver::SplitVariant::OnFirstUse;
+  return driver::compile(spec, options);
+}
+
 // One query, many keys.
 TEST(GpuSplits, MergeToTheResult) {
   Result<std::shared_ptr<const CudaDevice>> gpu = openGpu();
@@ -236,11 +244,7 @@ TEST(GpuSplits, MergeToTheResult) {
     GTEST_SKIP() << gpu.error().text();
   LoadedSpec spec("full", {{"d", "128"}, {"e", "128"}});
   ASSERT_TRUE(spec);
-  driver::CompileOptions options;
-  options.target = cli::targetOf((*gpu)->properties());
-  options.images = std::make_shared<ImageCompiler>();
-  options.parts = driver::SplitVariant::OnFirstUse;
-  Result<Compilation> compilation = driver::compile(*spec, options);
+  Result<Compilation> compilation = compileFor(**gpu, *spec);
   ASSERT_TRUE(compilation) << compilation.error().text();
   ASSERT_FALSE(compilation->variants.empty());
   auto executor = driver::makeExecutor(*compilation, *gpu);
@@ -261,11 +265,7 @@ TEST(GpuFewRows, AreCorrect) {
     GTEST_SKIP() << gpu.error().text();
   LoadedSpec spec("gqa", {{"d", "128"}, {"e", "128"}});
   ASSERT_TRUE(spec);
-  driver::CompileOptions options;
-  options.target = cli::targetOf((*gpu)->properties());
-  options.images = std::make_shared<ImageCompiler>();
-  options.parts = driver::SplitVariant::OnFirstUse;
-  Result<Compilation> compilation = driver::compile(*spec, options);
+  Result<Compilation> compilation = compileFor(**gpu, *spec);
   ASSERT_TRUE(compilation) << compilation.error().text();
   auto executor = driver::makeExecutor(*compilation, *gpu);
   ASSERT_TRUE(executor) << executor.error().text();
