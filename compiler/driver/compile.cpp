@@ -17,6 +17,7 @@
 #include "compiler/driver/step_instruments.h"
 #include "compiler/driver/step_pass.h"
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/steps/step_text.h"
 #include "compiler/schedule/stream/stream_plan.h"
 #include "compiler/schedule/threads/lower_rows.h"
@@ -173,7 +174,7 @@ private:
       return options.watch ? options.watch->addKernels(result.nests.size()) : Status();
     }
     if (&step == findStep("lower-nests"))
-      for (auto [kernel, nest] : llvm::zip_equal(module->getOps<tile::KernelOp>(), result.nests))
+      for (auto [kernel, nest] : llvm::zip_equal(kernelsOfNests(), result.nests))
         nest.scheduled.steps = schedule::stepLines(kernel);
     if (&step == findStep("choose-schedules") && !onCpu()) {
       reportSchedules();
@@ -181,6 +182,12 @@ private:
         return compilationError("parts are not folded by tiles", "fold the stream in one pass");
     }
     return {};
+  }
+
+  SmallVector<tile::KernelOp> kernelsOfNests() {
+    auto kernels = llvm::to_vector(module->getOps<tile::KernelOp>());
+    llvm::erase_if(kernels, [](tile::KernelOp kernel) { return kernel.getPrepares(); });
+    return kernels;
   }
 
   void reportSchedules() {
@@ -370,8 +377,11 @@ private:
   void addKernels(Compiler &of) {
     for (auto [i, report] : llvm::enumerate(of.result.nests)) {
       std::string name = of.own.prefix.str() + report.kernel;
-      if (KernelDecl *decl = findKernel(name))
+      if (KernelDecl *decl = findKernel(name)) {
         setImage(*decl, *of.kernels, i);
+        for (const KernelShape &before : of.kernels->allShapes()[i].before)
+          setImageOfFirst(*findKernel(of.own.prefix.str() + before.name), *decl);
+      }
       addImages(name, report.source, std::move(report.cubin), std::move(report.ptx));
     }
   }
@@ -428,6 +438,12 @@ private:
       decl.image = of.image(number);
       decl.symbol = report.kernel;
     }
+  }
+
+  // That of a kernel which prepares for another, in one image with it.
+  static void setImageOfFirst(KernelDecl &decl, const KernelDecl &of) {
+    decl.image = of.image;
+    decl.symbol = of.symbol + schedule::kEncodeSuffix.str();
   }
 
   KernelDecl *findKernel(const std::string &name) {

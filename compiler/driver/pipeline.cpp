@@ -9,6 +9,7 @@
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
 #include "compiler/schedule/cleanup/narrow_indices.h"
 #include "compiler/schedule/cleanup/share_arithmetic.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/portable/lower_portable.h"
 #include "compiler/schedule/steps/assign_roles.h"
@@ -114,10 +115,17 @@ Status lowerNests(Operation *op, const PipelineOptions &) {
   op->walk([&](red::NestOp nest) { nests.push_back(nest); });
   OpBuilder builder = OpBuilder::atBlockEnd(cast<ModuleOp>(op).getBody());
   ReportedErrors errors(op->getContext());
-  for (red::NestOp nest : nests)
+  for (red::NestOp nest : nests) {
+    schedule::lowerEncodings(nest, builder);
     if (failed(schedule::lowerNest(nest, builder)))
       return internalError("a nest cannot be lowered: " + errors.str(),
                            "report this with the spec");
+  }
+  return {};
+}
+
+Status encodeAllOperands(Operation *op, const PipelineOptions &) {
+  op->walk([](red::NestOp nest) { schedule::encodeOperands(nest); });
   return {};
 }
 
@@ -154,6 +162,8 @@ constexpr Step table[] = {
      Program, outlineEpilogue, /*asksOptions=*/true},
     {"choose-schedules", "a form and tile sizes for each nest", Module, chooseSchedules,
      /*asksOptions=*/true},
+    {"encode-operands", "f32 that products take as a high and a low half", Module,
+     encodeAllOperands},
     {"lower-nests", "kernels with tiles; with warpgroups, steps in order of meaning", Module,
      lowerNests},
     {"assign-roles", "who does what: copies and steps are divided, and pipes connect them", Kernel,

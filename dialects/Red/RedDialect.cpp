@@ -169,6 +169,36 @@ LogicalResult NestOp::verify() {
   return verifyDomain(*this);
 }
 
+void EncodeOp::build(OpBuilder &builder, OperationState &state, Value tensor, int64_t axis,
+                     int64_t rows) {
+  auto type = cast<attn::ArrayType>(tensor.getType());
+  auto halves = attn::ArrayType::get(builder.getContext(), type.getDims(), builder.getF16Type());
+  state.addOperands(tensor);
+  state.addAttribute("axis", builder.getI64IntegerAttr(axis));
+  state.addAttribute("rows", builder.getI64IntegerAttr(rows));
+  state.addTypes({halves, halves,
+                  attn::ArrayType::get(builder.getContext(), type.getDims().drop_back(),
+                                       builder.getF32Type())});
+}
+
+LogicalResult EncodeOp::verify() {
+  auto type = cast<attn::ArrayType>(getTensor().getType());
+  int64_t rank = type.getDims().size();
+  if (!type.getElementType().isF32() || rank < 2)
+    return emitOpError("encodes tensors of f32 with rows and columns");
+  if (getAxis() + 1 >= static_cast<uint64_t>(rank))
+    return emitOpError("has rows along an axis before the last");
+  auto isHalf = [&](Value value) {
+    auto half = cast<attn::ArrayType>(value.getType());
+    return half.getElementType().isF16() && half.getDims() == type.getDims();
+  };
+  auto scale = cast<attn::ArrayType>(getScale().getType());
+  if (!isHalf(getHigh()) || !isHalf(getLow()) || !scale.getElementType().isF32() ||
+      scale.getDims() != type.getDims().drop_back())
+    return emitOpError("makes two of f16 like the tensor, and an f32 for each row");
+  return success();
+}
+
 LogicalResult ExtremeOp::verify() {
   if (getKind() != FoldKind::Max && getKind() != FoldKind::Min)
     return emitOpError("is of kind max or min");

@@ -164,6 +164,28 @@ def Red_ScalarOp : Red_Op<"scalar", [Pure, HasParent<"NestOp">]> {
   let assemblyFormat = "$array attr-dict `:` type($array) `->` type($result)";
 }
 
+def Red_EncodeOp : Red_Op<"encode", [Pure]> {
+  let summary = "A tensor of f32 as the sum of two of f16, times powers of two";
+  let description = [{
+    tensor = (high + low) * scale, but for 2^-23 of its elements or 2^-40 of the largest one that
+    shares their scale. `scale` has the dims of the tensor but the last: one power of two for each row,
+    that is the same for `rows` rows that follow each other along the axis `axis`, from multiples of it
+    on; 0 for what is no tile, of which each row has a scale of its own. It takes the largest finite
+    magnitude of these to 2^14 or above. What is not finite is `high`, with a `low` of 0.
+
+    Nests read the tensor itself. Kernels whose schedules multiply f32 as halves take these in its place.
+  }];
+  let arguments = (ins Attn_ArrayType:$tensor, I64Attr:$axis, I64Attr:$rows);
+  let results = (outs Attn_ArrayType:$high, Attn_ArrayType:$low, Attn_ArrayType:$scale);
+  let assemblyFormat = [{
+    $tensor `axis` $axis `rows` $rows attr-dict `:` type($tensor) `->` type($high) `,` type($low) `,`
+    type($scale)
+  }];
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$tensor, "int64_t":$axis, "int64_t":$rows)>];
+}
+
 def Red_AtMostOp : Red_Op<"at_most"> {
   let summary = "A fact: no element of an array is above that of another, NaN aside";
   let description = [{

@@ -237,6 +237,9 @@ static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
       .Case<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::ExtSIOp, arith::ExtUIOp,
             arith::TruncIOp, arith::ExtFOp, arith::TruncFOp>(
           [&](auto) { return convert(op->getOperand(0).getType(), op->getResult(0).getType(), x); })
+      .Case([&](arith::BitcastOp cast) {
+        return call(cast.getType().isF32() ? "__int_as_float" : "__float_as_int", x);
+      })
       .Default([&](Operation *) -> FailureOr<Text> { return failure(); });
 }
 

@@ -20,7 +20,6 @@ constexpr const char *kReport = "report this with the spec";
 
 /// A kernel of the program, parsed from what the compilation shows of it.
 struct InterpretedKernel {
-  OwningOpRef<ModuleOp> module;
   std::optional<interpreter::KernelInterpreter> interpreter;
   /// The order of blocks decides the order of a sum.
   bool addsInAnyOrder = false;
@@ -34,8 +33,9 @@ public:
     loadDialects(*context);
   }
 
-  /// `text` is the kernel in the tile dialect.
-  Status add(const std::string &name, const std::string &text);
+  /// `text` is a kernel in the tile dialect, after the one that prepares for it if there is one;
+  /// their names in the manifest begin with `prefix`.
+  Status add(const std::string &prefix, const std::string &text);
   Result<RunResult> run(const RunRequest &request) const override;
 
 private:
@@ -48,25 +48,28 @@ private:
 
   InterpreterOptions options;
   std::unique_ptr<MLIRContext> context;
+  std::vector<OwningOpRef<ModuleOp>> modules; // whose kernels these are
   std::map<std::string, InterpretedKernel> kernels;
 };
 
-Status InterpreterExecutor::add(const std::string &name, const std::string &text) {
+Status InterpreterExecutor::add(const std::string &prefix, const std::string &text) {
   std::string problem;
   ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
     problem += diagnostic.str() + "\n";
     return success();
   });
-  InterpretedKernel &entry = kernels[name];
-  entry.module = parseSourceString<ModuleOp>(text, context.get());
-  if (!entry.module || entry.module->getOps<tile::KernelOp>().empty())
-    return internalError("the tile IR of " + name + " cannot be read: " + problem, kReport);
-  tile::KernelOp kernel = *entry.module->getOps<tile::KernelOp>().begin();
-  kernel.walk([&](tile::AddBulkOp) { entry.addsInAnyOrder = true; });
-  auto compiled = interpreter::KernelInterpreter::compile(kernel, text);
-  if (!compiled)
-    return internalError(llvm::toString(compiled.takeError()), kReport);
-  entry.interpreter = std::move(*compiled);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
+  if (!module || module->getOps<tile::KernelOp>().empty())
+    return internalError("tile IR cannot be read: " + problem, kReport);
+  for (auto kernel : module->getOps<tile::KernelOp>()) {
+    InterpretedKernel &entry = kernels[prefix + kernel.getSymName().str()];
+    kernel.walk([&](tile::AddBulkOp) { entry.addsInAnyOrder = true; });
+    auto compiled = interpreter::KernelInterpreter::compile(kernel, text);
+    if (!compiled)
+      return internalError(llvm::toString(compiled.takeError()), kReport);
+    entry.interpreter = std::move(*compiled);
+  }
+  modules.push_back(std::move(module));
   return {};
 }
 
@@ -157,14 +160,14 @@ static Result<std::unique_ptr<Executor>> interpretOne(const Compilation &compila
                                                       const InterpreterOptions &options) {
   auto executor = std::make_unique<InterpreterExecutor>(compilation.program.manifest, options);
   for (const NestReport &nest : compilation.nests)
-    if (Status status = executor->add(nest.kernel, nest.tile); !status)
+    if (Status status = executor->add("", nest.tile); !status)
       return status.error();
   for (const VariantNests &variant : compilation.variants)
     for (const NestReport &nest : variant.nests)
-      if (Status status = executor->add(variant.prefix + nest.kernel, nest.tile); !status)
+      if (Status status = executor->add(variant.prefix, nest.tile); !status)
         return status.error();
   for (const AlignedCopy &copy : compilation.copies.tensors)
-    if (Status status = executor->add(copy.kernel.name, copy.tile); !status)
+    if (Status status = executor->add("", copy.tile); !status)
       return status.error();
   return std::unique_ptr<Executor>(std::move(executor));
 }

@@ -28,12 +28,15 @@ static ArgDecl argument(const schedule::KernelArg &arg) {
   return {};
 }
 
-std::vector<ArgDecl> kernelArguments(red::NestOp nest) {
+static std::vector<ArgDecl> argumentsOf(const schedule::KernelSignature &signature) {
   std::vector<ArgDecl> list;
-  schedule::KernelSignature signature(nest);
   for (const schedule::KernelArg &arg : signature.args())
     list.push_back(argument(arg));
   return list;
+}
+
+std::vector<ArgDecl> kernelArguments(red::NestOp nest) {
+  return argumentsOf(schedule::KernelSignature(nest));
 }
 
 static nlohmann::ordered_json toJson(Attribute attribute) {
@@ -50,8 +53,12 @@ static nlohmann::ordered_json toJson(Attribute attribute) {
 Result<Expr> gridExpr(Attribute extent) { return parseExpr(toJson(extent)); }
 
 Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel) {
+  return shapeOf(schedule::KernelSignature(nest), kernel);
+}
+
+Result<KernelShape> shapeOf(const schedule::KernelSignature &signature, tile::KernelOp kernel) {
   KernelShape shape;
-  shape.args = kernelArguments(nest);
+  shape.args = argumentsOf(signature);
   shape.name = kernel.getSymName().str();
   shape.threads = kernel.getThreads();
   shape.cluster = kernel.getCluster().value_or(1);

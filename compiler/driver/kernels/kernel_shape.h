@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_DRIVER_KERNELS_KERNEL_SHAPE_H
 
 #include "attnc/result.h"
+#include "compiler/schedule/nest/signature.h"
 #include "dialects/Red/Red.h"
 #include "dialects/Tile/Tile.h"
 #include "runtime/program/manifest.h"
@@ -22,6 +23,7 @@ struct KernelShape {
   /// Of each argument: bytes to which the address and the strides of its tensor must be aligned; 1
   /// where the size of an element is enough. Empty on the cpu, where it is everywhere.
   std::vector<std::int64_t> align;
+  std::vector<KernelShape> before; ///< what is launched before each launch of it, for it alone
 };
 
 /// The arguments of the kernel of a nest with its present schedule.
@@ -33,6 +35,9 @@ Result<Expr> gridExpr(mlir::Attribute extent);
 /// The launch of the kernel that the nest with its present schedule has become. Error (Internal): a
 /// grid that is no expression.
 Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel);
+
+/// The same for a kernel that is none of a nest, with its arguments.
+Result<KernelShape> shapeOf(const schedule::KernelSignature &signature, tile::KernelOp kernel);
 
 } // namespace attnc::driver
 

@@ -126,6 +126,12 @@ static void addTensors(attn::ProgramOp program, Manifest &manifest) {
         manifest.intermediates.push_back(declareAt(result, computed.getLoc()));
         manifest.intermediates.back().reason = whyStored(result);
       }
+  for (auto encode : program.getBodyBlock()->getOps<red::EncodeOp>())
+    for (Value result : encode.getResults()) {
+      manifest.intermediates.push_back(declareAt(result, encode.getLoc()));
+      manifest.intermediates.back().reason =
+          "what products take of " + schedule::tensorOf(encode.getTensor()).name;
+    }
 }
 
 // Rows of intermediates are laid out as aligned as the kernels need them. What is bound may have
@@ -177,6 +183,13 @@ static LaunchDecl launchOnCopies(const KernelShape &kernel, const AlignedCopies 
   return decl;
 }
 
+// A kernel with those before it, which come first.
+static void forAll(const KernelShape &kernel, llvm::function_ref<void(const KernelShape &)> body) {
+  for (const KernelShape &before : kernel.before)
+    body(before);
+  body(kernel);
+}
+
 static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,
                         const AlignedCopies &copies) {
   VariantDecl direct, onCopies;
@@ -185,10 +198,11 @@ static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,
     if (!copy.isOutput)
       onCopies.launches.push_back(launchOf(copy.kernel));
   }
-  for (const KernelShape &kernel : kernels) {
-    direct.launches.push_back(launchOf(kernel));
-    onCopies.launches.push_back(launchOnCopies(kernel, copies));
-  }
+  for (const KernelShape &kernel : kernels)
+    forAll(kernel, [&](const KernelShape &each) {
+      direct.launches.push_back(launchOf(each));
+      onCopies.launches.push_back(launchOnCopies(each, copies));
+    });
   for (const AlignedCopy &copy : copies.tensors)
     if (copy.isOutput)
       onCopies.launches.push_back(launchOf(copy.kernel));
@@ -208,11 +222,12 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
     return status.error();
   if (Status status = addFacts(program, manifest); !status)
     return status.error();
-  for (const KernelShape &kernel : kernels) {
-    addKernel(manifest, kernel, kernel.name);
-    alignIntermediates(manifest, kernel);
-    limitRowTiles(kernel, manifest);
-  }
+  for (const KernelShape &kernel : kernels)
+    forAll(kernel, [&](const KernelShape &each) {
+      addKernel(manifest, each, kernel.name);
+      alignIntermediates(manifest, each);
+      limitRowTiles(each, manifest);
+    });
   addCopies(manifest, copies);
   addVariants(manifest, kernels, copies);
   if (Status status = checkManifest(manifest); !status)

@@ -5,6 +5,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/step_pass.h"
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/steps/step_text.h"
 
@@ -36,15 +37,23 @@ std::string NestKernels::image(size_t number) const {
 Status NestKernels::takeAll(CompileWatch *watch) {
   keys.resize(nests.size());
   sizes.resize(nests.size());
-  auto kernels = llvm::to_vector(program->getParentOfType<ModuleOp>().getOps<tile::KernelOp>());
-  for (auto [number, kernel] : llvm::enumerate(kernels)) {
+  tile::KernelOp before;
+  for (tile::KernelOp kernel :
+       llvm::to_vector(program->getParentOfType<ModuleOp>().getOps<tile::KernelOp>())) {
+    if (kernel.getPrepares()) {
+      before = kernel;
+      continue;
+    }
     if (Status status = enter(watch, "emit-cuda", kernel.getSymName().str()); !status)
       return status;
-    Result<KernelShape> shape = takeKernel(number, kernel);
+    Result<KernelShape> shape = takeKernel(shapes.size(), kernel, before);
     if (!shape)
       return shape.error();
     shapes.push_back(*std::move(shape));
     kernel.erase();
+    if (before)
+      before.erase();
+    before = {};
   }
   return {};
 }
@@ -52,8 +61,10 @@ Status NestKernels::takeAll(CompileWatch *watch) {
 // The back of the pipeline once more, for one nest.
 Status NestKernels::lowerAgain(size_t number) {
   reportScheduleOf(nests[number], target, reports[number]);
+  schedule::encodeOperands(nests[number]);
   OwningOpRef<ModuleOp> module = ModuleOp::create(nests[number].getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  tile::KernelOp before = schedule::lowerEncodings(nests[number], builder);
   FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nests[number], builder);
   if (succeeded(kernel))
     reports[number].scheduled.steps = schedule::stepLines(*kernel);
@@ -61,29 +72,51 @@ Status NestKernels::lowerAgain(size_t number) {
   addSteps(passes, steps("assign-roles", pipelineSteps().back().name), {});
   if (failed(kernel) || failed(passes.run(*module)))
     return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
-  Result<KernelShape> shape = takeKernel(number, *kernel);
+  Result<KernelShape> shape = takeKernel(number, *kernel, before);
   if (!shape)
     return shape.error();
   shapes[number] = *std::move(shape);
   return {};
 }
 
-Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel) {
+Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel,
+                                            tile::KernelOp before) {
   NestReport &report = reports[number];
   report.kernel = kernel.getSymName().str();
-  if (choices.withTexts)
-    report.tile = printIr(kernel);
-  keys[number] = namelessKey(kernel);
-  sizes[number] = estimateCode(kernel);
+  report.tile.clear();
+  report.source.clear();
+  keys[number].clear();
+  sizes[number] = 0;
+  for (tile::KernelOp each : {before, kernel})
+    if (each)
+      if (Status status = takeTexts(number, each); !status)
+        return status.error();
   Result<KernelShape> shape = shapeOf(nests[number], kernel);
-  if (!shape || !choices.withSources)
+  if (!shape || !before)
     return shape;
+  schedule::KernelSignature signature(program, schedule::encodedTensors(nests[number]));
+  Result<KernelShape> first = shapeOf(signature, before);
+  if (!first)
+    return first.error();
+  shape->before = {*std::move(first)};
+  return shape;
+}
+
+// Both kernels of a nest, if it has two, are in one text and in one image.
+Status NestKernels::takeTexts(size_t number, tile::KernelOp kernel) {
+  NestReport &report = reports[number];
+  if (choices.withTexts)
+    report.tile += printIr(kernel);
+  keys[number] += namelessKey(kernel);
+  sizes[number] += estimateCode(kernel);
+  if (!choices.withSources)
+    return {};
   FailureOr<std::string> source = cuda::emitCuda(kernel);
   if (failed(source))
     return internalError("CUDA C++ cannot be written: " + errors.str(),
                          "report this with the spec");
-  report.source = *std::move(source);
-  return shape;
+  report.source += (report.source.empty() ? "" : "\n") + *source;
+  return {};
 }
 
 Status NestKernels::makeCopies() {

@@ -60,7 +60,9 @@ public:
   Status follow(size_t number, const NestKernels &other, size_t first);
 
 private:
-  Result<KernelShape> takeKernel(size_t number, tile::KernelOp kernel);
+  /// `before` prepares for the kernel, or is null.
+  Result<KernelShape> takeKernel(size_t number, tile::KernelOp kernel, tile::KernelOp before);
+  Status takeTexts(size_t number, tile::KernelOp kernel);
   Status lowerAgain(size_t number);
 
   attn::ProgramOp program;

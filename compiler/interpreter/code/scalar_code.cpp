@@ -118,6 +118,11 @@ constexpr auto minimum = [](auto x, auto y) { return x < y || x != x ? x : y; };
 /// -inf stays -inf whatever is taken from it.
 constexpr auto minus = []<class T>(T x, T y) -> T { return x == -T(INFINITY) ? x : x - y; };
 
+/// Of an f32 as an i32, or the other way round.
+template <class From, class To> void bitcast(const Instruction &in, Word *words) {
+  words[in.result] = put(std::bit_cast<To>(get<From>(words[in.a])));
+}
+
 void select(const Instruction &in, Word *words) {
   words[in.result] = words[in.a].i ? words[in.b] : words[in.c];
 }
@@ -207,6 +212,9 @@ Run arithRun(Operation *op, Type type) {
       .Case<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::ExtUIOp, arith::TruncIOp,
             arith::ExtFOp, arith::TruncFOp>(
           [&](auto op) { return conversion(op.getIn().getType(), type); })
+      .Case([&](arith::BitcastOp) -> Run {
+        return type.isF32() ? bitcast<int32_t, float> : bitcast<float, int32_t>;
+      })
       .Default([](Operation *) -> Run { return nullptr; });
 }
 

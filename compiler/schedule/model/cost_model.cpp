@@ -1,4 +1,5 @@
 #include "compiler/schedule/model/cost_model.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -44,6 +45,10 @@ static constexpr double kStoreRate = 0.5;
 // Threads that store what they hold, 4 bytes at a time, write parts of sectors.
 static constexpr double kSmallStoreRate = 0.5;
 
+// Of f32 as halves: products, and operations for each score that scale it, split its weight and join
+// the parts.
+static constexpr double kHalvesProducts = 3, kHalvesOperations = 6;
+
 const StepBound &StepPrediction::limit() const {
   return *std::max_element(
       bounds.begin(), bounds.end(),
@@ -80,6 +85,11 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
                      rates.sharedBytes;
   phases.shared += 2.0 * weights * columns / rates.sharedBytes;
   phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
+  if (hasEncoded(plan)) {
+    phases.products *= kHalvesProducts;
+    phases.shared *= kHalvesProducts;
+    phases.arithmetic += (scores * kHalvesOperations + 64 * weights) / rates.lanes;
+  }
   return phases;
 }
 
@@ -112,7 +122,8 @@ static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &sche
            static_cast<double>(schedule.stages - schedule.pendingParts());
   double longest = 0, groups = static_cast<double>(schedule.groups);
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
-    double bytes = 2.0 * static_cast<double>(operand.cols * schedule.streamTile);
+    double bytes = static_cast<double>(tile::elementType(operand.element).bytes * operand.cols *
+                                       schedule.streamTile);
     double clocks = kCopyLatency + bytes / rates.cacheBytes;
     bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
     // Of an operand in parts one is in use, by all groups at about the same time.

@@ -46,8 +46,8 @@ Value KernelMemory::stride(Value array, unsigned axis) const {
 
 Value KernelMemory::param(Value array) const { return args->getArgument(signature.param(array)); }
 
-Value KernelMemory::tensorMap(attn::ReadOp read) const {
-  return args->getArgument(signature.tensorMap(read));
+Value KernelMemory::tensorMap(attn::ReadOp read, Half half) const {
+  return args->getArgument(signature.tensorMap(read, half));
 }
 
 Value KernelMemory::tensorMap(Value result) const {
@@ -90,10 +90,13 @@ Attribute gridApply(StringRef op, Attribute lhs, Attribute rhs) {
   auto x = dyn_cast<IntegerAttr>(lhs), y = dyn_cast<IntegerAttr>(rhs);
   if (x && y)
     return builder.getI64IntegerAttr(op == "mul"   ? x.getInt() * y.getInt()
+                                     : op == "add" ? x.getInt() + y.getInt()
                                      : op == "min" ? std::min(x.getInt(), y.getInt())
                                      : op == "max" ? std::max(x.getInt(), y.getInt())
                                                    : llvm::divideCeil(x.getInt(), y.getInt()));
   if (op == "mul" && x && x.getInt() == 1)
+    return rhs;
+  if (op == "add" && x && x.getInt() == 0)
     return rhs;
   if ((op == "mul" || op == "ceildiv") && y && y.getInt() == 1)
     return lhs;

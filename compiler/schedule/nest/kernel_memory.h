@@ -23,7 +23,7 @@ public:
   mlir::Value pointer(mlir::Value array) const;
   mlir::Value stride(mlir::Value array, unsigned axis) const;
   mlir::Value param(mlir::Value array) const;
-  mlir::Value tensorMap(attn::ReadOp read) const;
+  mlir::Value tensorMap(attn::ReadOp read, Half half = Half::None) const;
   mlir::Value tensorMap(mlir::Value result) const;
   mlir::Value counter() const;
 

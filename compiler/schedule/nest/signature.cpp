@@ -1,4 +1,5 @@
 #include "compiler/schedule/nest/signature.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/nest/symbol_name.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
@@ -55,6 +56,28 @@ static std::string intermediateName(Value value) {
   llvm_unreachable("a nest's result belongs to its program");
 }
 
+// The name of what a tensor is encoded as, numbered where it is taken.
+static std::string encodedName(Value value) {
+  attn::ProgramOp program = attn::programOf(value.getDefiningOp());
+  llvm::StringSet<> taken;
+  for (Operation &op : *program.getBodyBlock())
+    if (auto output = dyn_cast<attn::OutputOp>(op))
+      taken.insert(output.getName());
+    else if (isa<attn::InputOp, red::NestOp>(op))
+      for (Value result : op.getResults())
+        taken.insert(tensorOf(result).name);
+  static constexpr StringLiteral parts[] = {"_high", "_low", "_scale"};
+  for (auto encode : program.getBodyBlock()->getOps<red::EncodeOp>())
+    for (auto [result, part] : llvm::zip_equal(encode.getResults(), parts)) {
+      std::string base = tensorOf(encode.getTensor()).name + part.str(), name = base;
+      for (unsigned i = 2; !taken.insert(name).second; ++i)
+        name = base + "_" + std::to_string(i);
+      if (result == value)
+        return name;
+    }
+  llvm_unreachable("an encoding belongs to its program");
+}
+
 Tensor tensorOf(Value value) {
   auto type = cast<attn::ArrayType>(value.getType());
   Tensor tensor;
@@ -70,7 +93,7 @@ Tensor tensorOf(Value value) {
     tensor.dims = attn::dimNames(output.getDims());
   } else {
     tensor.kind = Tensor::Kind::Intermediate;
-    tensor.name = intermediateName(value);
+    tensor.name = value.getDefiningOp<red::EncodeOp>() ? encodedName(value) : intermediateName(value);
     tensor.element = type.getElementType();
     llvm::append_range(tensor.dims, type.getDims());
   }
@@ -148,38 +171,81 @@ KernelSignature::KernelSignature(red::NestOp nest) {
   *this = KernelSignature(planned);
 }
 
+KernelSignature::KernelSignature(attn::ProgramOp program, ArrayRef<Value> tensors) {
+  llvm::SmallDenseSet<StringAttr> dims;
+  for (Value array : tensors) {
+    addTensor(array);
+    Tensor tensor = tensorOf(array);
+    dims.insert(tensor.dims.begin(), tensor.dims.end());
+  }
+  addSizes(program, dims);
+}
+
+void KernelSignature::addTensor(Value array) {
+  Tensor tensor = tensorOf(array);
+  std::string name = cIdentifier(tensor.name);
+  list.push_back({KernelArg::Kind::Pointer, name, array, 0, {}});
+  for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis)
+    list.push_back(
+        {KernelArg::Kind::Stride, name + "_stride" + std::to_string(axis), array, axis, {}});
+}
+
+// Of the scales there is one pointer, however many read the tensor.
+void KernelSignature::addHalf(red::NestOp nest, const OperandMap &map) {
+  red::EncodeOp encoding = encodingOf(nest, map.read, map.rowAxis);
+  Value half = map.half == Half::High ? encoding.getHigh() : encoding.getLow();
+  std::string name = cIdentifier(tensorOf(half).name) + "_map";
+  auto same = llvm::count_if(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::TensorMap && arg.array == half;
+  });
+  list.push_back({KernelArg::Kind::TensorMap, name + (same ? std::to_string(same + 1) : ""), half,
+                  0, {}, map.read, map.box, map.half});
+  if (llvm::none_of(list, [&](const KernelArg &arg) { return arg.array == encoding.getScale(); }))
+    addTensor(encoding.getScale());
+}
+
+void KernelSignature::addSizes(attn::ProgramOp program,
+                               const llvm::SmallDenseSet<StringAttr> &dims) {
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+    if (!dim.isStatic() && dims.contains(dim.getName()))
+      list.push_back({KernelArg::Kind::Size,
+                      "size_" + cIdentifier(dim.getName().getValue()),
+                      {},
+                      0,
+                      dim.getName()});
+}
+
 KernelSignature::KernelSignature(PlannedNest &planned) {
   red::NestOp nest = planned.op();
   llvm::SmallDenseSet<StringAttr> dims;
   for (ArrayAttr role : {nest.getGrid(), nest.getRow(), nest.getStream(), nest.getInner()})
     dims.insert(role.getAsRange<StringAttr>().begin(), role.getAsRange<StringAttr>().end());
   SmallVector<OperandMap> maps = boxMaps(planned);
-  auto addTensor = [&](Value array) {
+  auto addArray = [&](Value array) {
     Tensor tensor = tensorOf(array);
     std::string name = cIdentifier(tensor.name);
     dims.insert(tensor.dims.begin(), tensor.dims.end());
     unsigned number = 0;
     for (OperandMap &map : maps)
-      if (map.read.getSource() == array) {
+      if (map.read.getSource() == array && map.half != Half::None) {
+        addHalf(nest, map);
+        ++number;
+      } else if (map.read.getSource() == array) {
         std::string mapName = name + "_map" + (number++ ? std::to_string(number) : "");
         list.push_back({KernelArg::Kind::TensorMap, mapName, array, 0, {}, map.read, map.box});
       }
-    if (number && !readsBesides(nest, array, maps))
-      return;
-    list.push_back({KernelArg::Kind::Pointer, name, array, 0, {}});
-    for (unsigned axis = 0; axis + 1 < tensor.dims.size(); ++axis)
-      list.push_back(
-          {KernelArg::Kind::Stride, name + "_stride" + std::to_string(axis), array, axis, {}});
+    if (!number || readsBesides(nest, array, maps))
+      addTensor(array);
   };
   llvm::SetVector<Value> captures = nest.captures();
   for (Value value : captures)
     if (!value.getDefiningOp<attn::ParamOp>())
-      addTensor(value);
+      addArray(value);
   SmallVector<ResultMap> stored = resultMaps(planned);
   for (Value result : nest.getResults()) {
     ResultMap *map = llvm::find_if(stored, [&](ResultMap &m) { return m.result == result; });
     if (map == stored.end()) {
-      addTensor(result);
+      addArray(result);
       continue;
     }
     Tensor tensor = tensorOf(result);
@@ -194,13 +260,7 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
   }
   nest.walk([&](attn::SizeOp size) { dims.insert(size.getDimAttr()); });
 
-  for (auto dim : attn::programOf(nest).getDims().getAsRange<attn::DimAttr>())
-    if (!dim.isStatic() && dims.contains(dim.getName()))
-      list.push_back({KernelArg::Kind::Size,
-                      "size_" + cIdentifier(dim.getName().getValue()),
-                      {},
-                      0,
-                      dim.getName()});
+  addSizes(attn::programOf(nest), dims);
   for (Value value : captures)
     if (auto param = value.getDefiningOp<attn::ParamOp>())
       list.push_back({KernelArg::Kind::Param, cIdentifier(param.getName()), value, 0, {}});
@@ -232,9 +292,9 @@ unsigned KernelSignature::param(Value array) const {
   });
 }
 
-unsigned KernelSignature::tensorMap(attn::ReadOp read) const {
+unsigned KernelSignature::tensorMap(attn::ReadOp read, Half half) const {
   return position(list, [&](KernelArg arg) {
-    return arg.kind == KernelArg::Kind::TensorMap && arg.read == read;
+    return arg.kind == KernelArg::Kind::TensorMap && arg.read == read && arg.half == half;
   });
 }
 

@@ -3,11 +3,13 @@
 #define ATTNC_COMPILER_SCHEDULE_NEST_SIGNATURE_H
 
 #include "dialects/Red/Red.h"
+#include "llvm/ADT/DenseSet.h"
 #include <string>
 
 namespace attnc::schedule {
 
 class PlannedNest;
+struct OperandMap;
 
 /// A tensor in memory: an input, an output or an intermediate of the program.
 struct Tensor {
@@ -20,8 +22,12 @@ struct Tensor {
 
 /// The tensor that holds `value`: an attn.input's result or a nest's result. A nest's result is
 /// either an output (its only use is one attn.output) or an intermediate: compute type, dims in
-/// program order, contiguous, named `<value's name>` made unique.
+/// program order, contiguous, named `<value's name>` made unique. The results of red.encode are
+/// intermediates, too.
 Tensor tensorOf(mlir::Value value);
+
+/// Which part of an operand of f32 that products take as two of f16 (encoded_operands.h).
+enum class Half { None, High, Low };
 
 /// One kernel argument, passed by value.
 struct KernelArg {
@@ -40,6 +46,7 @@ struct KernelArg {
   mlir::StringAttr dim;   ///< Size
   attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it; null of results
   llvm::SmallVector<int64_t> box = {};
+  Half half = Half::None; ///< TensorMap: of the operand
 };
 
 /// The arguments of the kernel of a nest, in order: for each captured tensor and then each result
@@ -52,18 +59,27 @@ public:
   explicit KernelSignature(PlannedNest &planned);
   /// Of a nest that has no plans yet.
   explicit KernelSignature(red::NestOp nest);
+  /// Of a kernel that has these tensors alone: of each the pointer and the strides.
+  KernelSignature(attn::ProgramOp program, llvm::ArrayRef<mlir::Value> tensors);
 
   llvm::ArrayRef<KernelArg> args() const { return list; }
   /// Position of an argument; asserts that it exists.
   unsigned pointer(mlir::Value array) const;
   unsigned stride(mlir::Value array, unsigned axis) const;
   unsigned param(mlir::Value array) const;
-  unsigned tensorMap(attn::ReadOp read) const;
+  unsigned tensorMap(attn::ReadOp read, Half half = Half::None) const;
   unsigned tensorMap(mlir::Value result) const;
   unsigned size(mlir::StringAttr dim) const;
   unsigned counter() const;
 
 private:
+  /// The pointer and the strides of a tensor.
+  void addTensor(mlir::Value array);
+  /// The map of half of an encoded operand, and its scales.
+  void addHalf(red::NestOp nest, const OperandMap &map);
+  /// The sizes of those of the program's dims that are dynamic and in `dims`.
+  void addSizes(attn::ProgramOp program, const llvm::SmallDenseSet<mlir::StringAttr> &dims);
+
   llvm::SmallVector<KernelArg> list;
 };
 

@@ -1,5 +1,6 @@
 #include "compiler/schedule/steps/lower_to_steps.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/steps/seesaw_steps.h"
 #include "compiler/schedule/stream/tiled_plan.h"
@@ -12,6 +13,7 @@ using namespace mlir;
 namespace attnc::schedule {
 
 void StepsLowering::build() {
+  encoded = hasEncoded(plan);
   countWork();
   maps = operandMaps(plan, schedule);
   placeResults();
@@ -137,7 +139,7 @@ tile::FetchOp StepsLowering::fetch(const OperandMap &map, Value first, Value col
   std::reverse(at.begin(), at.end());
   if (column)
     at.insert(at.begin(), column);
-  return tile::FetchOp::create(b, loc, type, memory.tensorMap(read), at, map.stages);
+  return tile::FetchOp::create(b, loc, type, memory.tensorMap(read, map.half), at, map.stages);
 }
 
 // Of operands in parts fewer may fit than a tile has, and none is released before the rows are
@@ -149,18 +151,20 @@ void StepsLowering::fetchRows() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Resident)) {
     tile::FetchOp tile = fetch(map, row0, depthBegin());
     tile.setLate(!anyParts);
-    rowTilesOf[map.read] = tile;
+    (map.half == Half::Low ? lowRowTilesOf : rowTilesOf)[map.read] = tile;
   }
 }
 
 // What scores need comes a tile ahead of what is summed with them, whole tiles before those in
 // parts: they are awaited before any part is released.
 void StepsLowering::fetchStreamed() {
-  for (auto [i, map] : llvm::enumerate(mapsOf(OperandMap::Kind::Streamed))) {
+  for (const OperandMap &map : mapsOf(OperandMap::Kind::Streamed)) {
+    SmallVector<Value> &tiles = map.half == Half::Low ? lowTilesOf : tilesOf;
+    unsigned i = tiles.size();
     bool isLate = !isScoreOperand(plan, i);
     Value column = columnPart && isLate ? partBegin() : scoreParts(i) > 1 ? constant(0) : Value();
     tile::FetchOp op = fetch(map, column0, column);
-    tilesOf.push_back(op);
+    tiles.push_back(op);
     op.setParts(scoreParts(i));
     op.setStage(isLate);
     op.setOrder(isLate ? 3 : scoreParts(i) > 1 ? 1 : 0);
@@ -192,6 +196,8 @@ void StepsLowering::foldStream() {
   b.setInsertionPointToStart(&body);
   beginStreamTile();
   fetchStreamed();
+  if (encoded)
+    loadTileScales();
   fetchInputs();
   describeSteps();
   sharePlaces(body);
@@ -213,8 +219,12 @@ void StepsLowering::describeSteps() {
     // fragments, soon done, come before.
     order.insert(rescalesBehindScores() ? order.end() : order.begin(), rescale);
   }
-  if (tile::StepOp values = valueStep())
+  if (tile::StepOp values = valueStep()) {
     order.push_back(values);
+    // Registers of weights are free, and sums of a tile complete, before the next weights.
+    if (encoded)
+      order.append({fold, promoteStep()});
+  }
   setOrder(order);
 }
 
@@ -228,7 +238,8 @@ void StepsLowering::setOrder(ArrayRef<tile::StepOp> order) {
 }
 
 tile::StepOp StepsLowering::step(StringRef name, int64_t stage,
-                                 llvm::function_ref<ValueRange()> build, TypeRange results) {
+                                 llvm::function_ref<SmallVector<Value>()> build,
+                                 TypeRange results) {
   auto op = tile::StepOp::create(b, nest.getLoc(), results, name, stage);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&op.getBody().emplaceBlock());
@@ -236,23 +247,31 @@ tile::StepOp StepsLowering::step(StringRef name, int64_t stage,
   return op;
 }
 
-Value StepsLowering::rowsOf(const Contraction &contraction) {
-  Value resident = rowTilesOf.lookup(contraction.resident.tensorRead());
+Value StepsLowering::rowsOf(const Contraction &contraction,
+                            const DenseMap<Operation *, Value> &tiles) {
+  Value resident = tiles.lookup(contraction.resident.tensorRead());
   return strip(nest.getLoc(), resident, 64, groupRow());
+}
+
+void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
+  red::FoldOp fold = contraction.fold;
+  contractionFragments[fold] = place;
+  Value rows = rowsOf(contraction, rowTilesOf), tile = tilesOf[contraction.streamed];
+  if (encoded)
+    startHalves(fold.getLoc(), place, {rows, rowsOf(contraction, lowRowTilesOf)},
+                {tile, lowTilesOf[contraction.streamed]}, /*transposed=*/true);
+  else
+    tile::MmaStartOp::create(b, fold.getLoc(), place, rows, tile, /*transposed=*/true,
+                             /*fresh=*/true);
 }
 
 void StepsLowering::scoreSteps() {
   auto isWhole = [&](const Contraction &c) { return scoreParts(c.streamed) == 1; };
   if (llvm::any_of(plan.contractions, isWhole))
-    scoreGroup.push_back(step("scores", 0, [&]() -> ValueRange {
+    scoreGroup.push_back(step("scores", 0, [&]() -> SmallVector<Value> {
       for (auto [contraction, place] : llvm::zip(plan.contractions, places))
-        if (isWhole(contraction)) {
-          red::FoldOp fold = contraction.fold;
-          contractionFragments[fold] = place;
-          tile::MmaStartOp::create(b, fold.getLoc(), place, rowsOf(contraction),
-                                   tilesOf[contraction.streamed], /*transposed=*/true,
-                                   /*fresh=*/true);
-        }
+        if (isWhole(contraction))
+          scoreProducts(contraction, place);
       return {};
     }));
   for (auto [contraction, place] : llvm::zip(plan.contractions, places))
@@ -272,8 +291,8 @@ void StepsLowering::partSteps(const Contraction &contraction, Value place) {
   Value tile = tilesOf[contraction.streamed];
   auto type = cast<tile::SharedType>(tile.getType());
   for (int64_t part = 0, parts = scoreParts(contraction.streamed); part < parts; ++part) {
-    tile::StepOp op = step("scores", 0, [&]() -> ValueRange {
-      Value rows = rowsOf(contraction);
+    tile::StepOp op = step("scores", 0, [&]() -> SmallVector<Value> {
+      Value rows = rowsOf(contraction, rowTilesOf);
       auto whole = cast<tile::SharedType>(rows.getType());
       int64_t begin = part * operand.cols;
       int64_t cols = std::min(operand.cols, operand.wholeCols() - begin);
@@ -298,7 +317,9 @@ void StepsLowering::partSteps(const Contraction &contraction, Value place) {
 tile::StepOp StepsLowering::foldStep() {
   SmallVector<Value> moved;
   SmallVector<Type> flags(plan.references.size(), b.getI1Type());
-  auto build = [&]() -> ValueRange {
+  auto build = [&]() -> SmallVector<Value> {
+    if (encoded)
+      scaleScores();
     for (auto [read, tile] : inputsOf)
       inputTiles[read->getResult(0)] = warpStrip(read->getLoc(), tile);
     moved = followReferences();
@@ -340,8 +361,8 @@ SmallVector<Value> StepsLowering::followReferences() {
 
 void StepsLowering::convertStep() {
   if (llvm::any_of(operands, [](Value operand) { return bool(operand); }))
-    step("convert", 0, [&]() -> ValueRange {
-      convertWeights();
+    step("convert", 0, [&]() -> SmallVector<Value> {
+      encoded ? convertHalves() : convertWeights();
       return {};
     });
 }
@@ -349,7 +370,7 @@ void StepsLowering::convertStep() {
 tile::StepOp StepsLowering::rescaleStep(ValueRange moved) {
   if (moved.empty() || statePlaces().empty())
     return {};
-  return step("rescale", 1, [&]() -> ValueRange {
+  return step("rescale", 1, [&]() -> SmallVector<Value> {
     rescaleMoved(moved);
     return {};
   });
@@ -358,7 +379,7 @@ tile::StepOp StepsLowering::rescaleStep(ValueRange moved) {
 tile::StepOp StepsLowering::valueStep() {
   if (llvm::none_of(plan.states, [](const StreamState &s) { return s.streamed != -1; }))
     return {};
-  tile::StepOp op = step("values", 1, [&]() -> ValueRange {
+  tile::StepOp op = encoded ? halvesValueStep() : step("values", 1, [&]() -> SmallVector<Value> {
     for (auto [s, place] : llvm::zip(plan.states, state))
       if (s.streamed != -1)
         tile::MmaStartOp::create(b, red::FoldOp(s.fold).getLoc(), place, operands[s.weight],

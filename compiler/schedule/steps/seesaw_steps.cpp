@@ -181,14 +181,14 @@ void SeesawSteps::describeSteps() {
 template <class Op> tile::StepOp SeesawSteps::partialStep(StringRef name) {
   if (!schedule.cluster)
     return {};
-  return step(name, 0, [&]() -> ValueRange {
+  return step(name, 0, [&]() -> SmallVector<Value> {
     Op::create(b, nest.getLoc(), places.front());
     return {};
   });
 }
 
 tile::StepOp SeesawSteps::convertNextStep() {
-  return step("convert", 0, [&]() -> ValueRange {
+  return step("convert", 0, [&]() -> SmallVector<Value> {
     tile::ConvertOp::create(b, nest.getLoc(), fragments[weight], next);
     return {};
   });
@@ -196,7 +196,7 @@ tile::StepOp SeesawSteps::convertNextStep() {
 
 // To the peer: the weights, and what they are relative to.
 tile::StepOp SeesawSteps::handOverStep() {
-  return step("hand over", 0, [&]() -> ValueRange {
+  return step("hand over", 0, [&]() -> SmallVector<Value> {
     Location loc = nest.getLoc();
     tile::StoreOperandOp::create(b, loc, next, warpStrip(loc, exchange.getMine().front()));
     for (auto [rows, vector] : llvm::zip(reference, llvm::drop_begin(exchange.getMine())))
@@ -234,7 +234,7 @@ Value SeesawSteps::proposalsDiffer() {
 tile::StepOp SeesawSteps::agreeStep() {
   if (plan.references.empty())
     return {};
-  return step("agree", 1, [&]() -> ValueRange {
+  return step("agree", 1, [&]() -> SmallVector<Value> {
     Location loc = nest.getLoc();
     for (auto [rows, vector] : llvm::zip(proposed, llvm::drop_begin(exchange.getTheirs())))
       tile::ReadVectorOp::create(b, loc, rows, vector, warpRow);
@@ -296,7 +296,7 @@ SmallVector<tile::StepOp> SeesawSteps::valueSteps(Whose whose) {
     tile::FetchOp values = valuesOf.lookup({s.streamed, whose});
     Value weights = whose == Own ? operands[weight] : exchange.getTheirs().front();
     for (uint64_t part = 0; part < values.getParts(); ++part) {
-      steps.push_back(step(whose == Own ? "own values" : "peer's values", 1, [&]() -> ValueRange {
+      steps.push_back(step(whose == Own ? "own values" : "peer's values", 1, [&]() -> SmallVector<Value> {
         int64_t depth = values.getType().getRows();
         Value left = columnsOf(weights, part * depth, depth, loc);
         Value right =
@@ -328,7 +328,7 @@ Value SeesawSteps::columnsOf(Value weights, int64_t first, int64_t count, Locati
 }
 
 tile::StepOp SeesawSteps::takeOverStep() {
-  return step("take over", 0, [&]() -> ValueRange {
+  return step("take over", 0, [&]() -> SmallVector<Value> {
     tile::MoveOp::create(b, nest.getLoc(), next, operands[weight]);
     return {};
   });

@@ -24,7 +24,11 @@ protected:
   /// What is kept in shared memory while the kernel runs, before the row tiles.
   virtual void placeShared() {}
   /// Registers of the group's rows.
-  virtual void placeRegisters() { createPlaces(); }
+  virtual void placeRegisters() {
+    createPlaces();
+    if (encoded)
+      createHalves();
+  }
   /// Sets the columns of the tile at hand.
   virtual void beginStreamTile();
   /// Makes what groups have in parts whole, behind the stream.
@@ -40,7 +44,8 @@ protected:
   // The steps of a tile, in order of meaning, and the order in which they run.
   virtual void describeSteps();
   tile::StepOp step(llvm::StringRef name, int64_t stage,
-                    llvm::function_ref<mlir::ValueRange()> build, mlir::TypeRange results = {});
+                    llvm::function_ref<llvm::SmallVector<Value>()> build,
+                    mlir::TypeRange results = {});
   /// Its products make the scores: one step, or one for each part of an operand.
   void scoreSteps();
   /// References, weights, and sums without products; yields which references have moved.
@@ -65,12 +70,34 @@ private:
   void convertStep();
   tile::StepOp rescaleStep(mlir::ValueRange moved);
   tile::StepOp valueStep();
-  Value rowsOf(const Contraction &contraction);
+  Value rowsOf(const Contraction &contraction,
+               const llvm::DenseMap<mlir::Operation *, Value> &tiles);
+  void scoreProducts(const Contraction &contraction, Value place);
+
+  // encoded_steps.cpp: operands of f32 that are halves.
+  /// Places for the halves of weights, for each tile's products, and the scales of rows.
+  void createHalves();
+  /// The sum of the products of halves, the smallest first.
+  void startHalves(mlir::Location loc, Value into, std::pair<Value, Value> left,
+                   std::pair<Value, Value> right, bool transposed);
+  void loadTileScales();
+  void scaleScores();
+  void convertHalves();
+  tile::StepOp halvesValueStep();
+  tile::StepOp promoteStep();
 
   llvm::SmallVector<OperandMap> maps;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Value>> indicesOf; ///< of the cell, by read
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
+
+  bool encoded = false; ///< operands are halves; tilesOf and rowTilesOf have the high ones
+  llvm::SmallVector<Value> lowTilesOf;
+  llvm::DenseMap<mlir::Operation *, Value> lowRowTilesOf;
+  llvm::SmallVector<Value> lowOperands; ///< beside `operands`
+  llvm::SmallVector<Value> tileSums;    ///< of each state: its products with one tile
+  llvm::SmallVector<Value> rowScales;   ///< rows, of each contraction
+  llvm::SmallVector<Value> tileScales;  ///< f32: of each streamed operand's tile at hand
 };
 
 } // namespace attnc::schedule

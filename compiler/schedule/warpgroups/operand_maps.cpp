@@ -1,4 +1,5 @@
 #include "compiler/schedule/warpgroups/operand_maps.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Tile/Tile.h"
 
@@ -53,16 +54,32 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
     maps.back().alsoElements = readsElements(plan, read);
     maps.back().stages = stages;
   };
-  auto addResident = [&](const OperandTile &tile) {
-    add(OperandMap::Kind::Resident, tile, schedule.rowTile(), tile.wholeCols(), schedule.rowStages);
+  // Of an encoded operand each half arrives by itself.
+  auto splitLast = [&](const OperandTile &tile) {
+    if (!isEncoded(tile))
+      return;
+    OperandMap &high = maps.back();
+    high.element = Float16Type::get(high.element.getContext());
+    if (!high.byRows)
+      high.box.front() = tile::elementType(high.element).panelColumns();
+    high.half = Half::High;
+    OperandMap low = high;
+    low.half = Half::Low;
+    maps.push_back(low);
+  };
+  auto pack = [&](OperandMap &map, const OperandTile &tile) {
     if (schedule.pack == 1)
       return;
-    OperandMap &map = maps.back();
     unsigned last = map.box.size() - 1;
     for (unsigned axis = 0; axis < tile.rowAxis; ++axis)
       if (map.read.subscriptDim(axis) == plan.packing->dim)
         map.box[last - axis] = schedule.pack;
     map.box[last - tile.rowAxis] = schedule.rowIndices();
+  };
+  auto addResident = [&](const OperandTile &tile) {
+    add(OperandMap::Kind::Resident, tile, schedule.rowTile(), tile.wholeCols(), schedule.rowStages);
+    pack(maps.back(), tile);
+    splitLast(tile);
   };
   for (const Contraction &contraction : plan.contractions)
     if (llvm::none_of(maps, [&](OperandMap &map) {
@@ -75,6 +92,7 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
                                                                : schedule.streamTile;
     add(OperandMap::Kind::Streamed, operand, rows, operand.cols,
         inParts && !schedule.seesaw ? schedule.depthStages : schedule.stages);
+    splitLast(operand);
   }
   for (const InputTile &input : plan.inputs)
     if (schedule.copyInputs &&

@@ -10,7 +10,7 @@ namespace attnc::schedule {
 /// The axes of a tensor map: cuTensorMapEncodeTiled.
 inline constexpr size_t kMostMapAxes = 5;
 
-/// A tensor that arrives as tiles, and the extents of the boxes that fill a tile panel by panel:
+/// A tensor that arrives as tiles, or a half of what it is encoded as, and the extents of the boxes that fill a tile panel by panel:
 /// one for each axis of the tensor, the last one first; none if it comes row by row.
 struct OperandMap {
   enum class Kind { Resident, Streamed, Input } kind;
@@ -22,6 +22,7 @@ struct OperandMap {
   bool alsoElements = false; ///< scalar code reads single elements, too
   bool byRows = false;       ///< no box: rows are copied one by one, from where each lies
   int64_t stages = 1;        ///< tiles in shared memory at a time
+  Half half = Half::None;
 };
 
 /// True if no box of a tensor map is a tile of the operand, whose rows are indices of `along`: they

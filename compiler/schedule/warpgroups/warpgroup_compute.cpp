@@ -1,4 +1,5 @@
 #include "compiler/schedule/warpgroups/warpgroup_compute.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -59,8 +60,10 @@ void WarpgroupCompute::createPlaces() {
   operands.assign(plan.weights.size(), Value());
   for (const StreamState &s : plan.states)
     if (s.streamed != -1 && !operands[s.weight]) {
-      auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, tiles.columns,
-                                         plan.streamed[s.streamed].element);
+      const OperandTile &values = plan.streamed[s.streamed];
+      Type element = isEncoded(values) ? b.getF16Type() : values.element;
+      auto type =
+          tile::OperandType::get(b.getContext(), tiles.warpRows, tiles.columns, element);
       operands[s.weight] = registers(attn::renamed(red::FoldOp(s.fold).getLoc(), "weights"), type);
     }
 }

@@ -1,4 +1,5 @@
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/nest/reference_degree.h"
 #include "compiler/schedule/portable/portable_schedule.h"
@@ -60,10 +61,12 @@ static std::string sourceName(const OperandTile &operand) {
 static std::string checkOperand(const OperandTile &operand) {
   Tensor tensor = tensorOf(operand.tensorRead().getSource());
   std::string name = sourceName(operand);
-  if (!tile::elementType(operand.element).warpgroupProducts) {
+  if (isEncoded(operand) && (operand.gathered || operand.length))
+    return name + " is f32 whose rows lie anywhere; products of warpgroups take halves of tensors";
+  if (!tile::elementType(operand.element).warpgroupProducts && !isEncoded(operand)) {
     std::string element;
     llvm::raw_string_ostream(element) << operand.element;
-    return name + " is " + element + "; products of warpgroups take f16 and bf16";
+    return name + " is " + element + "; products of warpgroups take f16, bf16 and halves of f32";
   }
   if (operand.cols % 8)
     return llvm::formatv("{0} is {1} wide; it can be a multiple of 8", name, operand.cols);
@@ -83,6 +86,24 @@ const OperandTile *firstByRows(const StreamPlan &plan) {
   return nullptr;
 }
 
+// Why products cannot take f32 as halves, or "". Weights have no scale but what exponentials are
+// known to stay below.
+static std::string checkHalves(const StreamPlan &plan) {
+  if (!hasEncoded(plan))
+    return "";
+  auto isWhole = [](const OperandTile &operand) { return !isEncoded(operand); };
+  if (llvm::any_of(plan.streamed, isWhole) ||
+      llvm::any_of(plan.contractions, [&](const Contraction &c) { return isWhole(c.resident); }))
+    return "products of warpgroups take f32 as halves where all operands are f32";
+  if (const OperandTile *operand = firstByRows(plan))
+    return sourceName(*operand) + " is f32 and comes row by row";
+  for (const StreamState &state : plan.states)
+    if (state.streamed != -1 && (plan.weights[state.weight].reference == -1 ||
+                                 !plan.weights[state.weight].factors.empty()))
+      return "halves of weights need what bounds these: exponentials against a maximum alone";
+  return "";
+}
+
 bool canUseWarpgroups(const StreamPlan &plan, std::string &why) {
   if (plan.contractions.empty()) {
     why = "no product of a row with the stream's tile is in it";
@@ -98,7 +119,8 @@ bool canUseWarpgroups(const StreamPlan &plan, std::string &why) {
   for (const OperandTile &operand : plan.streamed)
     if (why = checkOperand(operand); !why.empty())
       return false;
-  return true;
+  why = checkHalves(plan);
+  return why.empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,6 +248,8 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   const StreamPlan &plan = *cut;
   // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
   // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
+  // Halves of weights are two operands, and each tile's products have an accumulator of their own.
+  int64_t halves = hasEncoded(plan) ? 2 : 1;
   int64_t accumulators = 0, rows = 6 * plan.references.size(); // reference, top, rescale
   llvm::SmallSetVector<int, 2> operands;                       // weights
   for (const StreamState &state : plan.states) {
@@ -233,11 +257,11 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
       rows += 2;
       continue;
     }
-    accumulators += plan.streamed[state.streamed].cols / 2;
+    accumulators += halves * plan.streamed[state.streamed].cols / 2;
     operands.insert(state.weight);
   }
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
-  int64_t weights = static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
+  int64_t weights = halves * static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
   const RegisterNeeds &needs = plan.needs;
   return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
          scalarRegisters(needs, plan, schedule) +
@@ -322,6 +346,18 @@ static std::string checkRows(const StreamPlan &plan, const WarpgroupSchedule &s)
   if (depthTiles(*cut) != 1)
     return refusal("depth");
   return headDimTiles(*cut) != 1 ? refusal("head_dim_tile") : "";
+}
+
+// Whole tiles come as halves, for groups with rows of their own.
+static std::string checkEncoded(const StreamPlan &plan, const WarpgroupSchedule &s) {
+  if (!hasEncoded(plan))
+    return "";
+  TiledPlan cut = cutPlan(plan, s);
+  if (s.seesaw)
+    return "operands of f32 come as halves, not with seesaw: leave seesaw out";
+  if (depthTiles(*cut) != 1)
+    return "operands of f32 come as halves, not with depth: leave depth out";
+  return "";
 }
 
 // How columns do not divide among groups, or the depth among blocks. There are values.
@@ -439,7 +475,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
           const GpuModel &machine) {
   return machine.warpgroups && schedule.conflict().empty() &&
          checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
-         checkRows(plan, schedule).empty() &&
+         checkRows(plan, schedule).empty() && checkEncoded(plan, schedule).empty() &&
          checkColumnParts(*cutPlan(plan, schedule)).empty() &&
          checkSeesaw(nest, plan, schedule).empty() && checkBulkStores(plan, schedule).empty() &&
          schedule.depthStages >= partsTogether(plan, schedule) &&
@@ -459,6 +495,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (std::string why = checkPacking(nest, plan, schedule); !why.empty())
     return why;
   if (std::string why = checkRows(plan, schedule); !why.empty())
+    return why;
+  if (std::string why = checkEncoded(plan, schedule); !why.empty())
     return why;
   if (std::string why = checkColumnParts(*cutPlan(plan, schedule)); !why.empty())
     return why;

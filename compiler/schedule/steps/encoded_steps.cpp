@@ -1,0 +1,165 @@
+// Steps of kernels whose operands of f32 arrive as high and low halves of f16.
+#include "compiler/schedule/encode/encoded_operands.h"
+#include "compiler/schedule/steps/steps_lowering.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// Weights are taken to 2^14 or below: a low half then has all of its bits for those above 2^-13 of
+// the largest, and twice as much is still a number.
+static constexpr int kTopWeight = 14;
+
+static double weightScale(const WarpgroupSchedule &schedule) {
+  return std::exp2(kTopWeight - std::ceil(schedule.rescaleThreshold));
+}
+
+// f32: the scale at `along` (i32), or 1 if there is none.
+static Value loadScale(OpBuilder &b, Location loc, const KernelMemory &memory,
+                       red::EncodeOp encoding, ArrayRef<Value> indices, Value along, Value end) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+  };
+  Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, constant(0));
+  auto branch = scf::IfOp::create(b, loc, TypeRange{b.getF32Type()}, exists, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value last = arith::SubIOp::create(b, loc, end, constant(1));
+  SmallVector<Value> at(indices.drop_back());
+  at[encoding.getAxis()] = arith::ExtSIOp::create(b, loc, b.getI64Type(),
+                                                  arith::MinSIOp::create(b, loc, along, last));
+  Value offset = memory.offset(b, loc, encoding.getScale(), at);
+  Value scale = tile::LoadOp::create(b, loc, b.getF32Type(), memory.pointer(encoding.getScale()),
+                                     offset);
+  scf::YieldOp::create(b, loc, scale);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
+  scf::YieldOp::create(b, loc, one);
+  return branch.getResult(0);
+}
+
+void StepsLowering::createHalves() {
+  lowOperands.clear();
+  for (Value operand : operands)
+    lowOperands.push_back(operand ? registers(named("low_weights"), operand.getType()) : Value());
+  tileSums.clear();
+  for (auto [s, place] : llvm::zip(plan.states, state))
+    tileSums.push_back(s.streamed == -1 ? Value()
+                                        : registers(named("tile_sum"), place.getType()));
+  rowScales.clear();
+  for (const Contraction &contraction : plan.contractions) {
+    const OperandTile &operand = contraction.resident;
+    red::EncodeOp encoding = encodingOf(nest, operand.tensorRead(), operand.rowAxis);
+    SmallVector<Value> indices = operandIndices(operand.tensorRead(), operand.rowAxis);
+    Location loc = named("row_scale");
+    Value rows = registers(loc, rowsType());
+    auto op = tile::MapOp::create(b, loc, rowBegin, Value(), ValueRange(), rows);
+    Block &block = op.getBody().emplaceBlock();
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&block);
+    Value row = block.addArgument(b.getI32Type(), named(plan.row.getValue()));
+    Value scale = loadScale(b, loc, memory, encoding, indices, row, extent32(plan.row));
+    tile::YieldOp::create(b, loc, scale);
+    rowScales.push_back(rows);
+  }
+}
+
+// Products into one accumulator lose less if the large ones come last.
+void StepsLowering::startHalves(Location loc, Value into, std::pair<Value, Value> left,
+                                std::pair<Value, Value> right, bool transposed) {
+  auto start = [&](Value a, Value of, bool isFirst) {
+    tile::MmaStartOp::create(b, loc, into, a, of, transposed, /*fresh=*/isFirst);
+  };
+  auto [high, low] = left;
+  auto [rightHigh, rightLow] = right;
+  start(low, rightHigh, true);
+  start(high, rightLow, false);
+  start(high, rightHigh, false);
+}
+
+void StepsLowering::loadTileScales() {
+  tileScales.clear();
+  for (const OperandTile &operand : plan.streamed) {
+    red::EncodeOp encoding = encodingOf(nest, operand.tensorRead(), operand.rowAxis);
+    SmallVector<Value> indices = operandIndices(operand.tensorRead(), operand.rowAxis);
+    tileScales.push_back(loadScale(b, named("tile_scale"), memory, encoding, indices, column0,
+                                   extent32(plan.stream)));
+  }
+}
+
+void StepsLowering::scaleScores() {
+  for (auto [contraction, place, rowScale] : llvm::zip(plan.contractions, places, rowScales)) {
+    Location loc = red::FoldOp(contraction.fold).getLoc();
+    Value ofTile = tileScales[contraction.streamed];
+    Value both = registers(named("score_scale"), rowsType());
+    map(loc, {}, {}, {{rowScale, {}}}, both,
+        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+          return {arith::MulFOp::create(b, loc, x[0], ofTile).getResult()};
+        });
+    map(loc, {plan.stream, column0}, {}, {{place, {}}, {both, {}}}, place,
+        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+          return {arith::MulFOp::create(b, loc, x[0], x[1]).getResult()};
+        });
+  }
+}
+
+void StepsLowering::convertHalves() {
+  Location loc = nest.getLoc();
+  Value scale = real(weightScale(schedule));
+  for (auto [fragment, operand, low] : llvm::zip(fragments, operands, lowOperands)) {
+    if (!operand)
+      continue;
+    map(loc, {plan.stream, column0}, {}, {{fragment, {}}}, fragment,
+        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+          return {arith::MulFOp::create(b, loc, x[0], scale).getResult()};
+        });
+    tile::ConvertOp::create(b, loc, fragment, operand);
+    map(loc, {plan.stream, column0}, {}, {{fragment, {}}, {operand, {}}}, fragment,
+        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+          return {arith::SubFOp::create(b, loc, x[0], x[1]).getResult()};
+        });
+    tile::ConvertOp::create(b, loc, fragment, low);
+  }
+}
+
+tile::StepOp StepsLowering::halvesValueStep() {
+  return step("values", 1, [&]() -> SmallVector<Value> {
+    for (auto [s, place] : llvm::zip(plan.states, tileSums))
+      if (s.streamed != -1)
+        startHalves(red::FoldOp(s.fold).getLoc(), place,
+                    {operands[s.weight], lowOperands[s.weight]},
+                    {tilesOf[s.streamed], lowTilesOf[s.streamed]}, /*transposed=*/false);
+    return {};
+  });
+}
+
+// Sums that tensor cores make are cut, not rounded: each of a tile joins the state in f32.
+tile::StepOp StepsLowering::promoteStep() {
+  return step("promote", 1, [&]() -> SmallVector<Value> {
+    for (auto [s, place, sum] : llvm::zip(plan.states, state, tileSums)) {
+      if (s.streamed == -1)
+        continue;
+      Location loc = red::FoldOp(s.fold).getLoc();
+      Value scale = arith::MulFOp::create(b, named("sum_scale"), tileScales[s.streamed],
+                                          real(1 / weightScale(schedule)));
+      auto op = tile::MapOp::create(b, loc, rowBegin, constant(0), ValueRange{place, sum}, place);
+      Block &block = op.getBody().emplaceBlock();
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&block);
+      block.addArgument(b.getI32Type(), named("row"));
+      block.addArgument(b.getI32Type(), named("column"));
+      Value total = block.addArgument(b.getF32Type(), place.getLoc());
+      Value ofTile = block.addArgument(b.getF32Type(), sum.getLoc());
+      Value next = math::FmaOp::create(b, loc, ofTile, scale, total);
+      tile::YieldOp::create(b, loc, next);
+    }
+    return {};
+  });
+}
+
+} // namespace attnc::schedule
