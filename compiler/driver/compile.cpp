@@ -17,7 +17,6 @@
 #include "compiler/driver/step_instruments.h"
 #include "compiler/driver/step_pass.h"
 #include "compiler/schedule/choice/choose_schedule.h"
-#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/steps/step_text.h"
 #include "compiler/schedule/stream/stream_plan.h"
 #include "compiler/schedule/threads/lower_rows.h"
@@ -380,7 +379,8 @@ private:
       if (KernelDecl *decl = findKernel(name)) {
         setImage(*decl, *of.kernels, i);
         for (const KernelShape &before : of.kernels->allShapes()[i].before)
-          setImageOfFirst(*findKernel(of.own.prefix.str() + before.name), *decl);
+          setImageOfFirst(*findKernel(of.own.prefix.str() + before.name),
+                          before.name.substr(report.kernel.size()), *decl);
       }
       addImages(name, report.source, std::move(report.cubin), std::move(report.ptx));
     }
@@ -441,9 +441,9 @@ private:
   }
 
   // That of a kernel which prepares for another, in one image with it.
-  static void setImageOfFirst(KernelDecl &decl, const KernelDecl &of) {
+  static void setImageOfFirst(KernelDecl &decl, const std::string &suffix, const KernelDecl &of) {
     decl.image = of.image;
-    decl.symbol = of.symbol + schedule::kEncodeSuffix.str();
+    decl.symbol = of.symbol + suffix;
   }
 
   KernelDecl *findKernel(const std::string &name) {

@@ -116,7 +116,7 @@ Status lowerNests(Operation *op, const PipelineOptions &) {
   OpBuilder builder = OpBuilder::atBlockEnd(cast<ModuleOp>(op).getBody());
   ReportedErrors errors(op->getContext());
   for (red::NestOp nest : nests) {
-    schedule::lowerEncodings(nest, builder);
+    schedule::lowerPreparations(nest, builder);
     if (failed(schedule::lowerNest(nest, builder)))
       return internalError("a nest cannot be lowered: " + errors.str(),
                            "report this with the spec");

@@ -169,25 +169,11 @@ LogicalResult NestOp::verify() {
   return verifyDomain(*this);
 }
 
-void EncodeOp::build(OpBuilder &builder, OperationState &state, Value tensor, int64_t axis,
-                     int64_t rows) {
-  auto type = cast<attn::ArrayType>(tensor.getType());
-  auto halves = attn::ArrayType::get(builder.getContext(), type.getDims(), builder.getF16Type());
-  state.addOperands(tensor);
-  state.addAttribute("axis", builder.getI64IntegerAttr(axis));
-  state.addAttribute("rows", builder.getI64IntegerAttr(rows));
-  state.addTypes({halves, halves,
-                  attn::ArrayType::get(builder.getContext(), type.getDims().drop_back(),
-                                       builder.getF32Type())});
-}
-
 LogicalResult EncodeOp::verify() {
   auto type = cast<attn::ArrayType>(getTensor().getType());
-  int64_t rank = type.getDims().size();
-  if (!type.getElementType().isF32() || rank < 2)
-    return emitOpError("encodes tensors of f32 with rows and columns");
-  if (getAxis() + 1 >= static_cast<uint64_t>(rank))
-    return emitOpError("has rows along an axis before the last");
+  auto rank = static_cast<uint64_t>(type.getDims().size());
+  if (!type.getElementType().isF32() || rank < 2 || getAxis() + 1 >= rank)
+    return emitOpError("encodes a tensor of f32 whose rows lie along an axis before the last");
   auto isHalf = [&](Value value) {
     auto half = cast<attn::ArrayType>(value.getType());
     return half.getElementType().isF16() && half.getDims() == type.getDims();

@@ -164,26 +164,41 @@ def Red_ScalarOp : Red_Op<"scalar", [Pure, HasParent<"NestOp">]> {
   let assemblyFormat = "$array attr-dict `:` type($array) `->` type($result)";
 }
 
+def Red_TopsOp : Red_Op<"tops", [Pure]> {
+  let summary = "The largest finite magnitudes of the columns of an f32 tensor, part by part of its rows";
+  let description = [{
+    The rows lie along `axis`, the columns along the last axis. The result has the dims of the tensor
+    without the rows, and before the columns the dim of the parts: each has as many rows as the first,
+    those at the end have what is left.
+  }];
+  let arguments = (ins Attn_ArrayType:$tensor, I64Attr:$axis);
+  let results = (outs Attn_ArrayType:$tops);
+  let assemblyFormat = "$tensor `axis` $axis attr-dict `:` type($tensor) `->` type($tops)";
+}
+
 def Red_EncodeOp : Red_Op<"encode", [Pure]> {
   let summary = "A tensor of f32 as the sum of two of f16, times powers of two";
   let description = [{
-    tensor = (high + low) * scale, but for 2^-23 of its elements or 2^-40 of the largest one that
-    shares their scale. `scale` has the dims of the tensor but the last: one power of two for each row,
-    that is the same for `rows` rows that follow each other along the axis `axis`, from multiples of it
-    on; 0 for what is no tile, of which each row has a scale of its own. It takes the largest finite
-    magnitude of these to 2^14 or above. What is not finite is `high`, with a `low` of 0.
+    With `columns`, tensor = (high + low) * scale * columns. `columns` has the dims of the tensor
+    without the rows: the powers of two in its `tops`. `scale` has those without the columns: one power
+    of two for `rows` rows that follow each other along the axis `axis`, from multiples of it on, or for
+    0 each row. It takes the largest finite magnitude of these to 2^14 or above.
 
-    Nests read the tensor itself. Kernels whose schedules multiply f32 as halves take these in its place.
+    Without, `tops` are of a tensor that this one is multiplied with, and tensor * columns of that one =
+    (high + low) * scale: in the product of both the columns cancel.
+
+    Each element is off by at most 2^-23 of itself or 2^-39 of the largest that shares its scale. What is
+    not finite is `high`, with a `low` of 0. Nests read the tensor itself. Kernels whose schedules
+    multiply f32 as halves take these in its place.
   }];
-  let arguments = (ins Attn_ArrayType:$tensor, I64Attr:$axis, I64Attr:$rows);
-  let results = (outs Attn_ArrayType:$high, Attn_ArrayType:$low, Attn_ArrayType:$scale);
+  let arguments = (ins Attn_ArrayType:$tensor, Attn_ArrayType:$tops, I64Attr:$axis, I64Attr:$rows);
+  let results = (outs Attn_ArrayType:$high, Attn_ArrayType:$low, Attn_ArrayType:$scale,
+                      Optional<Attn_ArrayType>:$columns);
   let assemblyFormat = [{
-    $tensor `axis` $axis `rows` $rows attr-dict `:` type($tensor) `->` type($high) `,` type($low) `,`
-    type($scale)
+    $tensor `tops` $tops `axis` $axis `rows` $rows attr-dict `:` type($tensor) `,` type($tops) `->`
+    type($high) `,` type($low) `,` type($scale) (`,` type($columns)^)?
   }];
   let hasVerifier = 1;
-  let skipDefaultBuilders = 1;
-  let builders = [OpBuilder<(ins "::mlir::Value":$tensor, "int64_t":$axis, "int64_t":$rows)>];
 }
 
 def Red_AtMostOp : Red_Op<"at_most"> {

@@ -126,12 +126,13 @@ static void addTensors(attn::ProgramOp program, Manifest &manifest) {
         manifest.intermediates.push_back(declareAt(result, computed.getLoc()));
         manifest.intermediates.back().reason = whyStored(result);
       }
-  for (auto encode : program.getBodyBlock()->getOps<red::EncodeOp>())
-    for (Value result : encode.getResults()) {
-      manifest.intermediates.push_back(declareAt(result, encode.getLoc()));
-      manifest.intermediates.back().reason =
-          "what products take of " + schedule::tensorOf(encode.getTensor()).name;
-    }
+  for (Operation &op : *program.getBodyBlock())
+    if (isa<red::TopsOp, red::EncodeOp>(op))
+      for (Value result : op.getResults()) {
+        manifest.intermediates.push_back(declareAt(result, op.getLoc()));
+        manifest.intermediates.back().reason =
+            "what products take of " + schedule::tensorOf(op.getOperand(0)).name;
+      }
 }
 
 // Rows of intermediates are laid out as aligned as the kernels need them. What is bound may have

@@ -37,11 +37,11 @@ std::string NestKernels::image(size_t number) const {
 Status NestKernels::takeAll(CompileWatch *watch) {
   keys.resize(nests.size());
   sizes.resize(nests.size());
-  tile::KernelOp before;
+  SmallVector<tile::KernelOp> before;
   for (tile::KernelOp kernel :
        llvm::to_vector(program->getParentOfType<ModuleOp>().getOps<tile::KernelOp>())) {
     if (kernel.getPrepares()) {
-      before = kernel;
+      before.push_back(kernel);
       continue;
     }
     if (Status status = enter(watch, "emit-cuda", kernel.getSymName().str()); !status)
@@ -51,9 +51,9 @@ Status NestKernels::takeAll(CompileWatch *watch) {
       return shape.error();
     shapes.push_back(*std::move(shape));
     kernel.erase();
-    if (before)
-      before.erase();
-    before = {};
+    for (tile::KernelOp each : before)
+      each.erase();
+    before.clear();
   }
   return {};
 }
@@ -64,7 +64,7 @@ Status NestKernels::lowerAgain(size_t number) {
   schedule::encodeOperands(nests[number]);
   OwningOpRef<ModuleOp> module = ModuleOp::create(nests[number].getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  tile::KernelOp before = schedule::lowerEncodings(nests[number], builder);
+  SmallVector<tile::KernelOp> before = schedule::lowerPreparations(nests[number], builder);
   FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nests[number], builder);
   if (succeeded(kernel))
     reports[number].scheduled.steps = schedule::stepLines(*kernel);
@@ -80,29 +80,32 @@ Status NestKernels::lowerAgain(size_t number) {
 }
 
 Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel,
-                                            tile::KernelOp before) {
+                                            ArrayRef<tile::KernelOp> before) {
   NestReport &report = reports[number];
   report.kernel = kernel.getSymName().str();
   report.tile.clear();
   report.source.clear();
   keys[number].clear();
   sizes[number] = 0;
-  for (tile::KernelOp each : {before, kernel})
-    if (each)
-      if (Status status = takeTexts(number, each); !status)
-        return status.error();
+  SmallVector<tile::KernelOp> all(before);
+  all.push_back(kernel);
+  for (tile::KernelOp each : all)
+    if (Status status = takeTexts(number, each); !status)
+      return status.error();
   Result<KernelShape> shape = shapeOf(nests[number], kernel);
-  if (!shape || !before)
+  if (!shape)
     return shape;
-  schedule::KernelSignature signature(program, schedule::encodedTensors(nests[number]));
-  Result<KernelShape> first = shapeOf(signature, before);
-  if (!first)
-    return first.error();
-  shape->before = {*std::move(first)};
+  SmallVector<schedule::Preparation> preparations = schedule::preparationsOf(nests[number]);
+  for (auto [preparation, each] : llvm::zip_equal(preparations, before)) {
+    Result<KernelShape> first = shapeOf(preparation.signature, each);
+    if (!first)
+      return first.error();
+    shape->before.push_back(*std::move(first));
+  }
   return shape;
 }
 
-// Both kernels of a nest, if it has two, are in one text and in one image.
+// All kernels of a nest are in one text and in one image.
 Status NestKernels::takeTexts(size_t number, tile::KernelOp kernel) {
   NestReport &report = reports[number];
   if (choices.withTexts)

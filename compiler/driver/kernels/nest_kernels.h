@@ -60,8 +60,9 @@ public:
   Status follow(size_t number, const NestKernels &other, size_t first);
 
 private:
-  /// `before` prepares for the kernel, or is null.
-  Result<KernelShape> takeKernel(size_t number, tile::KernelOp kernel, tile::KernelOp before);
+  /// `before` are those that prepare for the kernel.
+  Result<KernelShape> takeKernel(size_t number, tile::KernelOp kernel,
+                                 llvm::ArrayRef<tile::KernelOp> before);
   Status takeTexts(size_t number, tile::KernelOp kernel);
   Status lowerAgain(size_t number);
 

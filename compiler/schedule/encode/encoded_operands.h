@@ -1,9 +1,9 @@
-// Operands of f32 as sums of two of f16, which a kernel before that of the nest makes.
+// Operands of f32 as sums of two of f16, which kernels before that of the nest make.
 #ifndef ATTNC_COMPILER_SCHEDULE_ENCODE_ENCODED_OPERANDS_H
 #define ATTNC_COMPILER_SCHEDULE_ENCODE_ENCODED_OPERANDS_H
 
 #include "compiler/schedule/stream/stream_plan.h"
-#include "compiler/schedule/warpgroups/warpgroup_schedule.h"
+#include "dialects/Tile/Tile.h"
 
 namespace attnc::schedule {
 
@@ -12,25 +12,33 @@ bool isEncoded(const OperandTile &operand);
 /// True if an operand of the plan is.
 bool hasEncoded(const StreamPlan &plan);
 
-/// Puts a red.encode before the nest for each operand that the kernel of its schedule takes so,
-/// instead of those that are there.
+/// Why the operands of a plan that has such cannot be encoded, or "".
+std::string whyNotEncoded(const StreamPlan &plan);
+
+/// Puts red.tops and red.encode before the nest for the operands that the kernel of its schedule
+/// takes so, instead of those that are there.
 void encodeOperands(red::NestOp nest);
 
-/// The encoding of the tensor that `read` reads for the nest, with rows along `rowAxis`, or null.
-red::EncodeOp encodingOf(red::NestOp nest, attn::ReadOp read, unsigned rowAxis);
+/// The encoding of the tensor of an operand of the nest, or of the one that `read` reads with rows
+/// along `rowAxis`; null if there is none.
+red::EncodeOp encodingOf(red::NestOp nest, const OperandTile &operand, bool isStreamed);
+red::EncodeOp encodingOf(red::NestOp nest, attn::ReadOp read, unsigned rowAxis, bool isStreamed);
 
 /// All of the nest's, in order.
 llvm::SmallVector<red::EncodeOp> encodingsOf(red::NestOp nest);
+llvm::SmallVector<red::TopsOp> topsOf(red::NestOp nest);
 
-/// The tensors of the kernel that encodes: of each encoding the one that it reads, then its own.
-llvm::SmallVector<mlir::Value> encodedTensors(red::NestOp nest);
+/// A kernel that is launched before that of the nest.
+struct Preparation {
+  llvm::StringRef suffix; ///< of its name, behind that of the nest's kernel
+  KernelSignature signature;
+};
 
-/// What the name of the kernel that encodes has behind that of the nest's.
-inline constexpr llvm::StringLiteral kEncodeSuffix = "_encode";
+/// Those of the nest, in the order of their launches.
+llvm::SmallVector<Preparation> preparationsOf(red::NestOp nest);
 
-/// The kernel that encodes what the nest takes so, at the builder's insertion point, or null: its
-/// blocks have a tile of rows each, of one tensor after the other.
-tile::KernelOp lowerEncodings(red::NestOp nest, mlir::OpBuilder &builder);
+/// Lowers them at the builder's insertion point: kernels that prepare.
+llvm::SmallVector<tile::KernelOp> lowerPreparations(red::NestOp nest, mlir::OpBuilder &builder);
 
 } // namespace attnc::schedule
 

@@ -1,9 +1,8 @@
 #include "compiler/schedule/encode/encoded_operands.h"
-#include "compiler/schedule/nest/kernel_memory.h"
-#include "compiler/schedule/nest/signature.h"
-#include "dialects/Attn/SpecLocation.h"
+#include "compiler/schedule/encode/thread_code.h"
+#include "compiler/schedule/nest/planned_nest.h"
+#include "compiler/schedule/threads/point_evaluator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -12,130 +11,247 @@ using namespace mlir;
 namespace attnc::schedule {
 namespace {
 
-constexpr int64_t kWarp = 32, kThreads = 256, kMostThreads = 1024;
+constexpr int64_t kThreads = 256, kMostThreads = 1024;
 // Elements of a tile that a thread keeps between the search for the largest and the rounding.
 constexpr int64_t kMostElements = 64;
 // Rows of a block whose rows have scales of their own.
 constexpr int64_t kLoneRows = 64;
+// Rows of a warp that are on their way at a time.
+constexpr int64_t kRowsTogether = 8;
+// The largest magnitude goes to 2^14 or above, below 2^15.
+constexpr int64_t kTopExponent = 14;
 
-// An f32's exponent, and where a field of it begins.
-constexpr int64_t kExponentMask = 0x7f800000, kExponentOne = 0x00800000;
-// The largest magnitude goes to 2^14 or above, below 2^15; of what is smaller than 2^-112 both the
-// scale and its reciprocal stay numbers.
-constexpr int64_t kTopExponent = 14, kReciprocals = 254;
-
-/// Writes the work of a block of the kernel that encodes.
-class Encoder {
+/// The code of a kernel that finds the largest magnitudes of columns.
+class TopsCode : ThreadCode {
 public:
-  Encoder(red::NestOp nest, const KernelMemory &memory, OpBuilder &b, int64_t threads)
-      : nest(nest), memory(memory), b(b), loc(nest.getLoc()), threads(threads) {}
+  TopsCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &b)
+      : ThreadCode(nest, memory, b, kThreads), ops(topsOf(nest)) {}
 
   void build() {
-    Value thread = tile::ThreadOp::create(b, named("thread"));
-    lane = arith::RemSIOp::create(b, named("lane"), thread, constant(kWarp));
-    warp = arith::DivSIOp::create(b, named("warp"), thread, constant(kWarp));
-    Value work = widen(tile::BlockOp::create(b, named("block")), "work");
-    for (red::EncodeOp op : encodingsOf(nest)) {
-      Value count = blocksOf(op);
-      Value isOwn = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, work, count);
-      auto branch = scf::IfOp::create(b, loc, isOwn, /*withElseRegion=*/true);
-      b.setInsertionPointToStart(branch.thenBlock());
-      encode(op, work);
-      b.setInsertionPointToStart(branch.elseBlock());
-      work = arith::SubIOp::create(b, named("work"), work, count);
-    }
+    shareBlocks(
+        ops.size(),
+        [&](size_t i) { return cellsOf(ops[i].getTensor(), ops[i].getAxis(), parts(ops[i])); },
+        [&](size_t i, Value work) { findTops(ops[i], work); });
   }
-
-  static int64_t rowsOf(red::EncodeOp op) { return op.getRows() ? op.getRows() : kLoneRows; }
 
 private:
-  Value blocksOf(red::EncodeOp op) {
-    Value count;
-    for (auto [axis, dim] : llvm::enumerate(dimsOf(op))) {
-      Value extent = memory.extent(b, loc, dim);
-      if (axis == op.getAxis())
-        extent = tilesOf(op, extent);
-      count = count ? arith::MulIOp::create(b, loc, count, extent).getResult() : extent;
-    }
-    return count;
+  Value parts(red::TopsOp op) {
+    SmallVector<StringAttr> dims = tensorOf(op.getTops()).dims;
+    return memory.extent(b, loc, dims[dims.size() - 2]);
   }
 
-  Value tilesOf(red::EncodeOp op, Value extent) {
-    Value up = arith::AddIOp::create(b, loc, extent, wide(rowsOf(op) - 1));
-    return arith::DivSIOp::create(b, loc, up, wide(rowsOf(op)));
+  void findTops(red::TopsOp op, Value work) {
+    Value tensor = op.getTensor(), count = parts(op);
+    unsigned axis = op.getAxis();
+    int64_t cols = columnsOf(tensor);
+    SmallVector<Value> cell = indicesOf(tensor, axis, count, work);
+    Value part = cell[axis];
+    Value extent = memory.extent(b, loc, tensorOf(tensor).dims[axis]);
+    Value rows = ceilDiv(extent, count);
+    Value first = mul(part, rows, "first");
+    Value left = arith::MinSIOp::create(
+        b, loc, rows,
+        arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, extent, first), wide(0)));
+    left = arith::TruncIOp::create(b, named("left"), b.getI32Type(), left);
+    Value own = array({partsOf(cols)}, "own", /*shared=*/false);
+    eachColumn(cols, {}, [&](Value part, Value, Value) {
+      tile::SetOp::create(b, loc, real(0), own, part);
+      return Value();
+    });
+    loop("row", warp, left, warps(), {}, kRowsTogether, [&](Value row, Value) {
+      cell[axis] = add(first, widen(row, ""));
+      Value base = memory.offset(b, loc, tensor, withColumn(cell));
+      eachColumn(cols, {}, [&](Value part, Value column, Value) {
+        Value x = tile::LoadOp::create(b, named("x"), b.getF32Type(), memory.pointer(tensor),
+                                       add(base, widen(column, "")));
+        tile::SetOp::create(b, loc, largerFinite(x, get(own, part)), own, part);
+        return Value();
+      });
+      return Value();
+    });
+    cell[axis] = part;
+    storeTops(op, own, cols, cell);
   }
 
-  // The dims of an encoding's rows.
-  static SmallVector<StringAttr> dimsOf(red::EncodeOp op) {
-    SmallVector<StringAttr> dims = tensorOf(op.getTensor()).dims;
-    dims.pop_back();
-    return dims;
+  static SmallVector<Value> withColumn(ArrayRef<Value> cell) {
+    SmallVector<Value> at(cell);
+    at.push_back({});
+    return at;
+  }
+
+  // The largest of all warps.
+  void storeTops(red::TopsOp op, Value own, int64_t cols, SmallVector<Value> cell) {
+    Value all = array({warps(), partsOf(cols) * kLanes}, "of_warps", /*shared=*/true);
+    eachColumn(cols, {}, [&](Value part, Value column, Value) {
+      tile::SetOp::create(b, loc, get(own, part), all, ValueRange{warp, column});
+      return Value();
+    });
+    tile::BarrierOp::create(b, loc);
+    // The parts lie before the columns, where the tensor has the rows' place further out.
+    Value part = cell[op.getAxis()];
+    cell.erase(cell.begin() + op.getAxis());
+    cell.push_back(part);
+    Value base = memory.offset(b, loc, op.getTops(), withColumn(cell));
+    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, constant(0));
+    when(isFirst, [&] {
+      eachColumn(cols, {}, [&](Value, Value column, Value) {
+        Value top = loop("other", warps(), real(0), [&](Value other, Value carried) -> Value {
+          return arith::MaximumFOp::create(b, named("top"), carried,
+                                           get(all, ValueRange{other, column}));
+        });
+        tile::StoreOp::create(b, loc, top, memory.pointer(op.getTops()),
+                              add(base, widen(column, "")));
+        return Value();
+      });
+    });
+  }
+
+  SmallVector<red::TopsOp> ops;
+};
+
+int64_t tileRows(red::EncodeOp op) { return op.getRows() ? op.getRows() : kLoneRows; }
+
+/// The code of a kernel that encodes: a block has a tile of rows.
+class EncodeCode : ThreadCode {
+public:
+  EncodeCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &b, int64_t threads)
+      : ThreadCode(nest, memory, b, threads), ops(encodingsOf(nest)) {}
+
+  void build() {
+    shareBlocks(
+        ops.size(),
+        [&](size_t i) { return cellsOf(ops[i].getTensor(), ops[i].getAxis(), tiles(ops[i])); },
+        [&](size_t i, Value work) { encode(ops[i], work); });
+  }
+
+private:
+  Value rowExtent(red::EncodeOp op) {
+    return memory.extent(b, loc, tensorOf(op.getTensor()).dims[op.getAxis()]);
+  }
+  Value tiles(red::EncodeOp op) {
+    return ceilDiv(rowExtent(op), wide(tileRows(op)));
   }
 
   /// The rows of a block, and where they lie.
   struct Tile {
     red::EncodeOp op;
-    SmallVector<Value> indices; ///< of each axis but the last; along the rows of the first one
-    Value left;                 ///< i32: rows to the extent
-    int64_t cols, rounds, parts; ///< rows of a warp; elements of a row that a lane has
-    Value elements;              ///< array: [rounds, parts]
+    SmallVector<Value> cell; ///< of each axis but the last; along the rows the first one
+    Value number, left;      ///< i64: of the tile; i32: its rows up to the extent
+    int64_t cols, rounds;    ///< and rows of a warp
+    Value elements, columns; ///< arrays: [rounds, parts], [parts]
   };
 
   void encode(red::EncodeOp op, Value work) {
     Tile tile = locate(op, work);
-    auto type = tile::ArrayType::get(b.getContext(), {tile.rounds, tile.parts}, b.getF32Type());
-    tile.elements = tile::ArrayOp::create(b, named("elements"), type, UnitAttr());
-    Value zero = real(0);
-    Value largest = eachRow(tile, zero, [&](Value round, Value row, Value largest) {
-      Value ofRow = load(tile, round, row, op.getRows() ? largest : zero);
+    findColumns(tile);
+    Value largest = eachRow(tile, real(0), [&](Value round, Value row, Value largest) {
+      Value ofRow = load(tile, round, row, op.getRows() ? largest : real(0));
       if (op.getRows())
         return ofRow;
-      ofRow = fold(ofRow);
-      store(tile, round, row, scaleBits(ofRow));
+      store(tile, round, row, powerOf(fold(ofRow), kTopExponent));
       return largest;
     });
     if (!op.getRows())
       return;
-    Value bits = scaleBits(largestOfBlock(largest));
-    eachRow(tile, zero, [&](Value round, Value row, Value carried) {
-      store(tile, round, row, bits);
-      return carried;
+    std::pair<Value, Value> scale = powerOf(largestOfBlock(largest), kTopExponent);
+    eachRow(tile, {}, [&](Value round, Value row, Value) {
+      store(tile, round, row, scale);
+      return Value();
     });
   }
 
   Tile locate(red::EncodeOp op, Value work) {
-    Tile tile{op, {}, {}, 0, 0, 0, {}};
-    tile.cols = attn::programOf(nest).lookupDim(tensorOf(op.getTensor()).dims.back()).getExtent();
-    tile.rounds = llvm::divideCeil(rowsOf(op), threads / kWarp);
-    tile.parts = llvm::divideCeil(tile.cols, kWarp);
-    SmallVector<StringAttr> dims = dimsOf(op);
-    tile.indices.resize(dims.size());
-    Value rest = work;
-    for (size_t axis = dims.size(); axis-- > 0;) {
-      Value extent = memory.extent(b, loc, dims[axis]);
-      bool isRows = axis == op.getAxis();
-      Value count = isRows ? tilesOf(op, extent) : extent;
-      Value index = arith::RemSIOp::create(b, named(dims[axis].getValue()), rest, count);
-      rest = arith::DivSIOp::create(b, loc, rest, count);
-      if (isRows) {
-        index = arith::MulIOp::create(b, named("first"), index, wide(rowsOf(op)));
-        Value left = arith::SubIOp::create(b, loc, extent, index);
-        left = arith::MinSIOp::create(b, loc, left, wide(rowsOf(op)));
-        tile.left = arith::TruncIOp::create(b, named("left"), b.getI32Type(), left);
-      }
-      tile.indices[axis] = index;
-    }
+    Tile tile{op, {}, {}, {}, columnsOf(op.getTensor()), 0, {}, {}};
+    tile.rounds = llvm::divideCeil(tileRows(op), warps());
+    tile.cell = indicesOf(op.getTensor(), op.getAxis(), tiles(op), work);
+    tile.number = tile.cell[op.getAxis()];
+    Value first = mul(tile.number, wide(tileRows(op)), "first");
+    tile.cell[op.getAxis()] = first;
+    Value left = arith::SubIOp::create(b, loc, rowExtent(op), first);
+    left = arith::MinSIOp::create(b, loc, left, wide(tileRows(op)));
+    tile.left = arith::TruncIOp::create(b, named("left"), b.getI32Type(), left);
+    int64_t parts = partsOf(tile.cols);
+    tile.elements = array({tile.rounds, parts}, "elements", /*shared=*/false);
+    tile.columns = array({parts}, "columns", /*shared=*/false);
     return tile;
+  }
+
+  // What each column is times before its tile's scale is known. The first tile of a cell keeps the
+  // powers of two of its columns.
+  void findColumns(const Tile &tile) {
+    red::EncodeOp op = tile.op;
+    SmallVector<StringAttr> dims = tensorOf(op.getTops()).dims;
+    Value parts = memory.extent(b, loc, dims[dims.size() - 2]);
+    SmallVector<Value> cell = op.getColumns() ? cellOfOwnTops(tile) : cellOfStreamed(tile);
+    eachColumn(tile.cols, {}, [&](Value part, Value column, Value) {
+      Value count = arith::TruncIOp::create(b, loc, b.getI32Type(), parts);
+      Value top = loop("top_part", constant(0), count, 1, real(0), /*unroll=*/0,
+                       [&](Value number, Value carried) -> Value {
+                         SmallVector<Value> at = cell;
+                         at.append({widen(number, ""), widen(column, "")});
+                         Value offset = memory.offset(b, loc, op.getTops(), at);
+                         Value x = tile::LoadOp::create(b, loc, b.getF32Type(),
+                                                        memory.pointer(op.getTops()), offset);
+                         return arith::MaximumFOp::create(b, named("top"), carried, x);
+                       });
+      auto [power, inverse] = powerOf(top, 0);
+      tile::SetOp::create(b, loc, op.getColumns() ? inverse : power, tile.columns, part);
+      if (op.getColumns())
+        storeColumn(tile, cell, column, power);
+      return Value();
+    });
+  }
+
+  void storeColumn(const Tile &tile, SmallVector<Value> cell, Value column, Value power) {
+    red::EncodeOp op = tile.op;
+    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, tile.number, wide(0));
+    Value isFirstWarp = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, constant(0));
+    when(arith::AndIOp::create(b, loc, isFirst, isFirstWarp), [&] {
+      cell.push_back(widen(column, ""));
+      tile::StoreOp::create(b, loc, power, memory.pointer(op.getColumns()),
+                            memory.offset(b, loc, op.getColumns(), cell));
+    });
+  }
+
+  SmallVector<Value> cellOfOwnTops(const Tile &tile) {
+    SmallVector<Value> cell = tile.cell;
+    cell.erase(cell.begin() + red::EncodeOp(tile.op).getAxis());
+    return cell;
+  }
+
+  // Where the nest reads the tensor whose columns these rows are multiplied with.
+  SmallVector<Value> cellOfStreamed(const Tile &tile) {
+    PlannedNest planned(nest);
+    PointEvaluator evaluator(nest, memory, b);
+    for (const Contraction &contraction : planned.stream()->contractions) {
+      attn::ReadOp read = contraction.resident.tensorRead();
+      const OperandTile &streamed = planned.stream()->streamed[contraction.streamed];
+      red::EncodeOp op = tile.op;
+      if (read.getSource() != op.getTensor() || contraction.resident.rowAxis != op.getAxis() ||
+          encodingOf(nest, streamed, true).getTops() != op.getTops())
+        continue;
+      for (auto [axis, index] : llvm::enumerate(tile.cell))
+        if (axis != op.getAxis())
+          evaluator.bind(read.subscriptDim(axis), index);
+      SmallVector<Value> cell;
+      attn::ReadOp other = streamed.tensorRead();
+      for (unsigned axis = 0; axis + 1 < tensorOf(other.getSource()).dims.size(); ++axis) {
+        if (axis == streamed.rowAxis)
+          continue;
+        StringAttr dim = other.subscriptDim(axis);
+        cell.push_back(dim ? evaluator.index(dim) : evaluator.evaluate(other.subscriptValue(axis)));
+      }
+      return cell;
+    }
+    llvm_unreachable("rows are encoded for a contraction");
   }
 
   // The rows of the warp that exist.
   Value eachRow(const Tile &tile, Value init,
                 llvm::function_ref<Value(Value round, Value row, Value carried)> body) {
     return loop("round", tile.rounds, init, [&](Value round, Value carried) {
-      Value row = arith::MulIOp::create(b, loc, round, constant(threads / kWarp));
-      row = arith::AddIOp::create(b, named("row"), row, warp);
-      Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row, tile.left);
-      return when(exists, carried, [&] { return body(round, row, carried); });
+      Value row = add(mul(round, constant(warps())), warp, "row");
+      return when(less(row, tile.left), carried, [&] { return body(round, row, carried); });
     });
   }
 
@@ -143,79 +259,36 @@ private:
   Value load(const Tile &tile, Value round, Value row, Value largest) {
     red::EncodeOp op = tile.op;
     Value base = offset(op.getTensor(), tile, row);
-    return eachColumn(tile, largest, [&](Value part, Value column, Value carried) -> Value {
-      Value at = arith::AddIOp::create(b, loc, base, widen(column, ""));
+    return eachColumn(tile.cols, largest, [&](Value part, Value column, Value carried) -> Value {
       Value x = tile::LoadOp::create(b, named("x"), b.getF32Type(), memory.pointer(op.getTensor()),
-                                     at);
+                                     add(base, widen(column, "")));
+      x = arith::MulFOp::create(b, named("x"), x, get(tile.columns, part));
       tile::SetOp::create(b, loc, x, tile.elements, ValueRange{round, part});
-      Value magnitude = math::AbsFOp::create(b, loc, x);
-      Value isLarger =
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, magnitude, carried);
-      Value isFinite = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, magnitude,
-                                             real(std::numeric_limits<float>::infinity()));
-      Value takes = arith::AndIOp::create(b, loc, isLarger, isFinite);
-      return arith::SelectOp::create(b, named("largest"), takes, magnitude, carried);
+      return largerFinite(x, carried);
     });
   }
 
-  // The scale's bits: a power of two.
-  Value scaleBits(Value largest) {
-    Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), largest);
-    bits = arith::AndIOp::create(b, loc, bits, constant(kExponentMask));
-    bits = arith::MaxSIOp::create(b, loc, bits, constant((kTopExponent + 1) * kExponentOne));
-    return arith::SubIOp::create(b, named("scale_bits"), bits,
-                                 constant(kTopExponent * kExponentOne));
-  }
-
-  void store(const Tile &tile, Value round, Value row, Value bits) {
+  void store(const Tile &tile, Value round, Value row, std::pair<Value, Value> scale) {
     red::EncodeOp op = tile.op;
-    Value scale = arith::BitcastOp::create(b, named("scale"), b.getF32Type(), bits);
-    Value inverse =
-        arith::SubIOp::create(b, loc, constant(kReciprocals * kExponentOne), bits);
-    inverse = arith::BitcastOp::create(b, named("inverse"), b.getF32Type(), inverse);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, constant(0));
-    when(isFirst, {}, [&] {
-      tile::StoreOp::create(b, loc, scale, memory.pointer(op.getScale()),
+    when(isFirst, [&] {
+      tile::StoreOp::create(b, loc, scale.first, memory.pointer(op.getScale()),
                             offset(op.getScale(), tile, row));
-      return Value();
     });
     Value highBase = offset(op.getHigh(), tile, row), lowBase = offset(op.getLow(), tile, row);
-    eachColumn(tile, {}, [&](Value part, Value column, Value) {
-      Value x = tile::GetOp::create(b, loc, b.getF32Type(), tile.elements, ValueRange{round, part});
-      x = arith::MulFOp::create(b, named("scaled"), x, inverse);
-      Value high = rounded(x);
+    eachColumn(tile.cols, {}, [&](Value part, Value column, Value) {
+      Value x = get(tile.elements, ValueRange{round, part});
+      x = arith::MulFOp::create(b, named("scaled"), x, scale.second);
+      Value high = arith::TruncFOp::create(b, loc, b.getF16Type(), x);
+      high = arith::ExtFOp::create(b, named("high"), b.getF32Type(), high);
       Value rest = arith::SubFOp::create(b, loc, x, high);
-      Value isFinite =
-          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
-                                math::AbsFOp::create(b, loc, x),
-                                real(std::numeric_limits<float>::infinity()));
-      Value low = arith::SelectOp::create(b, named("low"), isFinite, rest, real(0));
+      Value low = arith::SelectOp::create(b, named("low"), isFinite(x), rest, real(0));
       auto put = [&](Value value, Value into, Value base) {
-        Value at = arith::AddIOp::create(b, loc, base, widen(column, ""));
-        tile::StoreOp::create(b, loc, value, memory.pointer(into), at);
+        tile::StoreOp::create(b, loc, value, memory.pointer(into), add(base, widen(column, "")));
       };
       put(high, op.getHigh(), highBase);
       put(low, op.getLow(), lowBase);
       return Value();
-    });
-  }
-
-  Value rounded(Value x) {
-    Value half = arith::TruncFOp::create(b, loc, b.getF16Type(), x);
-    return arith::ExtFOp::create(b, named("high"), b.getF32Type(), half);
-  }
-
-  // The columns of a row that the lane has and that exist.
-  Value eachColumn(const Tile &tile, Value init,
-                   llvm::function_ref<Value(Value part, Value column, Value carried)> body) {
-    return loop("part", tile.parts, init, [&](Value part, Value carried) {
-      Value column = arith::MulIOp::create(b, loc, part, constant(kWarp));
-      column = arith::AddIOp::create(b, named("column"), column, lane);
-      if (tile.cols % kWarp == 0)
-        return body(part, column, carried);
-      Value exists =
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, column, constant(tile.cols));
-      return when(exists, carried, [&] { return body(part, column, carried); });
     });
   }
 
@@ -224,118 +297,119 @@ private:
   }
 
   Value largestOfBlock(Value x) {
-    int64_t warps = threads / kWarp;
-    auto type = tile::ArrayType::get(b.getContext(), {warps}, b.getF32Type());
-    Value all = tile::ArrayOp::create(b, named("of_warps"), type, b.getUnitAttr());
+    Value all = array({warps()}, "of_warps", /*shared=*/true);
     x = fold(x);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, constant(0));
-    when(isFirst, {}, [&] {
-      tile::SetOp::create(b, loc, x, all, ValueRange{warp});
-      return Value();
-    });
+    when(isFirst, [&] { tile::SetOp::create(b, loc, x, all, warp); });
     tile::BarrierOp::create(b, loc);
-    return loop("other", warps, real(0), [&](Value other, Value carried) -> Value {
-      Value y = tile::GetOp::create(b, loc, b.getF32Type(), all, ValueRange{other});
-      return arith::MaximumFOp::create(b, named("largest"), carried, y);
+    return loop("other", warps(), real(0), [&](Value other, Value carried) -> Value {
+      return arith::MaximumFOp::create(b, named("largest"), carried, get(all, other));
     });
   }
 
   // i64: where a row of the tile begins in a tensor of an encoding.
   Value offset(Value tensor, const Tile &tile, Value row) {
-    SmallVector<Value> at = tile.indices;
     red::EncodeOp op = tile.op;
-    at[op.getAxis()] = arith::AddIOp::create(b, loc, at[op.getAxis()], widen(row, ""));
+    SmallVector<Value> at = tile.cell;
+    at[op.getAxis()] = add(at[op.getAxis()], widen(row, ""));
     if (tensor != op.getScale())
       at.push_back({}); // the first column
     return memory.offset(b, loc, tensor, at);
   }
 
-  Value loop(StringRef name, int64_t count, Value init,
-             llvm::function_ref<Value(Value index, Value carried)> body) {
-    auto loop = scf::ForOp::create(b, named(name), constant(0), constant(count), constant(1),
-                                   init ? ValueRange(init) : ValueRange());
-    loop.getInductionVar().setLoc(named(name));
-    loop->setAttr(tile::kUnrollAttr, b.getI64IntegerAttr(0));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value next = body(loop.getInductionVar(), init ? loop.getRegionIterArg(0) : Value());
-    if (!init)
-      return {};
-    scf::YieldOp::create(b, loc, next);
-    return loop.getResult(0);
-  }
-
-  // What `body` gives, or else `otherwise`; nothing if that is null.
-  Value when(Value condition, Value otherwise, llvm::function_ref<Value()> body) {
-    auto branch = scf::IfOp::create(b, loc, otherwise ? TypeRange(otherwise.getType()) : TypeRange(),
-                                    condition, /*withElseRegion=*/bool(otherwise));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    Value result = body();
-    if (!otherwise)
-      return {};
-    scf::YieldOp::create(b, loc, result);
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, loc, otherwise);
-    return branch.getResult(0);
-  }
-
-  Location named(StringRef name) { return NameLoc::get(b.getStringAttr(name)); }
-  Value constant(int64_t value) {
-    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
-  }
-  Value wide(int64_t value) {
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-  }
-  Value real(double value) {
-    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
-  }
-  Value widen(Value index, StringRef name) {
-    return arith::ExtSIOp::create(b, named(name), b.getI64Type(), index);
-  }
-
-  red::NestOp nest;
-  const KernelMemory &memory;
-  OpBuilder &b;
-  Location loc;
-  int64_t threads;
-  Value lane, warp; ///< i32
+  SmallVector<red::EncodeOp> ops;
 };
+
+// Of the blocks that a tensor has, `count` for each index of the axes but `axis` and the last.
+Attribute blocksOf(red::NestOp nest, Value tensor, unsigned axis, Attribute count) {
+  for (auto [i, dim] : llvm::enumerate(ArrayRef(tensorOf(tensor).dims).drop_back()))
+    if (i != axis)
+      count = gridApply("mul", count, gridExtent(nest, dim));
+  return count;
+}
+
+Attribute topsBlocks(red::NestOp nest, Builder &builder) {
+  Attribute blocks = builder.getI64IntegerAttr(0);
+  for (red::TopsOp op : topsOf(nest)) {
+    SmallVector<StringAttr> dims = tensorOf(op.getTops()).dims;
+    blocks = gridApply("add", blocks, blocksOf(nest, op.getTensor(), op.getAxis(),
+                                               gridExtent(nest, dims[dims.size() - 2])));
+  }
+  return blocks;
+}
+
+Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
+  Attribute blocks = builder.getI64IntegerAttr(0);
+  for (red::EncodeOp op : encodingsOf(nest)) {
+    Attribute tiles = gridApply("ceildiv", gridExtent(nest, tensorOf(op.getTensor()).dims[op.getAxis()]),
+                                builder.getI64IntegerAttr(tileRows(op)));
+    blocks = gridApply("add", blocks, blocksOf(nest, op.getTensor(), op.getAxis(), tiles));
+  }
+  return blocks;
+}
+
+// So many that none keeps too many elements.
+int64_t encodeThreads(red::NestOp nest) {
+  int64_t threads = kThreads;
+  for (red::EncodeOp op : encodingsOf(nest)) {
+    int64_t cols =
+        attn::programOf(nest).lookupDim(tensorOf(op.getTensor()).dims.back()).getExtent();
+    while (threads < kMostThreads &&
+           tileRows(op) * partsOf(cols) * kLanes > threads * kMostElements)
+      threads *= 2;
+  }
+  return threads;
+}
+
+constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode";
+
+tile::KernelOp createKernel(red::NestOp nest, const Preparation &preparation, Attribute blocks,
+                            int64_t threads, OpBuilder &builder) {
+  auto kernel = tile::KernelOp::create(
+      builder, nest.getLoc(), kernelName(nest) + preparation.suffix.str(),
+      argumentTypes(preparation.signature, nest.getContext()), builder.getArrayAttr({blocks}),
+      threads, /*smem=*/0);
+  kernel.setPrepares(true);
+  return kernel;
+}
 
 } // namespace
 
-tile::KernelOp lowerEncodings(red::NestOp nest, OpBuilder &builder) {
-  SmallVector<red::EncodeOp> encodings = encodingsOf(nest);
-  if (encodings.empty())
+SmallVector<Preparation> preparationsOf(red::NestOp nest) {
+  if (encodingsOf(nest).empty())
     return {};
-  Attribute blocks = builder.getI64IntegerAttr(0);
-  int64_t elements = 0;
-  for (red::EncodeOp op : encodings) {
-    Attribute each = builder.getI64IntegerAttr(1);
-    SmallVector<StringAttr> dims = tensorOf(op.getTensor()).dims;
-    int64_t cols = attn::programOf(nest).lookupDim(dims.back()).getExtent();
-    elements = std::max<int64_t>(elements, Encoder::rowsOf(op) * llvm::alignTo(cols, kWarp));
-    for (auto [axis, dim] : llvm::enumerate(ArrayRef(dims).drop_back())) {
-      Attribute extent = gridExtent(nest, dim);
-      if (axis == op.getAxis())
-        extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(Encoder::rowsOf(op)));
-      each = gridApply("mul", each, extent);
-    }
-    blocks = gridApply("add", blocks, each);
+  llvm::SetVector<Value> read, encoded;
+  for (red::TopsOp op : topsOf(nest))
+    for (Value tensor : {op.getTensor(), op.getTops()})
+      read.insert(tensor);
+  for (red::EncodeOp op : encodingsOf(nest)) {
+    encoded.insert(op->operand_begin(), op->operand_end());
+    encoded.insert(op->result_begin(), op->result_end());
   }
-  int64_t threads = kThreads;
-  while (threads < kMostThreads && elements / threads > kMostElements)
-    threads *= 2;
+  SmallVector<Value> params;
+  for (Value value : nest.captures())
+    if (value.getDefiningOp<attn::ParamOp>())
+      params.push_back(value);
+  return {{kTopsSuffix, KernelSignature(attn::programOf(nest), read.getArrayRef(), {})},
+          {kEncodeSuffix,
+           KernelSignature(attn::programOf(nest), encoded.getArrayRef(), params)}};
+}
+
+SmallVector<tile::KernelOp> lowerPreparations(red::NestOp nest, OpBuilder &builder) {
+  SmallVector<Preparation> preparations = preparationsOf(nest);
+  if (preparations.empty())
+    return {};
   OpBuilder::InsertionGuard guard(builder);
-  KernelSignature signature(attn::programOf(nest), encodedTensors(nest));
-  auto kernel = tile::KernelOp::create(builder, nest.getLoc(), kernelName(nest) + kEncodeSuffix.str(),
-                                       argumentTypes(signature, nest.getContext()),
-                                       builder.getArrayAttr({blocks}), threads, /*smem=*/0);
-  kernel.setPrepares(true);
-  builder.setInsertionPointToStart(kernel.getBodyBlock());
-  KernelMemory memory(nest, signature, kernel);
-  Encoder(nest, memory, builder, threads).build();
-  return kernel;
+  tile::KernelOp tops =
+      createKernel(nest, preparations[0], topsBlocks(nest, builder), kThreads, builder);
+  int64_t threads = encodeThreads(nest);
+  tile::KernelOp encode =
+      createKernel(nest, preparations[1], encodeBlocks(nest, builder), threads, builder);
+  builder.setInsertionPointToStart(tops.getBodyBlock());
+  TopsCode(nest, KernelMemory(nest, preparations[0].signature, tops), builder).build();
+  builder.setInsertionPointToStart(encode.getBodyBlock());
+  EncodeCode(nest, KernelMemory(nest, preparations[1].signature, encode), builder, threads).build();
+  return {tops, encode};
 }
 
 } // namespace attnc::schedule

@@ -56,6 +56,15 @@ static std::string intermediateName(Value value) {
   llvm_unreachable("a nest's result belongs to its program");
 }
 
+// What the name of a tensor ends with that is made of another for its products; or nothing.
+static StringRef encodedSuffix(Value value) {
+  if (value.getDefiningOp<red::TopsOp>())
+    return "_tops";
+  static constexpr StringLiteral suffixes[] = {"_high", "_low", "_scale", "_columns"};
+  auto result = dyn_cast<OpResult>(value);
+  return value.getDefiningOp<red::EncodeOp>() ? suffixes[result.getResultNumber()] : StringLiteral("");
+}
+
 // The name of what a tensor is encoded as, numbered where it is taken.
 static std::string encodedName(Value value) {
   attn::ProgramOp program = attn::programOf(value.getDefiningOp());
@@ -66,15 +75,16 @@ static std::string encodedName(Value value) {
     else if (isa<attn::InputOp, red::NestOp>(op))
       for (Value result : op.getResults())
         taken.insert(tensorOf(result).name);
-  static constexpr StringLiteral parts[] = {"_high", "_low", "_scale"};
-  for (auto encode : program.getBodyBlock()->getOps<red::EncodeOp>())
-    for (auto [result, part] : llvm::zip_equal(encode.getResults(), parts)) {
-      std::string base = tensorOf(encode.getTensor()).name + part.str(), name = base;
-      for (unsigned i = 2; !taken.insert(name).second; ++i)
-        name = base + "_" + std::to_string(i);
-      if (result == value)
-        return name;
-    }
+  for (Operation &op : *program.getBodyBlock())
+    if (isa<red::TopsOp, red::EncodeOp>(op))
+      for (Value result : op.getResults()) {
+        std::string base = tensorOf(op.getOperand(0)).name + encodedSuffix(result).str();
+        std::string name = base;
+        for (unsigned i = 2; !taken.insert(name).second; ++i)
+          name = base + "_" + std::to_string(i);
+        if (result == value)
+          return name;
+      }
   llvm_unreachable("an encoding belongs to its program");
 }
 
@@ -93,7 +103,7 @@ Tensor tensorOf(Value value) {
     tensor.dims = attn::dimNames(output.getDims());
   } else {
     tensor.kind = Tensor::Kind::Intermediate;
-    tensor.name = value.getDefiningOp<red::EncodeOp>() ? encodedName(value) : intermediateName(value);
+    tensor.name = encodedSuffix(value).empty() ? intermediateName(value) : encodedName(value);
     tensor.element = type.getElementType();
     llvm::append_range(tensor.dims, type.getDims());
   }
@@ -171,14 +181,21 @@ KernelSignature::KernelSignature(red::NestOp nest) {
   *this = KernelSignature(planned);
 }
 
-KernelSignature::KernelSignature(attn::ProgramOp program, ArrayRef<Value> tensors) {
+KernelSignature::KernelSignature(attn::ProgramOp program, ArrayRef<Value> tensors,
+                                 ArrayRef<Value> params) {
   llvm::SmallDenseSet<StringAttr> dims;
-  for (Value array : tensors) {
+  for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
+    dims.insert(dim.getName());
+  for (Value array : tensors)
     addTensor(array);
-    Tensor tensor = tensorOf(array);
-    dims.insert(tensor.dims.begin(), tensor.dims.end());
-  }
   addSizes(program, dims);
+  addParams(params);
+}
+
+void KernelSignature::addParams(ArrayRef<Value> params) {
+  for (Value value : params)
+    list.push_back({KernelArg::Kind::Param,
+                    cIdentifier(value.getDefiningOp<attn::ParamOp>().getName()), value, 0, {}});
 }
 
 void KernelSignature::addTensor(Value array) {
@@ -190,9 +207,13 @@ void KernelSignature::addTensor(Value array) {
         {KernelArg::Kind::Stride, name + "_stride" + std::to_string(axis), array, axis, {}});
 }
 
-// Of the scales there is one pointer, however many read the tensor.
+void KernelSignature::addOnce(Value array) {
+  if (llvm::none_of(list, [&](const KernelArg &arg) { return arg.array == array; }))
+    addTensor(array);
+}
+
 void KernelSignature::addHalf(red::NestOp nest, const OperandMap &map) {
-  red::EncodeOp encoding = encodingOf(nest, map.read, map.rowAxis);
+  red::EncodeOp encoding = encodingOf(nest, map.read, map.rowAxis, map.kind == OperandMap::Kind::Streamed);
   Value half = map.half == Half::High ? encoding.getHigh() : encoding.getLow();
   std::string name = cIdentifier(tensorOf(half).name) + "_map";
   auto same = llvm::count_if(list, [&](const KernelArg &arg) {
@@ -200,8 +221,7 @@ void KernelSignature::addHalf(red::NestOp nest, const OperandMap &map) {
   });
   list.push_back({KernelArg::Kind::TensorMap, name + (same ? std::to_string(same + 1) : ""), half,
                   0, {}, map.read, map.box, map.half});
-  if (llvm::none_of(list, [&](const KernelArg &arg) { return arg.array == encoding.getScale(); }))
-    addTensor(encoding.getScale());
+  addOnce(encoding.getScale());
 }
 
 void KernelSignature::addSizes(attn::ProgramOp program,
@@ -241,6 +261,11 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
   for (Value value : captures)
     if (!value.getDefiningOp<attn::ParamOp>())
       addArray(value);
+  // The columns of scores are in both operands, and cancel.
+  if (!encodingsOf(nest).empty())
+    for (auto [i, operand] : llvm::enumerate(planned.stream()->streamed))
+      if (isStateOperand(*planned.stream(), i))
+        addOnce(encodingOf(nest, operand, /*isStreamed=*/true).getColumns());
   SmallVector<ResultMap> stored = resultMaps(planned);
   for (Value result : nest.getResults()) {
     ResultMap *map = llvm::find_if(stored, [&](ResultMap &m) { return m.result == result; });
@@ -262,8 +287,8 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
 
   addSizes(attn::programOf(nest), dims);
   for (Value value : captures)
-    if (auto param = value.getDefiningOp<attn::ParamOp>())
-      list.push_back({KernelArg::Kind::Param, cIdentifier(param.getName()), value, 0, {}});
+    if (value.getDefiningOp<attn::ParamOp>())
+      addParams(value);
   if (drawsRowTiles(nest))
     list.push_back({KernelArg::Kind::Counter, "drawn", {}, 0, {}});
 }

@@ -59,8 +59,9 @@ public:
   explicit KernelSignature(PlannedNest &planned);
   /// Of a nest that has no plans yet.
   explicit KernelSignature(red::NestOp nest);
-  /// Of a kernel that has these tensors alone: of each the pointer and the strides.
-  KernelSignature(attn::ProgramOp program, llvm::ArrayRef<mlir::Value> tensors);
+  /// Of a kernel that has these alone: of each tensor the pointer and the strides, and all sizes.
+  KernelSignature(attn::ProgramOp program, llvm::ArrayRef<mlir::Value> tensors,
+                  llvm::ArrayRef<mlir::Value> params);
 
   llvm::ArrayRef<KernelArg> args() const { return list; }
   /// Position of an argument; asserts that it exists.
@@ -75,6 +76,8 @@ public:
 private:
   /// The pointer and the strides of a tensor.
   void addTensor(mlir::Value array);
+  void addOnce(mlir::Value array);
+  void addParams(llvm::ArrayRef<mlir::Value> params);
   /// The map of half of an encoded operand, and its scales.
   void addHalf(red::NestOp nest, const OperandMap &map);
   /// The sizes of those of the program's dims that are dynamic and in `dims`.

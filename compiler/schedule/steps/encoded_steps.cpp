@@ -54,7 +54,7 @@ void StepsLowering::createHalves() {
   rowScales.clear();
   for (const Contraction &contraction : plan.contractions) {
     const OperandTile &operand = contraction.resident;
-    red::EncodeOp encoding = encodingOf(nest, operand.tensorRead(), operand.rowAxis);
+    red::EncodeOp encoding = encodingOf(nest, operand, /*isStreamed=*/false);
     SmallVector<Value> indices = operandIndices(operand.tensorRead(), operand.rowAxis);
     Location loc = named("row_scale");
     Value rows = registers(loc, rowsType());
@@ -85,7 +85,7 @@ void StepsLowering::startHalves(Location loc, Value into, std::pair<Value, Value
 void StepsLowering::loadTileScales() {
   tileScales.clear();
   for (const OperandTile &operand : plan.streamed) {
-    red::EncodeOp encoding = encodingOf(nest, operand.tensorRead(), operand.rowAxis);
+    red::EncodeOp encoding = encodingOf(nest, operand, /*isStreamed=*/true);
     SmallVector<Value> indices = operandIndices(operand.tensorRead(), operand.rowAxis);
     tileScales.push_back(loadScale(b, named("tile_scale"), memory, encoding, indices, column0,
                                    extent32(plan.stream)));
@@ -160,6 +160,39 @@ tile::StepOp StepsLowering::promoteStep() {
     }
     return {};
   });
+}
+
+// The powers of two that columns of values were divided by.
+void StepsLowering::scaleColumns() {
+  for (auto [s, place] : llvm::zip(plan.states, state)) {
+    if (s.streamed == -1)
+      continue;
+    const OperandTile &operand = plan.streamed[s.streamed];
+    red::EncodeOp encoding = encodingOf(nest, operand, /*isStreamed=*/true);
+    SmallVector<Value> at = operandIndices(operand.tensorRead(), operand.rowAxis);
+    at.erase(at.begin() + operand.rowAxis);
+    at.back() = {};
+    Location loc = red::FoldOp(s.fold).getLoc();
+    Value base = memory.offset(b, named("columns_base"), encoding.getColumns(), at);
+    Value begin = columnPart ? partBegin() : constant(0);
+    auto op = tile::MapOp::create(b, loc, rowBegin, begin, ValueRange{place}, place);
+    Block &block = op.getBody().emplaceBlock();
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&block);
+    block.addArgument(b.getI32Type(), named("row"));
+    Value column = block.addArgument(b.getI32Type(), named("column"));
+    Value total = block.addArgument(b.getF32Type(), place.getLoc());
+    Value last = constant(operand.wholeCols() - 1);
+    column = arith::MinSIOp::create(b, loc, column, last);
+    Value offset = arith::AddIOp::create(b, loc, base, widen(column, ""));
+    Value scale = tile::LoadOp::create(b, loc, b.getF32Type(),
+                                       memory.pointer(encoding.getColumns()), offset);
+    // Without a stream nobody has found them.
+    Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, extent32(plan.stream),
+                                         constant(0));
+    scale = arith::SelectOp::create(b, loc, exists, scale, real(1));
+    tile::YieldOp::create(b, loc, arith::MulFOp::create(b, loc, total, scale).getResult());
+  }
 }
 
 } // namespace attnc::schedule

@@ -32,7 +32,11 @@ protected:
   /// Sets the columns of the tile at hand.
   virtual void beginStreamTile();
   /// Makes what groups have in parts whole, behind the stream.
-  virtual void completeRowTile() { completeStates(); }
+  virtual void completeRowTile() {
+    completeStates();
+    if (encoded)
+      scaleColumns();
+  }
 
   // What arrives. Coordinates: the last axis first; with `column`, its first column before them.
   virtual void fetchStreamed();
@@ -85,6 +89,7 @@ private:
   void convertHalves();
   tile::StepOp halvesValueStep();
   tile::StepOp promoteStep();
+  void scaleColumns();
 
   llvm::SmallVector<OperandMap> maps;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Value>> indicesOf; ///< of the cell, by read

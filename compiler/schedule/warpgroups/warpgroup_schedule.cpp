@@ -97,6 +97,8 @@ static std::string checkHalves(const StreamPlan &plan) {
     return "products of warpgroups take f32 as halves where all operands are f32";
   if (const OperandTile *operand = firstByRows(plan))
     return sourceName(*operand) + " is f32 and comes row by row";
+  if (std::string why = whyNotEncoded(plan); !why.empty())
+    return why;
   for (const StreamState &state : plan.states)
     if (state.streamed != -1 && (plan.weights[state.weight].reference == -1 ||
                                  !plan.weights[state.weight].factors.empty()))
