@@ -139,13 +139,13 @@ tile::StepOp StepsLowering::halvesValueStep() {
 }
 
 // Sums that tensor cores make are cut, not rounded: each of a tile joins the state in f32.
-tile::StepOp StepsLowering::promoteStep() {
+tile::StepOp StepsLowering::promoteStep(ValueRange scales) {
   return step("promote", 1, [&]() -> SmallVector<Value> {
     for (auto [s, place, sum] : llvm::zip(plan.states, state, tileSums)) {
       if (s.streamed == -1)
         continue;
       Location loc = red::FoldOp(s.fold).getLoc();
-      Value scale = arith::MulFOp::create(b, named("sum_scale"), tileScales[s.streamed],
+      Value scale = arith::MulFOp::create(b, named("sum_scale"), scales[s.streamed],
                                           real(1 / weightScale(schedule)));
       auto op = tile::MapOp::create(b, loc, rowBegin, constant(0), ValueRange{place, sum}, place);
       Block &block = op.getBody().emplaceBlock();

@@ -214,7 +214,8 @@ void StepsLowering::describeSteps() {
   tile::StepOp fold = foldStep();
   convertStep();
   SmallVector<tile::StepOp> order = scoreGroup;
-  if (tile::StepOp rescale = rescaleStep(fold.getResults())) {
+  ValueRange moved = fold.getResults().take_front(plan.references.size());
+  if (tile::StepOp rescale = rescaleStep(moved)) {
     // Behind the scores it is hidden by them, and holds up the group whose turn is next: narrow
     // fragments, soon done, come before.
     order.insert(rescalesBehindScores() ? order.end() : order.begin(), rescale);
@@ -223,7 +224,7 @@ void StepsLowering::describeSteps() {
     order.push_back(values);
     // Registers of weights are free, and sums of a tile complete, before the next weights.
     if (encoded)
-      order.append({fold, promoteStep()});
+      order.append({fold, promoteStep(fold.getResults().drop_front(moved.size()))});
   }
   setOrder(order);
 }
@@ -316,7 +317,9 @@ void StepsLowering::partSteps(const Contraction &contraction, Value place) {
 
 tile::StepOp StepsLowering::foldStep() {
   SmallVector<Value> moved;
-  SmallVector<Type> flags(plan.references.size(), b.getI1Type());
+  SmallVector<Type> results(plan.references.size(), b.getI1Type());
+  if (encoded) // products with the values come a tile later
+    results.append(tileScales.size(), b.getF32Type());
   auto build = [&]() -> SmallVector<Value> {
     if (encoded)
       scaleScores();
@@ -331,9 +334,10 @@ tile::StepOp StepsLowering::foldStep() {
       sumRows(i, fragments.back());
     }
     foldMoments(fragments);
+    llvm::append_range(moved, tileScales);
     return moved;
   };
-  return step("fold", 0, build, flags);
+  return step("fold", 0, build, results);
 }
 
 // The first tile's maximum is the first reference; nothing has been summed against another one.

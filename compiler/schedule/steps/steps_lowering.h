@@ -88,7 +88,8 @@ private:
   void scaleScores();
   void convertHalves();
   tile::StepOp halvesValueStep();
-  tile::StepOp promoteStep();
+  /// `scales` of the streamed operands' tiles.
+  tile::StepOp promoteStep(mlir::ValueRange scales);
   void scaleColumns();
 
   llvm::SmallVector<OperandMap> maps;
