@@ -209,7 +209,7 @@ def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
                        DefaultValuedAttr<I64Attr, "0">:$order, OptionalAttr<I64Attr>:$pending,
                        UnitAttr:$turn, OptionalAttr<I64Attr>:$parts);
   let regions = (region SizedRegion<1>:$body);
-  let results = (outs Variadic<I1>:$results);
+  let results = (outs Variadic<AnyTypeOf<[I1, F32]>>:$results);
   let assemblyFormat = [{
     $name (`parts` $parts^)? (`stage` $stage^)? (`order` $order^)? (`pending` $pending^)? (`turn` $turn^)?
     (`->` type($results)^)? attr-dict-with-keyword $body

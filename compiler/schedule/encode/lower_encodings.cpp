@@ -11,13 +11,11 @@ using namespace mlir;
 namespace attnc::schedule {
 namespace {
 
-constexpr int64_t kThreads = 256, kMostThreads = 1024;
-// Elements of a tile that a thread keeps between the search for the largest and the rounding.
-constexpr int64_t kMostElements = 64;
+constexpr int64_t kThreads = 256;
 // Rows of a block whose rows have scales of their own.
 constexpr int64_t kLoneRows = 64;
 // Rows of a warp that are on their way at a time.
-constexpr int64_t kRowsTogether = 8;
+constexpr int64_t kRowsTogether = 4;
 // The largest magnitude goes to 2^14 or above, below 2^15.
 constexpr int64_t kTopExponent = 14;
 
@@ -114,8 +112,8 @@ int64_t tileRows(red::EncodeOp op) { return op.getRows() ? op.getRows() : kLoneR
 /// The code of a kernel that encodes: a block has a tile of rows.
 class EncodeCode : ThreadCode {
 public:
-  EncodeCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &b, int64_t threads)
-      : ThreadCode(nest, memory, b, threads), ops(encodingsOf(nest)) {}
+  EncodeCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &b)
+      : ThreadCode(nest, memory, b, kThreads), ops(encodingsOf(nest)) {}
 
   void build() {
     shareBlocks(
@@ -137,32 +135,33 @@ private:
     red::EncodeOp op;
     SmallVector<Value> cell; ///< of each axis but the last; along the rows the first one
     Value number, left;      ///< i64: of the tile; i32: its rows up to the extent
-    int64_t cols, rounds;    ///< and rows of a warp
-    Value elements, columns; ///< arrays: [rounds, parts], [parts]
+    int64_t cols;
+    Value columns; ///< array: what each of the lane's columns is times
   };
 
+  // Rows are read twice where they share a scale: the second time they are in the cache.
   void encode(red::EncodeOp op, Value work) {
     Tile tile = locate(op, work);
     findColumns(tile);
-    Value largest = eachRow(tile, real(0), [&](Value round, Value row, Value largest) {
-      Value ofRow = load(tile, round, row, op.getRows() ? largest : real(0));
-      if (op.getRows())
-        return ofRow;
-      store(tile, round, row, powerOf(fold(ofRow), kTopExponent));
-      return largest;
-    });
-    if (!op.getRows())
+    if (!op.getRows()) {
+      eachRow(tile, {}, [&](Value row, Value) {
+        store(tile, row, powerOf(fold(largestOf(tile, row, real(0))), kTopExponent));
+        return Value();
+      });
       return;
+    }
+    Value largest = eachRow(tile, real(0), [&](Value row, Value largest) {
+      return largestOf(tile, row, largest);
+    });
     std::pair<Value, Value> scale = powerOf(largestOfBlock(largest), kTopExponent);
-    eachRow(tile, {}, [&](Value round, Value row, Value) {
-      store(tile, round, row, scale);
+    eachRow(tile, {}, [&](Value row, Value) {
+      store(tile, row, scale);
       return Value();
     });
   }
 
   Tile locate(red::EncodeOp op, Value work) {
-    Tile tile{op, {}, {}, {}, columnsOf(op.getTensor()), 0, {}, {}};
-    tile.rounds = llvm::divideCeil(tileRows(op), warps());
+    Tile tile{op, {}, {}, {}, columnsOf(op.getTensor()), {}};
     tile.cell = indicesOf(op.getTensor(), op.getAxis(), tiles(op), work);
     tile.number = tile.cell[op.getAxis()];
     Value first = mul(tile.number, wide(tileRows(op)), "first");
@@ -170,9 +169,7 @@ private:
     Value left = arith::SubIOp::create(b, loc, rowExtent(op), first);
     left = arith::MinSIOp::create(b, loc, left, wide(tileRows(op)));
     tile.left = arith::TruncIOp::create(b, named("left"), b.getI32Type(), left);
-    int64_t parts = partsOf(tile.cols);
-    tile.elements = array({tile.rounds, parts}, "elements", /*shared=*/false);
-    tile.columns = array({parts}, "columns", /*shared=*/false);
+    tile.columns = array({partsOf(tile.cols)}, "columns", /*shared=*/false);
     return tile;
   }
 
@@ -248,36 +245,37 @@ private:
 
   // The rows of the warp that exist.
   Value eachRow(const Tile &tile, Value init,
-                llvm::function_ref<Value(Value round, Value row, Value carried)> body) {
-    return loop("round", tile.rounds, init, [&](Value round, Value carried) {
-      Value row = add(mul(round, constant(warps())), warp, "row");
-      return when(less(row, tile.left), carried, [&] { return body(round, row, carried); });
-    });
+                llvm::function_ref<Value(Value row, Value carried)> body) {
+    return loop("row", warp, tile.left, warps(), init, kRowsTogether, body);
   }
 
-  // Keeps the elements of a row, and returns the largest finite magnitude of these and `largest`.
-  Value load(const Tile &tile, Value round, Value row, Value largest) {
+  // An element times what its column is.
+  Value load(const Tile &tile, Value base, Value part, Value column) {
     red::EncodeOp op = tile.op;
-    Value base = offset(op.getTensor(), tile, row);
-    return eachColumn(tile.cols, largest, [&](Value part, Value column, Value carried) -> Value {
-      Value x = tile::LoadOp::create(b, named("x"), b.getF32Type(), memory.pointer(op.getTensor()),
-                                     add(base, widen(column, "")));
-      x = arith::MulFOp::create(b, named("x"), x, get(tile.columns, part));
-      tile::SetOp::create(b, loc, x, tile.elements, ValueRange{round, part});
-      return largerFinite(x, carried);
+    Value x = tile::LoadOp::create(b, named("x"), b.getF32Type(), memory.pointer(op.getTensor()),
+                                   add(base, widen(column, "")));
+    return arith::MulFOp::create(b, named("x"), x, get(tile.columns, part));
+  }
+
+  // The largest finite magnitude of a row's elements that the lane has, and `largest`.
+  Value largestOf(const Tile &tile, Value row, Value largest) {
+    Value base = offset(red::EncodeOp(tile.op).getTensor(), tile, row);
+    return eachColumn(tile.cols, largest, [&](Value part, Value column, Value carried) {
+      return largerFinite(load(tile, base, part, column), carried);
     });
   }
 
-  void store(const Tile &tile, Value round, Value row, std::pair<Value, Value> scale) {
+  void store(const Tile &tile, Value row, std::pair<Value, Value> scale) {
     red::EncodeOp op = tile.op;
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, constant(0));
     when(isFirst, [&] {
       tile::StoreOp::create(b, loc, scale.first, memory.pointer(op.getScale()),
                             offset(op.getScale(), tile, row));
     });
-    Value highBase = offset(op.getHigh(), tile, row), lowBase = offset(op.getLow(), tile, row);
+    Value base = offset(op.getTensor(), tile, row), highBase = offset(op.getHigh(), tile, row),
+          lowBase = offset(op.getLow(), tile, row);
     eachColumn(tile.cols, {}, [&](Value part, Value column, Value) {
-      Value x = get(tile.elements, ValueRange{round, part});
+      Value x = load(tile, base, part, column);
       x = arith::MulFOp::create(b, named("scaled"), x, scale.second);
       Value high = arith::TruncFOp::create(b, loc, b.getF16Type(), x);
       high = arith::ExtFOp::create(b, named("high"), b.getF32Type(), high);
@@ -348,27 +346,14 @@ Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
   return blocks;
 }
 
-// So many that none keeps too many elements.
-int64_t encodeThreads(red::NestOp nest) {
-  int64_t threads = kThreads;
-  for (red::EncodeOp op : encodingsOf(nest)) {
-    int64_t cols =
-        attn::programOf(nest).lookupDim(tensorOf(op.getTensor()).dims.back()).getExtent();
-    while (threads < kMostThreads &&
-           tileRows(op) * partsOf(cols) * kLanes > threads * kMostElements)
-      threads *= 2;
-  }
-  return threads;
-}
-
 constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode";
 
 tile::KernelOp createKernel(red::NestOp nest, const Preparation &preparation, Attribute blocks,
-                            int64_t threads, OpBuilder &builder) {
+                            OpBuilder &builder) {
   auto kernel = tile::KernelOp::create(
       builder, nest.getLoc(), kernelName(nest) + preparation.suffix.str(),
       argumentTypes(preparation.signature, nest.getContext()), builder.getArrayAttr({blocks}),
-      threads, /*smem=*/0);
+      kThreads, /*smem=*/0);
   kernel.setPrepares(true);
   return kernel;
 }
@@ -401,14 +386,13 @@ SmallVector<tile::KernelOp> lowerPreparations(red::NestOp nest, OpBuilder &build
     return {};
   OpBuilder::InsertionGuard guard(builder);
   tile::KernelOp tops =
-      createKernel(nest, preparations[0], topsBlocks(nest, builder), kThreads, builder);
-  int64_t threads = encodeThreads(nest);
+      createKernel(nest, preparations[0], topsBlocks(nest, builder), builder);
   tile::KernelOp encode =
-      createKernel(nest, preparations[1], encodeBlocks(nest, builder), threads, builder);
+      createKernel(nest, preparations[1], encodeBlocks(nest, builder), builder);
   builder.setInsertionPointToStart(tops.getBodyBlock());
   TopsCode(nest, KernelMemory(nest, preparations[0].signature, tops), builder).build();
   builder.setInsertionPointToStart(encode.getBodyBlock());
-  EncodeCode(nest, KernelMemory(nest, preparations[1].signature, encode), builder, threads).build();
+  EncodeCode(nest, KernelMemory(nest, preparations[1].signature, encode), builder).build();
   return {tops, encode};
 }
 

@@ -24,6 +24,10 @@ static constexpr int64_t kOtherRegisters = 24;
 // way while references are followed.
 static constexpr int64_t kSeesawOtherRegisters = 20;
 
+// Scales of rows and tiles, and the descriptors of twice as many operands. Measured of three groups
+// with tiles of 64 columns at D64: by 4 words less they spill.
+static constexpr int64_t kHalvesRegisters = 8;
+
 bool drawsRowTiles(red::NestOp nest) {
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
   return schedule && schedule->dynamicScheduler;
@@ -267,7 +271,8 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   const RegisterNeeds &needs = plan.needs;
   return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
          scalarRegisters(needs, plan, schedule) +
-         (schedule.seesaw ? kSeesawOtherRegisters : kOtherRegisters);
+         (schedule.seesaw ? kSeesawOtherRegisters : kOtherRegisters) +
+         (hasEncoded(plan) ? kHalvesRegisters : 0);
 }
 
 // A block starts with equal shares, in multiples of 8, which its warps then redistribute.
