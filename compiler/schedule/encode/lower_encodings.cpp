@@ -11,7 +11,8 @@ using namespace mlir;
 namespace attnc::schedule {
 namespace {
 
-constexpr int64_t kThreads = 256;
+// Of a block: where each reads a large part of a tensor once, as many as fit.
+constexpr int64_t kTopsThreads = 1024, kEncodeThreads = 256;
 // Rows of a block whose rows have scales of their own.
 constexpr int64_t kLoneRows = 64;
 // Rows of a warp that are on their way at a time.
@@ -23,7 +24,7 @@ constexpr int64_t kTopExponent = 14;
 class TopsCode : ThreadCode {
 public:
   TopsCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &b)
-      : ThreadCode(nest, memory, b, kThreads), ops(topsOf(nest)) {}
+      : ThreadCode(nest, memory, b, kTopsThreads), ops(topsOf(nest)) {}
 
   void build() {
     shareBlocks(
@@ -93,10 +94,11 @@ private:
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, constant(0));
     when(isFirst, [&] {
       eachColumn(cols, {}, [&](Value, Value column, Value) {
-        Value top = loop("other", warps(), real(0), [&](Value other, Value carried) -> Value {
+        auto larger = [&](Value other, Value carried) -> Value {
           return arith::MaximumFOp::create(b, named("top"), carried,
                                            get(all, ValueRange{other, column}));
-        });
+        };
+        Value top = loop("other", constant(0), constant(warps()), 1, real(0), kRowsTogether, larger);
         tile::StoreOp::create(b, loc, top, memory.pointer(op.getTops()),
                               add(base, widen(column, "")));
         return Value();
@@ -113,7 +115,7 @@ int64_t tileRows(red::EncodeOp op) { return op.getRows() ? op.getRows() : kLoneR
 class EncodeCode : ThreadCode {
 public:
   EncodeCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &b)
-      : ThreadCode(nest, memory, b, kThreads), ops(encodingsOf(nest)) {}
+      : ThreadCode(nest, memory, b, kEncodeThreads), ops(encodingsOf(nest)) {}
 
   void build() {
     shareBlocks(
@@ -349,11 +351,11 @@ Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
 constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode";
 
 tile::KernelOp createKernel(red::NestOp nest, const Preparation &preparation, Attribute blocks,
-                            OpBuilder &builder) {
+                            int64_t threads, OpBuilder &builder) {
   auto kernel = tile::KernelOp::create(
       builder, nest.getLoc(), kernelName(nest) + preparation.suffix.str(),
       argumentTypes(preparation.signature, nest.getContext()), builder.getArrayAttr({blocks}),
-      kThreads, /*smem=*/0);
+      threads, /*smem=*/0);
   kernel.setPrepares(true);
   return kernel;
 }
@@ -386,9 +388,9 @@ SmallVector<tile::KernelOp> lowerPreparations(red::NestOp nest, OpBuilder &build
     return {};
   OpBuilder::InsertionGuard guard(builder);
   tile::KernelOp tops =
-      createKernel(nest, preparations[0], topsBlocks(nest, builder), builder);
+      createKernel(nest, preparations[0], topsBlocks(nest, builder), kTopsThreads, builder);
   tile::KernelOp encode =
-      createKernel(nest, preparations[1], encodeBlocks(nest, builder), builder);
+      createKernel(nest, preparations[1], encodeBlocks(nest, builder), kEncodeThreads, builder);
   builder.setInsertionPointToStart(tops.getBodyBlock());
   TopsCode(nest, KernelMemory(nest, preparations[0].signature, tops), builder).build();
   builder.setInsertionPointToStart(encode.getBodyBlock());

@@ -61,6 +61,7 @@ namespace {
 struct GroupPhases {
   double products;   ///< on the tensor cores, its 64 rows
   double shared;     ///< shared memory's part in these
+  double both;       ///< the longer one of these, product by product
   double arithmetic; ///< on the special function units and the other lanes, at full rate
 };
 
@@ -83,11 +84,16 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   for (const Contraction &contraction : plan.contractions)
     phases.shared += 2.0 * static_cast<double>(contraction.resident.wholeCols()) * (64 + columns) /
                      rates.sharedBytes;
-  phases.shared += 2.0 * weights * columns / rates.sharedBytes;
+  double ofScores = scores * static_cast<double>(work.scoreColumns) / rates.products;
+  double sharedWeights = 2.0 * weights * columns / rates.sharedBytes;
+  phases.both = std::max(ofScores, phases.shared) +
+                std::max(phases.products - ofScores, sharedWeights);
+  phases.shared += sharedWeights;
   phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
   if (hasEncoded(plan)) {
     phases.products *= kHalvesProducts;
     phases.shared *= kHalvesProducts;
+    phases.both *= kHalvesProducts;
     phases.arithmetic += (scores * kHalvesOperations + 64 * weights) / rates.lanes;
   }
   return phases;
@@ -170,7 +176,7 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
 
   // A product blocks its group until it is issued, so a group does its own arithmetic after its
   // products, while others have theirs.
-  double turn = std::max(group.products, group.shared) + kProductStart;
+  double turn = group.both + kProductStart;
   if (schedule.seesaw)
     turn += kPartStart * ringParts(plan, schedule, rates).count;
   bool copiesReads = schedule.copyInputs && !plan.inputs.empty();

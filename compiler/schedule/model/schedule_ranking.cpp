@@ -1,4 +1,5 @@
 #include "compiler/schedule/model/schedule_ranking.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,7 +9,7 @@ namespace attnc::schedule {
 
 // The axes of the search space. `rescale_threshold` is not one of them: a smaller one is never
 // faster.
-static constexpr int64_t kGroups[] = {1, 2, 3, 4};
+static constexpr int64_t kGroups[] = {1, 2, 3, 4}; // of halves not 4: a third slower than 2, measured
 static constexpr int64_t kStages[] = {2, 3, 4, 5, 6};
 static constexpr int64_t kStreamTileStep = 16, kLargestStreamTile = 256;
 
@@ -51,8 +52,8 @@ RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
   return usual;
 }
 
-// Of nests with operands so wide that tiles have a part of their columns.
-static constexpr int64_t kWideOperand = 256;
+// Of nests with operands so wide that tiles have a part of their columns; halves take twice the room.
+static constexpr int64_t kWideOperand = 256, kWideHalves = 128;
 static constexpr int64_t kDepths[] = {64, 128};
 static constexpr int64_t kFewStages[] = {2, 3};
 // Columns of two groups that fit in registers beside scores; parts of the operands of scores, the
@@ -60,6 +61,10 @@ static constexpr int64_t kFewStages[] = {2, 3};
 static constexpr int64_t kSeesawColumns = 640;
 static constexpr int64_t kSeesawDepths[] = {64, 128, 192};
 static constexpr int64_t kMostParts = 16, kLargestWideTile = 128;
+
+static int64_t wideOperand(const StreamPlan &plan) {
+  return hasEncoded(plan) ? kWideHalves : kWideOperand;
+}
 
 // The schedules of one number of groups and one tile.
 static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
@@ -132,12 +137,12 @@ static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const GpuModel 
 static void addTiledSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
                               const StreamPlan &plan, const GpuModel &machine, CostModel &model,
                               WarpgroupSchedule schedule, bool dynamicScheduler) {
-  int64_t widest = widestColumns(plan);
+  int64_t widest = widestColumns(plan), most = wideOperand(plan);
   llvm::SmallVector<int64_t, 2> columns = {0};
-  if (widest > kWideOperand)
-    columns.push_back(llvm::alignTo(evenColumns(widest, kWideOperand), 64));
+  if (widest > most)
+    columns.push_back(llvm::alignTo(evenColumns(widest, most), 64));
   llvm::SmallVector<int64_t, 3> depths = {0};
-  if (widestDepth(plan) > kWideOperand)
+  if (widestDepth(plan) > kWideOperand && !hasEncoded(plan))
     depths.assign(std::begin(kDepths), std::end(kDepths));
   for (int64_t each : columns)
     for (int64_t depth : depths) {
@@ -211,10 +216,10 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
     return all;
   CostModel model(nest, plan, machine);
   WarpgroupSchedule schedule;
-  bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > kWideOperand;
-  if (isWide && widestColumns(plan) > 0) // without values there is nothing to share
+  bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
+  if (isWide && !hasEncoded(plan) && widestColumns(plan) > 0) // without values there is nothing to share
     addSeesaws(all, nest, plan, machine, model);
-  for (int64_t groups : kGroups)
+  for (int64_t groups : hasEncoded(plan) ? llvm::ArrayRef(kGroups).drop_back() : llvm::ArrayRef(kGroups))
     for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
       schedule.groups = groups;
       schedule.streamTile = tile;

@@ -25,8 +25,8 @@ static constexpr int64_t kOtherRegisters = 24;
 static constexpr int64_t kSeesawOtherRegisters = 20;
 
 // Scales of rows and tiles, and the descriptors of twice as many operands. Measured of three groups
-// with tiles of 64 columns at D64: by 4 words less they spill.
-static constexpr int64_t kHalvesRegisters = 8;
+// with tiles of 64 columns at D64, and of two with 64 at D128: with 8 words less both spill.
+static constexpr int64_t kHalvesRegisters = 12;
 
 bool drawsRowTiles(red::NestOp nest) {
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
