@@ -12,6 +12,14 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace attnc::attn {
+
+/// Of an op whose results lie in memory: their dims have the order of the axes there, not the
+/// program's.
+template <class Op> class StoresResults : public mlir::OpTrait::TraitBase<Op, StoresResults> {};
+
+} // namespace attnc::attn
+
 #include "dialects/Attn/AttnDialect.h.inc"
 #include "dialects/Attn/AttnEnums.h.inc"
 

@@ -229,11 +229,7 @@ LogicalResult ProgramOp::verify() {
         if (!seen.contains(dim))
           return op->emitOpError("has dim '")
                  << dim.getValue() << "', which the program does not list";
-      // Memory has the order that it has: that of inputs, and of what nests store for each other.
-      bool holdsOps = op->getNumRegions() > 0 && !op->getRegion(0).empty();
-      bool isNest = holdsOps && op->getParentOp() == *this && !isa<AttnDialect>(op->getDialect());
-      bool isStored = isa<InputOp>(op) || isNest;
-      if (!isStored && canonicalDims(*this, array.getDims()) != array.getDims())
+      if (!op->hasTrait<StoresResults>() && canonicalDims(*this, array.getDims()) != array.getDims())
         return op->emitOpError("lists dims of its result out of the program's order");
     }
     return WalkResult::advance();

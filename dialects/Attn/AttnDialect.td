@@ -4,6 +4,9 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 
+// Results lie in memory, and have the order of their axes there.
+def Attn_StoresResults : NativeOpTrait<"StoresResults"> { let cppNamespace = "::attnc::attn"; }
+
 def Attn_Dialect : Dialect {
   let name = "attn";
   let cppNamespace = "::attnc::attn";

@@ -43,7 +43,7 @@ def Attn_ProgramOp : Attn_Op<"program",
   }];
 }
 
-def Attn_InputOp : Attn_Op<"input"> {
+def Attn_InputOp : Attn_Op<"input", [Attn_StoresResults]> {
   let summary = "A tensor that the caller passes; dims in storage order";
   let arguments = (ins StrAttr:$name);
   let results = (outs Attn_ArrayType:$result);

@@ -20,12 +20,7 @@ void RedDialect::initialize() {
       >();
 }
 
-static void printDimNames(OpAsmPrinter &p, Operation *op, ArrayAttr dims) {
-  attn::printDimNames(p, op, dims);
-}
-static ParseResult parseDimNames(OpAsmParser &parser, ArrayAttr &dims) {
-  return attn::parseDimNames(parser, dims);
-}
+using attn::parseDimNames, attn::printDimNames;
 template <typename... Regions> static void printUpdate(OpAsmPrinter &p, FoldOp fold, Regions &...) {
   printUpdateOf(p, fold);
 }

@@ -8,7 +8,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Red_Op<string mnemonic, list<Trait> traits = []> : Op<Red_Dialect, mnemonic, traits>;
 
-def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects]> {
+def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects,
+                                 Attn_StoresResults]> {
   let summary = "A loop nest over named dims with one role each";
   let description = [{
     The body is a graph of arrays (attn.read, attn.index, attn.map, red.fold) that ends with
@@ -164,7 +165,7 @@ def Red_ScalarOp : Red_Op<"scalar", [Pure, HasParent<"NestOp">]> {
   let assemblyFormat = "$array attr-dict `:` type($array) `->` type($result)";
 }
 
-def Red_TopsOp : Red_Op<"tops", [Pure]> {
+def Red_TopsOp : Red_Op<"tops", [Pure, Attn_StoresResults]> {
   let summary = "The largest finite magnitudes of the columns of an f32 tensor, part by part of its rows";
   let description = [{
     The rows lie along `axis`, the columns along the last axis. The result has the dims of the tensor
@@ -176,7 +177,7 @@ def Red_TopsOp : Red_Op<"tops", [Pure]> {
   let assemblyFormat = "$tensor `axis` $axis attr-dict `:` type($tensor) `->` type($tops)";
 }
 
-def Red_EncodeOp : Red_Op<"encode", [Pure]> {
+def Red_EncodeOp : Red_Op<"encode", [Pure, Attn_StoresResults]> {
   let summary = "A tensor of f32 as the sum of two of f16, times powers of two";
   let description = [{
     With `columns`, tensor = (high + low) * scale * columns. `columns` has the dims of the tensor

@@ -142,7 +142,7 @@ protected:
 };
 
 std::string expectedForm(const KernelCase &c) {
-  return c.target == "sm_90a" && c.type != "f32" ? "warpgroups" : "portable";
+  return c.target == "sm_90a" ? "warpgroups" : "portable";
 }
 
 TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {
