@@ -205,10 +205,36 @@ TEST(WarpgroupSchedule, otherMachinesHaveNone) {
 }
 
 TEST(WarpgroupSchedule, saysWhatANestLacks) {
+  EXPECT_EQ(whyNotWarpgroups(librarySpec("full", 20)), "'q' is 20 wide; it can be a multiple of 8");
+}
+
+// Halves have scales that somebody finds, or knows.
+TEST(WarpgroupSchedule, saysWhyF32HasNoHalves) {
   nlohmann::json spec = librarySpec("full", 64);
   spec["types"]["T"] = "f32";
-  EXPECT_EQ(whyNotWarpgroups(spec), "'q' is f32; products of warpgroups take f16 and bf16");
-  EXPECT_EQ(whyNotWarpgroups(librarySpec("full", 20)), "'q' is 20 wide; it can be a multiple of 8");
+  LibraryNest whole(spec);
+  std::string why;
+  EXPECT_TRUE(canUseWarpgroups(whole.plan, why)) << why;
+  nlohmann::json plain = spec;
+  plain["body"] = {"s = sum(d, q[b,h,i,d] * k[b,h,j,d]) * scale",
+                   "o[b,h,i,e] = sum(j, tanh(s) * v[b,h,j,e])"};
+  EXPECT_EQ(whyNotWarpgroups(plain),
+            "halves of weights need what bounds these: exponentials against a maximum alone");
+  spec["inputs"]["q"] = "T[i, d]";
+  spec["body"][0] = "s = sum(d, q[i,d] * k[b,h,j,d]) * scale";
+  EXPECT_EQ(whyNotWarpgroups(spec), "halves of 'q' need the maxima of 'k', whose cell does not "
+                                    "follow from that of 'q'");
+}
+
+TEST(WarpgroupSchedule, halvesComeWholeToGroupsWithRowsOfTheirOwn) {
+  nlohmann::json spec = librarySpec("full", 128);
+  spec["types"]["T"] = "f32";
+  LibraryNest of(spec);
+  WarpgroupSchedule schedule = makeSchedule(of, 2, 32, 2);
+  schedule.depth = 64;
+  schedule.depthStages = 2;
+  EXPECT_EQ(checkSchedule(of.nest, of.plan, schedule, hopper()),
+            "operands of f32 come as halves, not with depth: leave depth out");
 }
 
 // Keys in more axes than a tensor map has, and a table that names them.
