@@ -229,7 +229,8 @@ LogicalResult ProgramOp::verify() {
         if (!seen.contains(dim))
           return op->emitOpError("has dim '")
                  << dim.getValue() << "', which the program does not list";
-      if (!op->hasTrait<StoresResults>() && canonicalDims(*this, array.getDims()) != array.getDims())
+      if (!op->hasTrait<StoresResults>() &&
+          canonicalDims(*this, array.getDims()) != array.getDims())
         return op->emitOpError("lists dims of its result out of the program's order");
     }
     return WalkResult::advance();

@@ -98,7 +98,8 @@ private:
           return arith::MaximumFOp::create(b, named("top"), carried,
                                            get(all, ValueRange{other, column}));
         };
-        Value top = loop("other", constant(0), constant(warps()), 1, real(0), kRowsTogether, larger);
+        Value top =
+            loop("other", constant(0), constant(warps()), 1, real(0), kRowsTogether, larger);
         tile::StoreOp::create(b, loc, top, memory.pointer(op.getTops()),
                               add(base, widen(column, "")));
         return Value();
@@ -128,9 +129,7 @@ private:
   Value rowExtent(red::EncodeOp op) {
     return memory.extent(b, loc, tensorOf(op.getTensor()).dims[op.getAxis()]);
   }
-  Value tiles(red::EncodeOp op) {
-    return ceilDiv(rowExtent(op), wide(tileRows(op)));
-  }
+  Value tiles(red::EncodeOp op) { return ceilDiv(rowExtent(op), wide(tileRows(op))); }
 
   /// The rows of a block, and where they lie.
   struct Tile {
@@ -152,9 +151,8 @@ private:
       });
       return;
     }
-    Value largest = eachRow(tile, real(0), [&](Value row, Value largest) {
-      return largestOf(tile, row, largest);
-    });
+    Value largest = eachRow(
+        tile, real(0), [&](Value row, Value largest) { return largestOf(tile, row, largest); });
     std::pair<Value, Value> scale = powerOf(largestOfBlock(largest), kTopExponent);
     eachRow(tile, {}, [&](Value row, Value) {
       store(tile, row, scale);
@@ -332,8 +330,9 @@ Attribute topsBlocks(red::NestOp nest, Builder &builder) {
   Attribute blocks = builder.getI64IntegerAttr(0);
   for (red::TopsOp op : topsOf(nest)) {
     SmallVector<StringAttr> dims = tensorOf(op.getTops()).dims;
-    blocks = gridApply("add", blocks, blocksOf(nest, op.getTensor(), op.getAxis(),
-                                               gridExtent(nest, dims[dims.size() - 2])));
+    blocks = gridApply(
+        "add", blocks,
+        blocksOf(nest, op.getTensor(), op.getAxis(), gridExtent(nest, dims[dims.size() - 2])));
   }
   return blocks;
 }
@@ -341,8 +340,9 @@ Attribute topsBlocks(red::NestOp nest, Builder &builder) {
 Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
   Attribute blocks = builder.getI64IntegerAttr(0);
   for (red::EncodeOp op : encodingsOf(nest)) {
-    Attribute tiles = gridApply("ceildiv", gridExtent(nest, tensorOf(op.getTensor()).dims[op.getAxis()]),
-                                builder.getI64IntegerAttr(tileRows(op)));
+    Attribute tiles =
+        gridApply("ceildiv", gridExtent(nest, tensorOf(op.getTensor()).dims[op.getAxis()]),
+                  builder.getI64IntegerAttr(tileRows(op)));
     blocks = gridApply("add", blocks, blocksOf(nest, op.getTensor(), op.getAxis(), tiles));
   }
   return blocks;
@@ -352,10 +352,10 @@ constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode";
 
 tile::KernelOp createKernel(red::NestOp nest, const Preparation &preparation, Attribute blocks,
                             int64_t threads, OpBuilder &builder) {
-  auto kernel = tile::KernelOp::create(
-      builder, nest.getLoc(), kernelName(nest) + preparation.suffix.str(),
-      argumentTypes(preparation.signature, nest.getContext()), builder.getArrayAttr({blocks}),
-      threads, /*smem=*/0);
+  auto kernel =
+      tile::KernelOp::create(builder, nest.getLoc(), kernelName(nest) + preparation.suffix.str(),
+                             argumentTypes(preparation.signature, nest.getContext()),
+                             builder.getArrayAttr({blocks}), threads, /*smem=*/0);
   kernel.setPrepares(true);
   return kernel;
 }
@@ -378,8 +378,7 @@ SmallVector<Preparation> preparationsOf(red::NestOp nest) {
     if (value.getDefiningOp<attn::ParamOp>())
       params.push_back(value);
   return {{kTopsSuffix, KernelSignature(attn::programOf(nest), read.getArrayRef(), {})},
-          {kEncodeSuffix,
-           KernelSignature(attn::programOf(nest), encoded.getArrayRef(), params)}};
+          {kEncodeSuffix, KernelSignature(attn::programOf(nest), encoded.getArrayRef(), params)}};
 }
 
 SmallVector<tile::KernelOp> lowerPreparations(red::NestOp nest, OpBuilder &builder) {

@@ -8,8 +8,8 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-// An f32's exponent, and where a field of it begins. Powers of two stay within what has a reciprocal
-// that is a number, also 2^14 times that.
+// An f32's exponent, and where a field of it begins. Powers of two stay within what has a
+// reciprocal that is a number, also 2^14 times that.
 static constexpr int64_t kExponentMask = 0x7f800000, kExponentOne = 0x00800000;
 static constexpr int64_t kLeastExponent = 16, kMostExponent = 253, kReciprocals = 254;
 
@@ -28,8 +28,7 @@ int64_t ThreadCode::warps() const { return threads / kLanes; }
 //===----------------------------------------------------------------------===//
 
 Value ThreadCode::loop(StringRef name, Value from, Value to, int64_t step, Value init,
-                       int64_t unroll,
-                       llvm::function_ref<Value(Value index, Value carried)> body) {
+                       int64_t unroll, llvm::function_ref<Value(Value index, Value carried)> body) {
   auto loop = scf::ForOp::create(b, named(name), from, to, constant(step),
                                  init ? ValueRange(init) : ValueRange());
   loop.getInductionVar().setLoc(named(name));

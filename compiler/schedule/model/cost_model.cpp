@@ -45,8 +45,8 @@ static constexpr double kStoreRate = 0.5;
 // Threads that store what they hold, 4 bytes at a time, write parts of sectors.
 static constexpr double kSmallStoreRate = 0.5;
 
-// Of f32 as halves: products, and operations for each score that scale it, split its weight and join
-// the parts.
+// Of f32 as halves: products, and operations for each score that scale it, split its weight and
+// join the parts.
 static constexpr double kHalvesProducts = 3, kHalvesOperations = 6;
 
 const StepBound &StepPrediction::limit() const {
@@ -86,8 +86,8 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
                      rates.sharedBytes;
   double ofScores = scores * static_cast<double>(work.scoreColumns) / rates.products;
   double sharedWeights = 2.0 * weights * columns / rates.sharedBytes;
-  phases.both = std::max(ofScores, phases.shared) +
-                std::max(phases.products - ofScores, sharedWeights);
+  phases.both =
+      std::max(ofScores, phases.shared) + std::max(phases.products - ofScores, sharedWeights);
   phases.shared += sharedWeights;
   phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
   if (hasEncoded(plan)) {

@@ -9,7 +9,8 @@ namespace attnc::schedule {
 
 // The axes of the search space. `rescale_threshold` is not one of them: a smaller one is never
 // faster.
-static constexpr int64_t kGroups[] = {1, 2, 3, 4}; // of halves not 4: a third slower than 2, measured
+static constexpr int64_t kGroups[] = {1, 2, 3,
+                                      4}; // of halves not 4: a third slower than 2, measured
 static constexpr int64_t kStages[] = {2, 3, 4, 5, 6};
 static constexpr int64_t kStreamTileStep = 16, kLargestStreamTile = 256;
 
@@ -52,7 +53,8 @@ RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
   return usual;
 }
 
-// Of nests with operands so wide that tiles have a part of their columns; halves take twice the room.
+// Of nests with operands so wide that tiles have a part of their columns; halves take twice the
+// room.
 static constexpr int64_t kWideOperand = 256, kWideHalves = 128;
 static constexpr int64_t kDepths[] = {64, 128};
 static constexpr int64_t kFewStages[] = {2, 3};
@@ -217,9 +219,11 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
   CostModel model(nest, plan, machine);
   WarpgroupSchedule schedule;
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
-  if (isWide && !hasEncoded(plan) && widestColumns(plan) > 0) // without values there is nothing to share
+  if (isWide && !hasEncoded(plan) &&
+      widestColumns(plan) > 0) // without values there is nothing to share
     addSeesaws(all, nest, plan, machine, model);
-  for (int64_t groups : hasEncoded(plan) ? llvm::ArrayRef(kGroups).drop_back() : llvm::ArrayRef(kGroups))
+  for (int64_t groups :
+       hasEncoded(plan) ? llvm::ArrayRef(kGroups).drop_back() : llvm::ArrayRef(kGroups))
     for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
       schedule.groups = groups;
       schedule.streamTile = tile;

@@ -62,7 +62,8 @@ static StringRef encodedSuffix(Value value) {
     return "_tops";
   static constexpr StringLiteral suffixes[] = {"_high", "_low", "_scale", "_columns"};
   auto result = dyn_cast<OpResult>(value);
-  return value.getDefiningOp<red::EncodeOp>() ? suffixes[result.getResultNumber()] : StringLiteral("");
+  return value.getDefiningOp<red::EncodeOp>() ? suffixes[result.getResultNumber()]
+                                              : StringLiteral("");
 }
 
 // The name of what a tensor is encoded as, numbered where it is taken.
@@ -195,7 +196,10 @@ KernelSignature::KernelSignature(attn::ProgramOp program, ArrayRef<Value> tensor
 void KernelSignature::addParams(ArrayRef<Value> params) {
   for (Value value : params)
     list.push_back({KernelArg::Kind::Param,
-                    cIdentifier(value.getDefiningOp<attn::ParamOp>().getName()), value, 0, {}});
+                    cIdentifier(value.getDefiningOp<attn::ParamOp>().getName()),
+                    value,
+                    0,
+                    {}});
 }
 
 void KernelSignature::addTensor(Value array) {
@@ -213,14 +217,21 @@ void KernelSignature::addOnce(Value array) {
 }
 
 void KernelSignature::addHalf(red::NestOp nest, const OperandMap &map) {
-  red::EncodeOp encoding = encodingOf(nest, map.read, map.rowAxis, map.kind == OperandMap::Kind::Streamed);
+  red::EncodeOp encoding =
+      encodingOf(nest, map.read, map.rowAxis, map.kind == OperandMap::Kind::Streamed);
   Value half = map.half == Half::High ? encoding.getHigh() : encoding.getLow();
   std::string name = cIdentifier(tensorOf(half).name) + "_map";
   auto same = llvm::count_if(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::TensorMap && arg.array == half;
   });
-  list.push_back({KernelArg::Kind::TensorMap, name + (same ? std::to_string(same + 1) : ""), half,
-                  0, {}, map.read, map.box, map.half});
+  list.push_back({KernelArg::Kind::TensorMap,
+                  name + (same ? std::to_string(same + 1) : ""),
+                  half,
+                  0,
+                  {},
+                  map.read,
+                  map.box,
+                  map.half});
   addOnce(encoding.getScale());
 }
 

@@ -31,11 +31,11 @@ static Value loadScale(OpBuilder &b, Location loc, const KernelMemory &memory,
   b.setInsertionPointToStart(branch.thenBlock());
   Value last = arith::SubIOp::create(b, loc, end, constant(1));
   SmallVector<Value> at(indices.drop_back());
-  at[encoding.getAxis()] = arith::ExtSIOp::create(b, loc, b.getI64Type(),
-                                                  arith::MinSIOp::create(b, loc, along, last));
+  at[encoding.getAxis()] =
+      arith::ExtSIOp::create(b, loc, b.getI64Type(), arith::MinSIOp::create(b, loc, along, last));
   Value offset = memory.offset(b, loc, encoding.getScale(), at);
-  Value scale = tile::LoadOp::create(b, loc, b.getF32Type(), memory.pointer(encoding.getScale()),
-                                     offset);
+  Value scale =
+      tile::LoadOp::create(b, loc, b.getF32Type(), memory.pointer(encoding.getScale()), offset);
   scf::YieldOp::create(b, loc, scale);
   b.setInsertionPointToStart(branch.elseBlock());
   Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
@@ -49,8 +49,7 @@ void StepsLowering::createHalves() {
     lowOperands.push_back(operand ? registers(named("low_weights"), operand.getType()) : Value());
   tileSums.clear();
   for (auto [s, place] : llvm::zip(plan.states, state))
-    tileSums.push_back(s.streamed == -1 ? Value()
-                                        : registers(named("tile_sum"), place.getType()));
+    tileSums.push_back(s.streamed == -1 ? Value() : registers(named("tile_sum"), place.getType()));
   rowScales.clear();
   for (const Contraction &contraction : plan.contractions) {
     const OperandTile &operand = contraction.resident;
@@ -185,8 +184,8 @@ void StepsLowering::scaleColumns() {
     Value last = constant(operand.wholeCols() - 1);
     column = arith::MinSIOp::create(b, loc, column, last);
     Value offset = arith::AddIOp::create(b, loc, base, widen(column, ""));
-    Value scale = tile::LoadOp::create(b, loc, b.getF32Type(),
-                                       memory.pointer(encoding.getColumns()), offset);
+    Value scale =
+        tile::LoadOp::create(b, loc, b.getF32Type(), memory.pointer(encoding.getColumns()), offset);
     // Without a stream nobody has found them.
     Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, extent32(plan.stream),
                                          constant(0));

@@ -124,8 +124,8 @@ tile::FetchOp StepsLowering::fetch(const OperandMap &map, Value first, Value col
   auto type = tile::SharedType::get(b.getContext(), map.rows, map.cols, map.element, map.rows);
   Location loc = named(cIdentifier(tensorOf(read.getSource()).name));
   if (map.byRows) {
-    auto op = tile::FetchOp::create(b, loc, type, memory.pointer(read.getSource()), first,
-                                    map.stages);
+    auto op =
+        tile::FetchOp::create(b, loc, type, memory.pointer(read.getSource()), first, map.stages);
     describeRows(op.getRows(), read,
                  map.kind == OperandMap::Kind::Resident ? plan.row : plan.stream);
     return op;

@@ -296,17 +296,18 @@ SmallVector<tile::StepOp> SeesawSteps::valueSteps(Whose whose) {
     tile::FetchOp values = valuesOf.lookup({s.streamed, whose});
     Value weights = whose == Own ? operands[weight] : exchange.getTheirs().front();
     for (uint64_t part = 0; part < values.getParts(); ++part) {
-      steps.push_back(step(whose == Own ? "own values" : "peer's values", 1, [&]() -> SmallVector<Value> {
-        int64_t depth = values.getType().getRows();
-        Value left = columnsOf(weights, part * depth, depth, loc);
-        Value right =
-            values.getParts() == 1
-                ? values.getResult()
-                : tile::PartOp::create(b, loc, values, b.getI64IntegerAttr(part)).getResult();
-        tile::MmaStartOp::create(b, loc, place, left, right, /*transposed=*/false,
-                                 /*fresh=*/false);
-        return {};
-      }));
+      steps.push_back(
+          step(whose == Own ? "own values" : "peer's values", 1, [&]() -> SmallVector<Value> {
+            int64_t depth = values.getType().getRows();
+            Value left = columnsOf(weights, part * depth, depth, loc);
+            Value right =
+                values.getParts() == 1
+                    ? values.getResult()
+                    : tile::PartOp::create(b, loc, values, b.getI64IntegerAttr(part)).getResult();
+            tile::MmaStartOp::create(b, loc, place, left, right, /*transposed=*/false,
+                                     /*fresh=*/false);
+            return {};
+          }));
       if (part > 0 || whose == Own)
         steps.back().setPending(schedule.pendingParts());
     }

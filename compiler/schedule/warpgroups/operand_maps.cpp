@@ -82,9 +82,8 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
     splitLast(tile);
   };
   for (const Contraction &contraction : plan.contractions)
-    if (llvm::none_of(maps, [&](OperandMap &map) {
-          return map.read == contraction.resident.tensorRead();
-        }))
+    if (llvm::none_of(
+            maps, [&](OperandMap &map) { return map.read == contraction.resident.tensorRead(); }))
       addResident(contraction.resident);
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
     bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;

@@ -10,8 +10,9 @@ namespace attnc::schedule {
 /// The axes of a tensor map: cuTensorMapEncodeTiled.
 inline constexpr size_t kMostMapAxes = 5;
 
-/// A tensor that arrives as tiles, or a half of what it is encoded as, and the extents of the boxes that fill a tile panel by panel:
-/// one for each axis of the tensor, the last one first; none if it comes row by row.
+/// A tensor that arrives as tiles, or a half of what it is encoded as, and the extents of the boxes
+/// that fill a tile panel by panel: one for each axis of the tensor, the last one first; none if it
+/// comes row by row.
 struct OperandMap {
   enum class Kind { Resident, Streamed, Input } kind;
   attn::ReadOp read;

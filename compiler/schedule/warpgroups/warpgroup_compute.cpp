@@ -62,8 +62,7 @@ void WarpgroupCompute::createPlaces() {
     if (s.streamed != -1 && !operands[s.weight]) {
       const OperandTile &values = plan.streamed[s.streamed];
       Type element = isEncoded(values) ? b.getF16Type() : values.element;
-      auto type =
-          tile::OperandType::get(b.getContext(), tiles.warpRows, tiles.columns, element);
+      auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, tiles.columns, element);
       operands[s.weight] = registers(attn::renamed(red::FoldOp(s.fold).getLoc(), "weights"), type);
     }
 }

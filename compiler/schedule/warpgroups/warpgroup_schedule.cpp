@@ -104,8 +104,8 @@ static std::string checkHalves(const StreamPlan &plan) {
   if (std::string why = whyNotEncoded(plan); !why.empty())
     return why;
   for (const StreamState &state : plan.states)
-    if (state.streamed != -1 && (plan.weights[state.weight].reference == -1 ||
-                                 !plan.weights[state.weight].factors.empty()))
+    if (state.streamed != -1 &&
+        (plan.weights[state.weight].reference == -1 || !plan.weights[state.weight].factors.empty()))
       return "halves of weights need what bounds these: exponentials against a maximum alone";
   return "";
 }
