@@ -18,4 +18,7 @@ template <class Op, class T> ATTNC_DEVICE T foldLanes(T x) {
   return x;
 }
 
+/// In one instruction: redux.sync.
+template <> ATTNC_DEVICE i32 foldLanes<Max, i32>(i32 x) { return __reduce_max_sync(~0u, x); }
+
 } // namespace attnc

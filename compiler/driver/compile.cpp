@@ -185,7 +185,7 @@ private:
 
   SmallVector<tile::KernelOp> kernelsOfNests() {
     auto kernels = llvm::to_vector(module->getOps<tile::KernelOp>());
-    llvm::erase_if(kernels, [](tile::KernelOp kernel) { return kernel.getPrepares(); });
+    llvm::erase_if(kernels, [](tile::KernelOp kernel) { return kernel.getCompanion(); });
     return kernels;
   }
 
@@ -378,9 +378,11 @@ private:
       std::string name = of.own.prefix.str() + report.kernel;
       if (KernelDecl *decl = findKernel(name)) {
         setImage(*decl, *of.kernels, i);
-        for (const KernelShape &before : of.kernels->allShapes()[i].before)
-          setImageOfFirst(*findKernel(of.own.prefix.str() + before.name),
-                          before.name.substr(report.kernel.size()), *decl);
+        const KernelShape &shape = of.kernels->allShapes()[i];
+        for (const std::vector<KernelShape> &companions : {shape.before, shape.after})
+          for (const KernelShape &each : companions)
+            setImageOfFirst(*findKernel(of.own.prefix.str() + each.name),
+                            each.name.substr(report.kernel.size()), *decl);
       }
       addImages(name, report.source, std::move(report.cubin), std::move(report.ptx));
     }
@@ -440,7 +442,7 @@ private:
     }
   }
 
-  // That of a kernel which prepares for another, in one image with it.
+  // That of a companion of another kernel, in one image with it.
   static void setImageOfFirst(KernelDecl &decl, const std::string &suffix, const KernelDecl &of) {
     decl.image = of.image;
     decl.symbol = of.symbol + suffix;

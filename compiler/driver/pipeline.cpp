@@ -116,16 +116,18 @@ Status lowerNests(Operation *op, const PipelineOptions &) {
   OpBuilder builder = OpBuilder::atBlockEnd(cast<ModuleOp>(op).getBody());
   ReportedErrors errors(op->getContext());
   for (red::NestOp nest : nests) {
-    schedule::lowerPreparations(nest, builder);
-    if (failed(schedule::lowerNest(nest, builder)))
+    if (failed(schedule::lowerCompanions(nest, builder)) ||
+        failed(schedule::lowerNest(nest, builder)))
       return internalError("a nest cannot be lowered: " + errors.str(),
                            "report this with the spec");
   }
   return {};
 }
 
-Status encodeAllOperands(Operation *op, const PipelineOptions &) {
-  op->walk([](red::NestOp nest) { schedule::encodeOperands(nest); });
+// Without a target there are none that would be encoded for it.
+Status encodeAllOperands(Operation *op, const PipelineOptions &options) {
+  if (const schedule::GpuModel *machine = schedule::findGpuModel(options.target))
+    op->walk([&](red::NestOp nest) { schedule::encodeOperands(nest, *machine); });
   return {};
 }
 
@@ -163,7 +165,7 @@ constexpr Step table[] = {
     {"choose-schedules", "a form and tile sizes for each nest", Module, chooseSchedules,
      /*asksOptions=*/true},
     {"encode-operands", "f32 that products take as a high and a low half", Module,
-     encodeAllOperands},
+     encodeAllOperands, /*asksOptions=*/true},
     {"lower-nests", "kernels with tiles; with warpgroups, steps in order of meaning", Module,
      lowerNests},
     {"assign-roles", "who does what: copies and steps are divided, and pipes connect them", Kernel,

@@ -1,6 +1,7 @@
 #include "compiler/interpreter/interpreter.h"
 #include "compiler/interpreter/code/code_builder.h"
 #include "compiler/interpreter/machine/machine.h"
+#include <cstring>
 
 using namespace mlir;
 
@@ -22,6 +23,12 @@ llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
   if (launch.args.size() != code->arguments)
     return llvm::createStringError("the launch has %zu arguments, the kernel %u",
                                    launch.args.size(), code->arguments);
+  if (code->onlyIf) {
+    int32_t flag = 0;
+    std::memcpy(&flag, std::get<void *>(launch.args[*code->onlyIf]), sizeof flag);
+    if (flag == 0)
+      return llvm::Error::success();
+  }
   Adversary adversary(seed);
   Machine machine(*code, launch, adversary);
   bool fine = true;

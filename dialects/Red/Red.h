@@ -22,6 +22,8 @@ namespace attnc::red {
 /// The discardable attribute of an arith.select that a full tile need not evaluate: a BoolAttr with
 /// the side that it takes there.
 inline constexpr llvm::StringLiteral kFullAttr = "red.full";
+/// On an attn.output: a value that the program with the gradients takes.
+inline constexpr llvm::StringLiteral kSavedAttr = "red.saved";
 
 /// Emits a scalar op with operands taken from the mapping, and maps its result.
 using EmitScalar =

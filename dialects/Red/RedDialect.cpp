@@ -177,6 +177,8 @@ LogicalResult EncodeOp::verify() {
   if (!isHalf(getHigh()) || !isHalf(getLow()) || !scale.getElementType().isF32() ||
       scale.getDims() != type.getDims().drop_back())
     return emitOpError("makes two of f16 like the tensor, and an f32 for each row");
+  if (getColumns() && !getTops())
+    return emitOpError("needs the tops of columns to divide them");
   return success();
 }
 

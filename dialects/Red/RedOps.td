@@ -177,27 +177,42 @@ def Red_TopsOp : Red_Op<"tops", [Pure, Attn_StoresResults]> {
   let assemblyFormat = "$tensor `axis` $axis attr-dict `:` type($tensor) `->` type($tops)";
 }
 
+def Red_LostOp : Red_Op<"lost", [Pure, Attn_StoresResults]> {
+  let summary = "Whether the encodings of a nest lose what they should keep: 0 or 1";
+  let description = [{
+    Whoever encodes sets it to 1 where elements are so small beside others of their scale, or not
+    finite, that the bound of red.encode says nothing of them. The nest is then computed once more, by
+    a kernel with `schedule`, which reads the tensors themselves.
+  }];
+  let arguments = (ins Red_Schedule:$schedule);
+  let results = (outs Attn_ArrayType:$lost);
+  let assemblyFormat = "attr-dict `:` type($lost) `by` $schedule";
+}
+
 def Red_EncodeOp : Red_Op<"encode", [Pure, Attn_StoresResults]> {
   let summary = "A tensor of f32 as the sum of two of f16, times powers of two";
   let description = [{
-    With `columns`, tensor = (high + low) * scale * columns. `columns` has the dims of the tensor
-    without the rows: the powers of two in its `tops`. `scale` has those without the columns: one power
-    of two for `rows` rows that follow each other along the axis `axis`, from multiples of it on, or for
-    0 each row. It takes the largest finite magnitude of these to 2^14 or above.
+    tensor = (high + low) * scale. `scale` has the dims of the tensor without the columns: one power of
+    two for `rows` rows that follow each other along the axis `axis`, from multiples of it on, or for 0
+    each row. It takes the largest finite magnitude of these to 2^14 or above.
 
-    Without, `tops` are of a tensor that this one is multiplied with, and tensor * columns of that one =
-    (high + low) * scale: in the product of both the columns cancel.
+    With `columns`, tensor = (high + low) * scale * columns. These have the dims of the tensor without
+    the rows: the powers of two in the smallest of its `tops` that are not 0, which a few large elements
+    do not move. With `tops` alone, those are of a tensor that this one is
+    multiplied with, and tensor * columns of that one = (high + low) * scale: in the product of both
+    the columns cancel.
 
-    Each element is off by at most 2^-23 of itself or 2^-39 of the largest that shares its scale. What is
-    not finite is `high`, with a `low` of 0. Nests read the tensor itself. Kernels whose schedules
+    Each element, divided by its column, is off by at most 2^-23 of itself or 2^-39 of the largest that
+    shares its scale. What is not finite is `high`, with a `low` of 0. Nests read the tensor itself. Kernels whose schedules
     multiply f32 as halves take these in its place.
   }];
-  let arguments = (ins Attn_ArrayType:$tensor, Attn_ArrayType:$tops, I64Attr:$axis, I64Attr:$rows);
+  let arguments = (ins Attn_ArrayType:$tensor, Optional<Attn_ArrayType>:$tops, I64Attr:$axis,
+                       I64Attr:$rows);
   let results = (outs Attn_ArrayType:$high, Attn_ArrayType:$low, Attn_ArrayType:$scale,
                       Optional<Attn_ArrayType>:$columns);
   let assemblyFormat = [{
-    $tensor `tops` $tops `axis` $axis `rows` $rows attr-dict `:` type($tensor) `,` type($tops) `->`
-    type($high) `,` type($low) `,` type($scale) (`,` type($columns)^)?
+    $tensor (`tops` $tops^)? `axis` $axis `rows` $rows attr-dict `:` type($tensor)
+    (`,` type($tops)^)? `->` type($high) `,` type($low) `,` type($scale) (`,` type($columns)^)?
   }];
   let hasVerifier = 1;
 }

@@ -30,13 +30,14 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBl
     on a multiprocessor, which limits registers, `cluster` how many consecutive blocks run together
     and see each other's shared memory. `["multiprocessors"]` is an extent too, and `["param", "p"]`;
     operations are those of integers in a manifest.
-    `schedule` is that of the nest that the kernel computes. A kernel that `prepares` is launched before
-    the next one, for that one alone.
+    `schedule` is that of the nest that the kernel computes. A kernel that is a `companion` is launched
+    before the next one that is none, for that one alone; with `only_if` after it, and does nothing where
+    the i32 that this argument points to is 0.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$grid,
                        I64Attr:$threads, I64Attr:$smem, OptionalAttr<I64Attr>:$min_blocks,
                        OptionalAttr<I64Attr>:$cluster, OptionalAttr<Red_Schedule>:$schedule,
-                       UnitAttr:$prepares);
+                       UnitAttr:$companion, OptionalAttr<I64Attr>:$only_if);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -112,6 +112,8 @@ void KernelPrinter::printHead() {
     head += piece + (last ? "" : ",");
   }
   line(head + ") {");
+  if (std::optional<uint64_t> flag = kernel.getOnlyIf())
+    line("  if (!*" + variables[kernel.getBodyBlock()->getArgument(*flag)] + ") return;");
 }
 
 //===----------------------------------------------------------------------===//

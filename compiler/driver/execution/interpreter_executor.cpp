@@ -33,8 +33,8 @@ public:
     loadDialects(*context);
   }
 
-  /// `text` is a kernel in the tile dialect, after the one that prepares for it if there is one;
-  /// their names in the manifest begin with `prefix`.
+  /// `text` is a kernel in the tile dialect, after its companions; their names in the manifest
+  /// begin with `prefix`.
   Status add(const std::string &prefix, const std::string &text);
   Result<RunResult> run(const RunRequest &request) const override;
 

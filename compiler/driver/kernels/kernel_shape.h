@@ -23,7 +23,8 @@ struct KernelShape {
   /// Of each argument: bytes to which the address and the strides of its tensor must be aligned; 1
   /// where the size of an element is enough. Empty on the cpu, where it is everywhere.
   std::vector<std::int64_t> align;
-  std::vector<KernelShape> before; ///< what is launched before each launch of it, for it alone
+  /// What is launched before and after each launch of it, for it alone.
+  std::vector<KernelShape> before, after;
 };
 
 /// The arguments of the kernel of a nest with its present schedule.

@@ -127,11 +127,13 @@ static void addTensors(attn::ProgramOp program, Manifest &manifest) {
         manifest.intermediates.back().reason = whyStored(result);
       }
   for (Operation &op : *program.getBodyBlock())
-    if (isa<red::TopsOp, red::EncodeOp>(op))
+    if (isa<red::TopsOp, red::EncodeOp, red::LostOp>(op))
       for (Value result : op.getResults()) {
         manifest.intermediates.push_back(declareAt(result, op.getLoc()));
         manifest.intermediates.back().reason =
-            "what products take of " + schedule::tensorOf(op.getOperand(0)).name;
+            isa<red::LostOp>(op)
+                ? "whether these lose something"
+                : "what products take of " + schedule::tensorOf(op.getOperand(0)).name;
       }
 }
 
@@ -184,11 +186,13 @@ static LaunchDecl launchOnCopies(const KernelShape &kernel, const AlignedCopies 
   return decl;
 }
 
-// A kernel with those before it, which come first.
+// A kernel with its companions, in the order of their launches.
 static void forAll(const KernelShape &kernel, llvm::function_ref<void(const KernelShape &)> body) {
   for (const KernelShape &before : kernel.before)
     body(before);
   body(kernel);
+  for (const KernelShape &after : kernel.after)
+    body(after);
 }
 
 static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,

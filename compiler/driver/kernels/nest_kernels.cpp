@@ -37,23 +37,23 @@ std::string NestKernels::image(size_t number) const {
 Status NestKernels::takeAll(CompileWatch *watch) {
   keys.resize(nests.size());
   sizes.resize(nests.size());
-  SmallVector<tile::KernelOp> before;
+  SmallVector<tile::KernelOp> companions;
   for (tile::KernelOp kernel :
        llvm::to_vector(program->getParentOfType<ModuleOp>().getOps<tile::KernelOp>())) {
-    if (kernel.getPrepares()) {
-      before.push_back(kernel);
+    if (kernel.getCompanion()) {
+      companions.push_back(kernel);
       continue;
     }
     if (Status status = enter(watch, "emit-cuda", kernel.getSymName().str()); !status)
       return status;
-    Result<KernelShape> shape = takeKernel(shapes.size(), kernel, before);
+    Result<KernelShape> shape = takeKernel(shapes.size(), kernel, companions);
     if (!shape)
       return shape.error();
     shapes.push_back(*std::move(shape));
     kernel.erase();
-    for (tile::KernelOp each : before)
+    for (tile::KernelOp each : companions)
       each.erase();
-    before.clear();
+    companions.clear();
   }
   return {};
 }
@@ -61,18 +61,21 @@ Status NestKernels::takeAll(CompileWatch *watch) {
 // The back of the pipeline once more, for one nest.
 Status NestKernels::lowerAgain(size_t number) {
   reportScheduleOf(nests[number], target, reports[number]);
-  schedule::encodeOperands(nests[number]);
+  schedule::encodeOperands(nests[number], *schedule::findGpuModel(target));
   OwningOpRef<ModuleOp> module = ModuleOp::create(nests[number].getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  SmallVector<tile::KernelOp> before = schedule::lowerPreparations(nests[number], builder);
-  FailureOr<tile::KernelOp> kernel = schedule::lowerNest(nests[number], builder);
+  FailureOr<SmallVector<tile::KernelOp>> companions =
+      schedule::lowerCompanions(nests[number], builder);
+  FailureOr<tile::KernelOp> kernel = failure();
+  if (succeeded(companions))
+    kernel = schedule::lowerNest(nests[number], builder);
   if (succeeded(kernel))
     reports[number].scheduled.steps = schedule::stepLines(*kernel);
   PassManager passes(module->getContext(), ModuleOp::getOperationName());
   addSteps(passes, steps("assign-roles", pipelineSteps().back().name), {});
   if (failed(kernel) || failed(passes.run(*module)))
     return internalError("a nest cannot be lowered: " + errors.str(), "report this with the spec");
-  Result<KernelShape> shape = takeKernel(number, *kernel, before);
+  Result<KernelShape> shape = takeKernel(number, *kernel, *companions);
   if (!shape)
     return shape.error();
   shapes[number] = *std::move(shape);
@@ -80,14 +83,14 @@ Status NestKernels::lowerAgain(size_t number) {
 }
 
 Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel,
-                                            ArrayRef<tile::KernelOp> before) {
+                                            ArrayRef<tile::KernelOp> companions) {
   NestReport &report = reports[number];
   report.kernel = kernel.getSymName().str();
   report.tile.clear();
   report.source.clear();
   keys[number].clear();
   sizes[number] = 0;
-  SmallVector<tile::KernelOp> all(before);
+  SmallVector<tile::KernelOp> all(companions);
   all.push_back(kernel);
   for (tile::KernelOp each : all)
     if (Status status = takeTexts(number, each); !status)
@@ -95,12 +98,12 @@ Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel
   Result<KernelShape> shape = shapeOf(nests[number], kernel);
   if (!shape)
     return shape;
-  SmallVector<schedule::Preparation> preparations = schedule::preparationsOf(nests[number]);
-  for (auto [preparation, each] : llvm::zip_equal(preparations, before)) {
-    Result<KernelShape> first = shapeOf(preparation.signature, each);
-    if (!first)
-      return first.error();
-    shape->before.push_back(*std::move(first));
+  for (auto [companion, each] :
+       llvm::zip_equal(schedule::companionsOf(nests[number]), companions)) {
+    Result<KernelShape> own = shapeOf(companion.signature, each);
+    if (!own)
+      return own.error();
+    (companion.isAfter() ? shape->after : shape->before).push_back(*std::move(own));
   }
   return shape;
 }

@@ -60,9 +60,9 @@ public:
   Status follow(size_t number, const NestKernels &other, size_t first);
 
 private:
-  /// `before` are those that prepare for the kernel.
+  /// The companions are those of the kernel.
   Result<KernelShape> takeKernel(size_t number, tile::KernelOp kernel,
-                                 llvm::ArrayRef<tile::KernelOp> before);
+                                 llvm::ArrayRef<tile::KernelOp> companions);
   Status takeTexts(size_t number, tile::KernelOp kernel);
   Status lowerAgain(size_t number);
 

@@ -92,7 +92,7 @@ llvm::Error Evaluation::evaluateOp(Operation &op) {
   } else if (auto output = dyn_cast<attn::OutputOp>(op)) {
     if (llvm::Error error = storeOutput(output))
       return error;
-  } else if (isa<attn::ExtentOp, red::AtMostOp, red::TopsOp, red::EncodeOp>(op)) {
+  } else if (isa<attn::ExtentOp, red::AtMostOp, red::TopsOp, red::EncodeOp, red::LostOp>(op)) {
     // Extents have been bound before, and facts change nothing.
   } else {
     Result result = compute(op);

@@ -18,6 +18,8 @@ llvm::Expected<std::shared_ptr<const KernelCode>> CodeBuilder::build(StringRef t
   code.cluster = kernel.getCluster().value_or(1);
   code.sharedBytes = kernel.getSmem();
   code.arguments = kernel.getBodyBlock()->getNumArguments();
+  if (std::optional<uint64_t> flag = kernel.getOnlyIf())
+    code.onlyIf = static_cast<unsigned>(*flag);
   for (BlockArgument argument : kernel.getBodyBlock()->getArguments())
     word(argument);
   for (unsigned *special :

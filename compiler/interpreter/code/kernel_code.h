@@ -66,7 +66,8 @@ struct KernelCode {
   std::vector<Word> words;         ///< of a warp at the start: constants
   std::vector<PlaceType> places;
   std::vector<PipeInfo> pipes;
-  unsigned arguments = 0; ///< the words of the arguments are the first
+  unsigned arguments = 0;         ///< the words of the arguments are the first
+  std::optional<unsigned> onlyIf; ///< the argument that points to an i32: of 0 nothing runs
   /// Words that the machine fills.
   unsigned block = 0, warp = 0, gridSize = 0, rank = 0, point = 0, thread = 0;
   bool perPoint = false;  ///< a kernel of single threads that have nothing in common

@@ -34,10 +34,10 @@ static std::optional<int64_t> knownSharing(red::NestOp nest, const Packing &pack
 std::optional<WarpgroupSchedule> fewRowsSchedule(PlannedNest &planned, const GpuModel &machine) {
   red::NestOp nest = planned.op();
   std::string why;
-  if (!machine.warpgroups || !planned.stream() || !planned.stream()->packing ||
-      !canUseWarpgroups(*planned.stream(), why))
+  if (!machine.warpgroups || !planned.ofHalves() || !planned.ofHalves()->packing ||
+      !canUseWarpgroups(*planned.ofHalves(), why))
     return {};
-  const StreamPlan &plan = *planned.stream();
+  const StreamPlan &plan = *planned.ofHalves();
   std::optional<int64_t> sharing = knownSharing(nest, *plan.packing);
   attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
   if ((sharing && *sharing < 2) || (row.isStatic() && row.getExtent() > kPackedRows))

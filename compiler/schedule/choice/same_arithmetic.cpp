@@ -1,6 +1,8 @@
 #include "compiler/schedule/choice/same_arithmetic.h"
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/stream/stream_plan.h"
+#include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 #include "dialects/Attn/ScalarProperties.h"
 #include "dialects/Tile/ElementTypes.h"
 #include "mlir/IR/Builders.h"
@@ -27,24 +29,37 @@ static bool dependsOnExtremum(red::NestOp nest, unsigned index) {
   });
 }
 
-// The nests of which `nest` reads such a result.
+// Sums that are no states: scores, one for each element.
+static bool isScores(red::NestOp nest, Operation *op) {
+  auto fold = dyn_cast<red::FoldOp>(op);
+  return fold && fold.getKind() == red::FoldKind::Add && !llvm::is_contained(nest.states(), fold) &&
+         !nest.dependsOnState(fold);
+}
+
+// True if a scalar of the nest is computed from the read and from scores: `exp(s - m)` is, a factor
+// beside them is not.
+static bool meetsScores(red::NestOp nest, attn::ReadOp read) {
+  return llvm::any_of(nest.getBodyBlock()->getOps<attn::MapOp>(), [&](attn::MapOp map) {
+    llvm::SetVector<Operation *> reached;
+    reached.insert(map);
+    for (size_t i = 0; i < reached.size(); ++i)
+      for (Value operand : reached[i]->getOperands())
+        if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == map->getBlock())
+          reached.insert(from);
+    return reached.contains(read) &&
+           llvm::any_of(reached, [&](Operation *op) { return isScores(nest, op); });
+  });
+}
+
+// The nests of which `nest` reads such a result, where it meets scores.
 static SmallVector<red::NestOp> sourcesOfExtrema(red::NestOp nest) {
   SmallVector<red::NestOp> sources;
   for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
     if (auto result = dyn_cast<OpResult>(read.getSource()))
       if (auto source = dyn_cast<red::NestOp>(result.getOwner());
-          source && dependsOnExtremum(source, result.getResultNumber()))
+          source && dependsOnExtremum(source, result.getResultNumber()) && meetsScores(nest, read))
         sources.push_back(source);
   return sources;
-}
-
-// Sums that are no states: scores, one for each element.
-static bool computesScores(red::NestOp nest) {
-  SmallVector<red::FoldOp> states = nest.states();
-  return llvm::any_of(nest.getBodyBlock()->getOps<red::FoldOp>(), [&](red::FoldOp fold) {
-    return fold.getKind() == red::FoldKind::Add && !llvm::is_contained(states, fold) &&
-           !nest.dependsOnState(fold);
-  });
 }
 
 static SmallVector<Contraction> productsOf(red::NestOp nest) {
@@ -108,13 +123,56 @@ void agreeOnComparedElements(ArrayRef<red::NestOp> nests, const GpuModel &machin
       makeScalar(nest, machine);
 }
 
+// True if the nest's kernel multiplies f32 as halves, which errs otherwise than parts of tf32.
+static bool takesHalves(red::NestOp nest) {
+  PlannedNest planned(nest);
+  return tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr()) && planned.ofHalves() &&
+         hasEncoded(*planned.ofHalves());
+}
+
+static void makePortable(red::NestOp nest, const GpuModel &machine) {
+  PlannedNest planned(nest);
+  GpuModel without = machine;
+  without.warpgroups = nullptr;
+  nest.setScheduleAttr(chooseSchedule(planned, without).schedule);
+  nest->setAttr(kScheduleSourceAttr,
+                Builder(nest.getContext())
+                    .getStringAttr("the compiler: what follows from its maximum meets scores that "
+                                   "are computed again, not as halves"));
+}
+
+// True if something that follows from an extremum of the nest leaves the program for the one with
+// its gradients.
+static bool savesExtremum(red::NestOp nest) {
+  return llvm::any_of(nest.getResults(), [&](OpResult result) {
+    return dependsOnExtremum(nest, result.getResultNumber()) &&
+           llvm::any_of(result.getUsers(), [](Operation *user) {
+             return isa<attn::OutputOp>(user) && user->hasAttr(red::kSavedAttr);
+           });
+  });
+}
+
+static void agreeOnHalves(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
+  for (red::NestOp nest : nests) {
+    if (takesHalves(nest) && savesExtremum(nest))
+      makePortable(nest, machine);
+    for (red::NestOp source : sourcesOfExtrema(nest)) {
+      if (takesHalves(source) == takesHalves(nest))
+        continue;
+      red::NestOp halves = takesHalves(source) ? source : nest;
+      if (multipliesFloats(halves == source ? nest : source))
+        makePortable(halves, machine);
+    }
+  }
+}
+
 void agreeOnScores(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
+  if (machine.warpgroups)
+    agreeOnHalves(nests, machine);
   bool changed = true;
   while (changed) {
     changed = false;
     for (red::NestOp nest : nests) {
-      if (!computesScores(nest))
-        continue;
       for (red::NestOp source : sourcesOfExtrema(nest)) {
         if (isScalar(source) == isScalar(nest))
           continue;

@@ -1,4 +1,6 @@
 #include "compiler/schedule/encode/encoded_operands.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/forms/keyed_form.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 #include "llvm/ADT/SetVector.h"
@@ -11,6 +13,10 @@ namespace attnc::schedule {
 // The maxima of columns are found by so many blocks for each cell, and put together by whoever
 // reads them.
 static constexpr int64_t kTopParts = 16;
+// What the maxima of all warps have room for in shared memory.
+static constexpr int64_t kMostColumns = 1024;
+// Of the kernel that takes over where halves lose something.
+static constexpr int64_t kFallbackWarps = 4;
 static constexpr llvm::StringLiteral kTopPartsAttr = "red.top_parts";
 
 bool isEncoded(const OperandTile &operand) { return tile::elementType(operand.element).isSplit; }
@@ -75,24 +81,46 @@ static bool followsFrom(const OperandTile &streamed,
   return true;
 }
 
+static bool isSameTensor(const OperandTile &x, const OperandTile &y) {
+  return x.tensorRead().getSource() == y.tensorRead().getSource() && x.rowAxis == y.rowAxis;
+}
+
+// True if the streamed operand's columns are divided by powers of two: all that its tensor is
+// multiplied with is encoded and takes them instead, or the result does.
+static bool dividesColumns(const StreamPlan &plan, const OperandTile &streamed) {
+  return isEncoded(streamed) &&
+         llvm::all_of(plan.contractions, [&](const Contraction &contraction) {
+           return !isSameTensor(plan.streamed[contraction.streamed], streamed) ||
+                  isEncoded(contraction.resident);
+         });
+}
+
 std::string whyNotEncoded(const StreamPlan &plan) {
   auto nameOf = [](const OperandTile &operand) {
     return "'" + tensorOf(operand.tensorRead().getSource()).name + "'";
   };
-  llvm::SmallDenseMap<Operation *, unsigned> streamedOf; // by read of the resident
+  for (const OperandTile &streamed : plan.streamed)
+    if (isEncoded(streamed) && streamed.wholeCols() > kMostColumns)
+      return llvm::formatv("{0} is f32 and {1} wide; rows of halves are at most {2}",
+                           nameOf(streamed), streamed.wholeCols(), kMostColumns);
   for (const Contraction &contraction : plan.contractions) {
     const OperandTile &resident = contraction.resident;
     const OperandTile &streamed = plan.streamed[contraction.streamed];
+    if (!isEncoded(resident))
+      continue;
     std::optional<llvm::SmallSetVector<StringAttr, 4>> cell = cellDims(resident);
     if (!cell)
-      return nameOf(resident) + " is f32 and read at more than the dims of its cell";
-    if (!followsFrom(streamed, *cell))
+      return nameOf(resident) +
+             " is f32 and read at subscripts that are no dims, or at one dim twice";
+    if (dividesColumns(plan, streamed) && !followsFrom(streamed, *cell))
       return llvm::formatv("halves of {0} need the maxima of {1}, whose cell does not follow from "
                            "that of {0}",
                            nameOf(resident), nameOf(streamed));
-    auto [known, isNew] = streamedOf.try_emplace(resident.tensorRead(), contraction.streamed);
-    if (!isNew && known->second != contraction.streamed)
-      return nameOf(resident) + " is f32 and multiplied with two tensors";
+    for (const Contraction &other : plan.contractions)
+      if (isSameTensor(other.resident, resident) &&
+          (other.resident.tensorRead() != resident.tensorRead() ||
+           other.streamed != contraction.streamed))
+        return nameOf(resident) + " is f32 and multiplied with two tensors, or read in two cells";
   }
   return "";
 }
@@ -103,8 +131,8 @@ std::string whyNotEncoded(const StreamPlan &plan) {
 
 template <class Op> static SmallVector<Op> opsBefore(red::NestOp nest) {
   SmallVector<Op> found;
-  for (Operation *op = nest->getPrevNode(); isa_and_nonnull<red::EncodeOp, red::TopsOp>(op);
-       op = op->getPrevNode())
+  for (Operation *op = nest->getPrevNode();
+       isa_and_nonnull<red::EncodeOp, red::TopsOp, red::LostOp>(op); op = op->getPrevNode())
     if (auto match = dyn_cast<Op>(op))
       found.insert(found.begin(), match);
   return found;
@@ -113,6 +141,11 @@ template <class Op> static SmallVector<Op> opsBefore(red::NestOp nest) {
 SmallVector<red::EncodeOp> encodingsOf(red::NestOp nest) { return opsBefore<red::EncodeOp>(nest); }
 SmallVector<red::TopsOp> topsOf(red::NestOp nest) { return opsBefore<red::TopsOp>(nest); }
 
+red::LostOp lostOf(red::NestOp nest) {
+  SmallVector<red::LostOp> found = opsBefore<red::LostOp>(nest);
+  return found.empty() ? red::LostOp() : found.front();
+}
+
 red::EncodeOp encodingOf(red::NestOp nest, const OperandTile &operand, bool isStreamed) {
   return encodingOf(nest, operand.tensorRead(), operand.rowAxis, isStreamed);
 }
@@ -120,7 +153,7 @@ red::EncodeOp encodingOf(red::NestOp nest, const OperandTile &operand, bool isSt
 red::EncodeOp encodingOf(red::NestOp nest, attn::ReadOp read, unsigned rowAxis, bool isStreamed) {
   for (red::EncodeOp op : encodingsOf(nest))
     if (op.getTensor() == read.getSource() && op.getAxis() == rowAxis &&
-        bool(op.getColumns()) == isStreamed)
+        (op.getRows() != 0) == isStreamed)
       return op;
   return {};
 }
@@ -141,6 +174,19 @@ static StringAttr topPartsDim(attn::ProgramOp program) {
   return dim;
 }
 
+// The schedule of the kernel for what halves lose. It runs rarely and is compiled always: of the
+// portable ones that has little code, with small tiles of the stream.
+static red::Schedule fallbackSchedule(red::NestOp nest, GpuModel machine) {
+  machine.warpgroups = nullptr;
+  PlannedNest planned(nest);
+  std::string why;
+  red::Schedule last;
+  for (const Candidate &candidate : portableForm().candidates(planned, machine, why))
+    if (tile::scheduleAs<tile::PortableSchedule>(candidate.schedule)->warps == kFallbackWarps)
+      last = candidate.schedule;
+  return last ? last : chooseSchedule(planned, machine).schedule;
+}
+
 namespace {
 
 /// Puts the ops that a nest needs before it.
@@ -148,13 +194,19 @@ class OperandEncoder {
 public:
   OperandEncoder(red::NestOp nest) : nest(nest), b(nest) {}
 
-  void encodeAll(const StreamPlan &plan, int64_t tileRows) {
+  void encodeAll(const StreamPlan &plan, int64_t tileRows, const GpuModel &machine) {
+    auto topsOfColumns = [&](const OperandTile &streamed) {
+      return dividesColumns(plan, streamed) ? findTops(streamed) : Value();
+    };
     for (const OperandTile &operand : plan.streamed)
       if (isEncoded(operand) && !encodingOf(nest, operand, true))
-        encode(operand, tileRows, findTops(operand), /*isStreamed=*/true);
+        encode(operand, tileRows, topsOfColumns(operand), /*isStreamed=*/true);
+    const auto *streamed = llvm::find_if(plan.streamed, isEncoded);
+    if (streamed != plan.streamed.end())
+      watchLosses(*streamed, machine);
     for (const Contraction &contraction : plan.contractions)
       if (isEncoded(contraction.resident) && !encodingOf(nest, contraction.resident, false))
-        encode(contraction.resident, 0, findTops(plan.streamed[contraction.streamed]),
+        encode(contraction.resident, 0, topsOfColumns(plan.streamed[contraction.streamed]),
                /*isStreamed=*/false);
   }
 
@@ -181,6 +233,15 @@ private:
                                operand.rowAxis);
   }
 
+  // Rows that share a scale may be too different for it. Who finds maxima says first that they are
+  // not.
+  void watchLosses(const OperandTile &operand, const GpuModel &machine) {
+    Type flag = attn::ArrayType::get(b.getContext(), {}, b.getI32Type());
+    red::LostOp::create(b, nest.getLoc(), flag, fallbackSchedule(nest, machine));
+    if (topsOf(nest).empty())
+      findTops(operand);
+  }
+
   void encode(const OperandTile &operand, int64_t rows, Value tops, bool isStreamed) {
     Value tensor = operand.tensorRead().getSource();
     SmallVector<StringAttr> dims = tensorOf(tensor).dims;
@@ -189,7 +250,8 @@ private:
     };
     Type half = type(dims, b.getF16Type());
     Type scale = type(ArrayRef(dims).drop_back(), b.getF32Type());
-    Type columns = isStreamed ? type(without(dims, operand.rowAxis), b.getF32Type()) : Type();
+    Type columns =
+        isStreamed && tops ? type(without(dims, operand.rowAxis), b.getF32Type()) : Type();
     red::EncodeOp::create(b, tensor.getLoc(), half, half, scale, columns, tensor, tops,
                           operand.rowAxis, rows);
   }
@@ -200,15 +262,19 @@ private:
 
 } // namespace
 
-void encodeOperands(red::NestOp nest) {
-  for (red::EncodeOp old : encodingsOf(nest))
-    old.erase();
-  for (red::TopsOp old : topsOf(nest))
-    old.erase();
+template <class Op> static void eraseAll(SmallVector<Op> ops) {
+  for (Op op : ops)
+    op.erase();
+}
+
+void encodeOperands(red::NestOp nest, const GpuModel &machine) {
+  eraseAll(encodingsOf(nest));
+  eraseAll(topsOf(nest));
+  eraseAll(opsBefore<red::LostOp>(nest));
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
   PlannedNest planned(nest);
-  if (schedule && planned.stream() && hasEncoded(*planned.stream()))
-    OperandEncoder(nest).encodeAll(*planned.stream(), schedule->streamTile);
+  if (schedule && planned.ofHalves() && hasEncoded(*planned.ofHalves()))
+    OperandEncoder(nest).encodeAll(*planned.ofHalves(), schedule->streamTile, machine);
 }
 
 } // namespace attnc::schedule

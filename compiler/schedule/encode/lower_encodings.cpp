@@ -1,9 +1,13 @@
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/encode/thread_code.h"
 #include "compiler/schedule/nest/planned_nest.h"
+#include "compiler/schedule/nest/symbol_name.h"
+#include "compiler/schedule/passes.h"
 #include "compiler/schedule/threads/point_evaluator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,6 +23,12 @@ constexpr int64_t kLoneRows = 64;
 constexpr int64_t kRowsTogether = 4;
 // The largest magnitude goes to 2^14 or above, below 2^15.
 constexpr int64_t kTopExponent = 14;
+// A row whose largest element is below 2^-10 of the largest that shares its scale is said to be
+// lost: the others keep 2^-29 of their own largest (docs/notes/error-analysis.md). The bits of
+// that, 2^4. Rows of a warp whose columns are looked at in the same way: of so many none is that
+// small by chance.
+constexpr int64_t kLeastKept = (127 + kTopExponent - 10) << 23;
+constexpr int64_t kRowsOfColumn = 4;
 
 /// The code of a kernel that finds the largest magnitudes of columns.
 class TopsCode : ThreadCode {
@@ -27,6 +37,12 @@ public:
       : ThreadCode(nest, memory, b, kTopsThreads), ops(topsOf(nest)) {}
 
   void build() {
+    int64_t widest = 0;
+    for (red::TopsOp op : ops)
+      widest = std::max(widest, columnsOf(op.getTensor()));
+    ofWarps = array({warps(), partsOf(widest) * kLanes}, "of_warps", /*shared=*/true);
+    if (red::LostOp lost = lostOf(nest))
+      clear(lost.getLost());
     shareBlocks(
         ops.size(),
         [&](size_t i) { return cellsOf(ops[i].getTensor(), ops[i].getAxis(), parts(ops[i])); },
@@ -34,6 +50,14 @@ public:
   }
 
 private:
+  // Nothing is lost as yet.
+  void clear(Value number) {
+    Value block = tile::BlockOp::create(b, named("block"));
+    Value others = arith::OrIOp::create(b, loc, block, arith::OrIOp::create(b, loc, warp, lane));
+    when(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, others, constant(0)),
+         [&] { tile::StoreOp::create(b, loc, wide(0), memory.pointer(number), wide(0)); });
+  }
+
   Value parts(red::TopsOp op) {
     SmallVector<StringAttr> dims = tensorOf(op.getTops()).dims;
     return memory.extent(b, loc, dims[dims.size() - 2]);
@@ -80,9 +104,8 @@ private:
 
   // The largest of all warps.
   void storeTops(red::TopsOp op, Value own, int64_t cols, SmallVector<Value> cell) {
-    Value all = array({warps(), partsOf(cols) * kLanes}, "of_warps", /*shared=*/true);
     eachColumn(cols, {}, [&](Value part, Value column, Value) {
-      tile::SetOp::create(b, loc, get(own, part), all, ValueRange{warp, column});
+      tile::SetOp::create(b, loc, get(own, part), ofWarps, ValueRange{warp, column});
       return Value();
     });
     tile::BarrierOp::create(b, loc);
@@ -96,7 +119,7 @@ private:
       eachColumn(cols, {}, [&](Value, Value column, Value) {
         auto larger = [&](Value other, Value carried) -> Value {
           return arith::MaximumFOp::create(b, named("top"), carried,
-                                           get(all, ValueRange{other, column}));
+                                           get(ofWarps, ValueRange{other, column}));
         };
         Value top =
             loop("other", constant(0), constant(warps()), 1, real(0), kRowsTogether, larger);
@@ -108,6 +131,7 @@ private:
   }
 
   SmallVector<red::TopsOp> ops;
+  Value ofWarps; ///< array
 };
 
 int64_t tileRows(red::EncodeOp op) { return op.getRows() ? op.getRows() : kLoneRows; }
@@ -137,31 +161,64 @@ private:
     SmallVector<Value> cell; ///< of each axis but the last; along the rows the first one
     Value number, left;      ///< i64: of the tile; i32: its rows up to the extent
     int64_t cols;
-    Value columns; ///< array: what each of the lane's columns is times
+    Value columns; ///< array: what each of the lane's columns is times; null for 1
+    Value tops;    ///< array: the largest of the warp's rows, of each of the lane's columns
   };
 
-  // Rows are read twice where they share a scale: the second time they are in the cache.
+  // Rows are read twice, the second time from the cache.
   void encode(red::EncodeOp op, Value work) {
     Tile tile = locate(op, work);
-    findColumns(tile);
+    if (op.getTops())
+      findColumns(tile);
+    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false)), lost;
     if (!op.getRows()) {
-      eachRow(tile, {}, [&](Value row, Value) {
-        store(tile, row, powerOf(fold(largestOf(tile, row, real(0))), kTopExponent));
-        return Value();
+      lost = eachRow(tile, no, [&](Value row, Value lost) {
+        Value largest = fold(largestOf(tile, row, real(0)));
+        return either(lost, store(tile, row, powerOf(largest, kTopExponent)));
       });
-      return;
+    } else {
+      Value largest = eachRow(
+          tile, real(0), [&](Value row, Value largest) { return largestOf(tile, row, largest); });
+      std::pair<Value, Value> scale = powerOf(largestOfBlock(largest), kTopExponent);
+      lost = eachRow(tile, no,
+                     [&](Value row, Value lost) { return either(lost, store(tile, row, scale)); });
+      lost = either(lost, losesColumns(tile));
     }
-    Value largest = eachRow(
-        tile, real(0), [&](Value row, Value largest) { return largestOf(tile, row, largest); });
-    std::pair<Value, Value> scale = powerOf(largestOfBlock(largest), kTopExponent);
-    eachRow(tile, {}, [&](Value row, Value) {
-      store(tile, row, scale);
-      return Value();
+    if (red::LostOp flag = lostOf(nest))
+      raise(flag.getLost(), lost);
+  }
+
+  Value either(Value x, Value y) { return arith::OrIOp::create(b, named("lost"), x, y); }
+
+  // i32: the bits of the magnitude, which are in the order of magnitudes.
+  Value magnitudeBits(Value x) {
+    Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), x);
+    return arith::AndIOp::create(b, named("magnitude"), bits, constant(0x7fffffff));
+  }
+
+  // True if something of which the largest, times the scale, has these bits is not kept as it
+  // should be.
+  Value isLost(Value bits) {
+    auto isBelow = [&](int64_t bound) { return less(bits, constant(bound)); };
+    Value isSmall = arith::AndIOp::create(b, loc, less(constant(0), bits), isBelow(kLeastKept));
+    Value isNumber = isBelow(0x7f800000);
+    Value isOther = arith::XOrIOp::create(b, loc, isNumber,
+                                          arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    return arith::OrIOp::create(b, named("lost"), isSmall, isOther);
+  }
+
+  // Whether a column of the warp's rows is lost, if they are more than a few.
+  Value losesColumns(const Tile &tile) {
+    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    Value lost = eachColumn(tile.cols, no, [&](Value part, Value, Value lost) {
+      return either(lost, isLost(magnitudeBits(get(tile.tops, part))));
     });
+    Value several = less(constant(kRowsOfColumn * warps() - 1), tile.left);
+    return arith::AndIOp::create(b, named("lost"), several, lost);
   }
 
   Tile locate(red::EncodeOp op, Value work) {
-    Tile tile{op, {}, {}, {}, columnsOf(op.getTensor()), {}};
+    Tile tile{op, {}, {}, {}, columnsOf(op.getTensor()), {}, {}};
     tile.cell = indicesOf(op.getTensor(), op.getAxis(), tiles(op), work);
     tile.number = tile.cell[op.getAxis()];
     Value first = mul(tile.number, wide(tileRows(op)), "first");
@@ -169,7 +226,13 @@ private:
     Value left = arith::SubIOp::create(b, loc, rowExtent(op), first);
     left = arith::MinSIOp::create(b, loc, left, wide(tileRows(op)));
     tile.left = arith::TruncIOp::create(b, named("left"), b.getI32Type(), left);
-    tile.columns = array({partsOf(tile.cols)}, "columns", /*shared=*/false);
+    if (op.getTops())
+      tile.columns = array({partsOf(tile.cols)}, "columns", /*shared=*/false);
+    tile.tops = array({partsOf(tile.cols)}, "tops", /*shared=*/false);
+    eachColumn(tile.cols, {}, [&](Value part, Value, Value) {
+      tile::SetOp::create(b, loc, real(0), tile.tops, part);
+      return Value();
+    });
     return tile;
   }
 
@@ -182,15 +245,19 @@ private:
     SmallVector<Value> cell = op.getColumns() ? cellOfOwnTops(tile) : cellOfStreamed(tile);
     eachColumn(tile.cols, {}, [&](Value part, Value column, Value) {
       Value count = arith::TruncIOp::create(b, loc, b.getI32Type(), parts);
-      Value top = loop("top_part", constant(0), count, 1, real(0), /*unroll=*/0,
+      Value largest = real(std::numeric_limits<float>::infinity());
+      Value top = loop("top_part", constant(0), count, 1, largest, /*unroll=*/0,
                        [&](Value number, Value carried) -> Value {
                          SmallVector<Value> at = cell;
                          at.append({widen(number, ""), widen(column, "")});
                          Value offset = memory.offset(b, loc, op.getTops(), at);
                          Value x = tile::LoadOp::create(b, loc, b.getF32Type(),
                                                         memory.pointer(op.getTops()), offset);
-                         return arith::MaximumFOp::create(b, named("top"), carried, x);
+                         Value isSmaller = arith::AndIOp::create(b, loc, isAbove(x, real(0)),
+                                                                 isAbove(carried, x));
+                         return arith::SelectOp::create(b, named("top"), isSmaller, x, carried);
                        });
+      top = arith::SelectOp::create(b, named("top"), isFinite(top), top, real(1));
       auto [power, inverse] = powerOf(top, 0);
       tile::SetOp::create(b, loc, op.getColumns() ? inverse : power, tile.columns, part);
       if (op.getColumns())
@@ -220,9 +287,9 @@ private:
   SmallVector<Value> cellOfStreamed(const Tile &tile) {
     PlannedNest planned(nest);
     PointEvaluator evaluator(nest, memory, b);
-    for (const Contraction &contraction : planned.stream()->contractions) {
+    for (const Contraction &contraction : planned.ofHalves()->contractions) {
       attn::ReadOp read = contraction.resident.tensorRead();
-      const OperandTile &streamed = planned.stream()->streamed[contraction.streamed];
+      const OperandTile &streamed = planned.ofHalves()->streamed[contraction.streamed];
       red::EncodeOp op = tile.op;
       if (read.getSource() != op.getTensor() || contraction.resident.rowAxis != op.getAxis() ||
           encodingOf(nest, streamed, true).getTops() != op.getTops())
@@ -254,7 +321,11 @@ private:
     red::EncodeOp op = tile.op;
     Value x = tile::LoadOp::create(b, named("x"), b.getF32Type(), memory.pointer(op.getTensor()),
                                    add(base, widen(column, "")));
-    return arith::MulFOp::create(b, named("x"), x, get(tile.columns, part));
+    return tile.columns ? arith::MulFOp::create(b, named("x"), x, get(tile.columns, part)) : x;
+  }
+
+  Value isAbove(Value x, Value y) {
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
   }
 
   // The largest finite magnitude of a row's elements that the lane has, and `largest`.
@@ -265,7 +336,8 @@ private:
     });
   }
 
-  void store(const Tile &tile, Value row, std::pair<Value, Value> scale) {
+  // Whether the row is lost.
+  Value store(const Tile &tile, Value row, std::pair<Value, Value> scale) {
     red::EncodeOp op = tile.op;
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, constant(0));
     when(isFirst, [&] {
@@ -274,20 +346,27 @@ private:
     });
     Value base = offset(op.getTensor(), tile, row), highBase = offset(op.getHigh(), tile, row),
           lowBase = offset(op.getLow(), tile, row);
-    eachColumn(tile.cols, {}, [&](Value part, Value column, Value) {
-      Value x = load(tile, base, part, column);
-      x = arith::MulFOp::create(b, named("scaled"), x, scale.second);
-      Value high = arith::TruncFOp::create(b, loc, b.getF16Type(), x);
-      high = arith::ExtFOp::create(b, named("high"), b.getF32Type(), high);
-      Value rest = arith::SubFOp::create(b, loc, x, high);
-      Value low = arith::SelectOp::create(b, named("low"), isFinite(x), rest, real(0));
-      auto put = [&](Value value, Value into, Value base) {
-        tile::StoreOp::create(b, loc, value, memory.pointer(into), add(base, widen(column, "")));
-      };
-      put(high, op.getHigh(), highBase);
-      put(low, op.getLow(), lowBase);
-      return Value();
-    });
+    Value largest =
+        eachColumn(tile.cols, constant(0), [&](Value part, Value column, Value largest) {
+          Value x = load(tile, base, part, column);
+          x = arith::MulFOp::create(b, named("scaled"), x, scale.second);
+          Value magnitude = arith::MaximumFOp::create(b, named("top"), get(tile.tops, part),
+                                                      math::AbsFOp::create(b, loc, x));
+          tile::SetOp::create(b, loc, magnitude, tile.tops, part);
+          largest = arith::MaxSIOp::create(b, named("largest"), largest, magnitudeBits(x));
+          Value high = arith::TruncFOp::create(b, loc, b.getF16Type(), x);
+          high = arith::ExtFOp::create(b, named("high"), b.getF32Type(), high);
+          Value rest = arith::SubFOp::create(b, loc, x, high);
+          Value low = arith::SelectOp::create(b, named("low"), isFinite(x), rest, real(0));
+          auto put = [&](Value value, Value into, Value base) {
+            tile::StoreOp::create(b, loc, value, memory.pointer(into),
+                                  add(base, widen(column, "")));
+          };
+          put(high, op.getHigh(), highBase);
+          put(low, op.getLow(), lowBase);
+          return largest;
+        });
+    return isLost(fold(largest));
   }
 
   Value fold(Value x) {
@@ -348,23 +427,66 @@ Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
   return blocks;
 }
 
-constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode";
+constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode",
+                        kFallbackSuffix = "_fallback";
 
-tile::KernelOp createKernel(red::NestOp nest, const Preparation &preparation, Attribute blocks,
-                            int64_t threads, OpBuilder &builder) {
-  auto kernel =
-      tile::KernelOp::create(builder, nest.getLoc(), kernelName(nest) + preparation.suffix.str(),
-                             argumentTypes(preparation.signature, nest.getContext()),
-                             builder.getArrayAttr({blocks}), threads, /*smem=*/0);
-  kernel.setPrepares(true);
+// Names of the program's nests may be others with the suffix.
+std::string companionName(red::NestOp nest, StringRef suffix) {
+  llvm::StringSet<> taken;
+  for (auto each : attn::programOf(nest).getBodyBlock()->getOps<red::NestOp>())
+    taken.insert(kernelName(each));
+  std::string name = kernelName(nest) + suffix.str();
+  while (taken.contains(name))
+    name += "_";
+  return name;
+}
+
+template <class Code>
+tile::KernelOp lowerPreparation(red::NestOp nest, const Companion &companion, Attribute blocks,
+                                int64_t threads, OpBuilder &builder) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto kernel = tile::KernelOp::create(builder, nest.getLoc(), companion.name,
+                                       argumentTypes(companion.signature, nest.getContext()),
+                                       builder.getArrayAttr({blocks}), threads, /*smem=*/0);
+  kernel.setCompanion(true);
+  builder.setInsertionPointToStart(kernel.getBodyBlock());
+  Code(nest, KernelMemory(nest, companion.signature, kernel), builder).build();
+  return kernel;
+}
+
+/// Gives the nest the schedule of its fallback for a while.
+class FallbackSchedule {
+public:
+  FallbackSchedule(red::NestOp nest, red::LostOp lost) : nest(nest), own(nest.getScheduleAttr()) {
+    nest.setScheduleAttr(lost.getSchedule());
+  }
+  FallbackSchedule(const FallbackSchedule &) = delete;
+  FallbackSchedule &operator=(const FallbackSchedule &) = delete;
+  ~FallbackSchedule() { nest.setScheduleAttr(own); }
+
+private:
+  red::NestOp nest;
+  red::Schedule own;
+};
+
+FailureOr<tile::KernelOp> lowerFallback(red::NestOp nest, const Companion &companion,
+                                        OpBuilder &builder) {
+  FallbackSchedule schedule(nest, lostOf(nest));
+  FailureOr<tile::KernelOp> kernel = lowerNest(nest, builder);
+  if (failed(kernel))
+    return failure();
+  kernel->setSymName(companion.name);
+  kernel->setCompanion(true);
+  kernel->setOnlyIf(companion.signature.args().size() - 1);
   return kernel;
 }
 
 } // namespace
 
-SmallVector<Preparation> preparationsOf(red::NestOp nest) {
+SmallVector<Companion> companionsOf(red::NestOp nest) {
   if (encodingsOf(nest).empty())
     return {};
+  attn::ProgramOp program = attn::programOf(nest);
   llvm::SetVector<Value> read, encoded;
   for (red::TopsOp op : topsOf(nest))
     for (Value tensor : {op.getTensor(), op.getTops()})
@@ -373,28 +495,47 @@ SmallVector<Preparation> preparationsOf(red::NestOp nest) {
     encoded.insert(op->operand_begin(), op->operand_end());
     encoded.insert(op->result_begin(), op->result_end());
   }
+  red::LostOp lost = lostOf(nest);
+  if (lost) {
+    read.insert(lost.getLost());
+    encoded.insert(lost.getLost());
+  }
   SmallVector<Value> params;
   for (Value value : nest.captures())
     if (value.getDefiningOp<attn::ParamOp>())
       params.push_back(value);
-  return {{kTopsSuffix, KernelSignature(attn::programOf(nest), read.getArrayRef(), {})},
-          {kEncodeSuffix, KernelSignature(attn::programOf(nest), encoded.getArrayRef(), params)}};
+  SmallVector<Companion> all;
+  if (!read.empty())
+    all.push_back({Companion::Kind::Tops, companionName(nest, kTopsSuffix),
+                   KernelSignature(program, read.getArrayRef(), {})});
+  all.push_back({Companion::Kind::Encode, companionName(nest, kEncodeSuffix),
+                 KernelSignature(program, encoded.getArrayRef(), params)});
+  if (lost) {
+    FallbackSchedule schedule(nest, lost);
+    PlannedNest planned(nest);
+    all.push_back({Companion::Kind::Fallback, companionName(nest, kFallbackSuffix),
+                   KernelSignature(planned)});
+  }
+  return all;
 }
 
-SmallVector<tile::KernelOp> lowerPreparations(red::NestOp nest, OpBuilder &builder) {
-  SmallVector<Preparation> preparations = preparationsOf(nest);
-  if (preparations.empty())
-    return {};
-  OpBuilder::InsertionGuard guard(builder);
-  tile::KernelOp tops =
-      createKernel(nest, preparations[0], topsBlocks(nest, builder), kTopsThreads, builder);
-  tile::KernelOp encode =
-      createKernel(nest, preparations[1], encodeBlocks(nest, builder), kEncodeThreads, builder);
-  builder.setInsertionPointToStart(tops.getBodyBlock());
-  TopsCode(nest, KernelMemory(nest, preparations[0].signature, tops), builder).build();
-  builder.setInsertionPointToStart(encode.getBodyBlock());
-  EncodeCode(nest, KernelMemory(nest, preparations[1].signature, encode), builder).build();
-  return {tops, encode};
+FailureOr<SmallVector<tile::KernelOp>> lowerCompanions(red::NestOp nest, OpBuilder &builder) {
+  SmallVector<tile::KernelOp> kernels;
+  for (const Companion &companion : companionsOf(nest)) {
+    if (companion.kind == Companion::Kind::Fallback) {
+      FailureOr<tile::KernelOp> kernel = lowerFallback(nest, companion, builder);
+      if (failed(kernel))
+        return failure();
+      kernels.push_back(*kernel);
+    } else if (companion.kind == Companion::Kind::Tops) {
+      kernels.push_back(lowerPreparation<TopsCode>(nest, companion, topsBlocks(nest, builder),
+                                                   kTopsThreads, builder));
+    } else {
+      kernels.push_back(lowerPreparation<EncodeCode>(nest, companion, encodeBlocks(nest, builder),
+                                                     kEncodeThreads, builder));
+    }
+  }
+  return kernels;
 }
 
 } // namespace attnc::schedule

@@ -122,6 +122,10 @@ void ThreadCode::shareBlocks(size_t tensors, llvm::function_ref<Value(size_t)> c
 // Scalars
 //===----------------------------------------------------------------------===//
 
+void ThreadCode::raise(Value number, Value condition) {
+  when(condition, [&] { tile::StoreOp::create(b, loc, wide(1), memory.pointer(number), wide(0)); });
+}
+
 Value ThreadCode::isFinite(Value x) {
   Value magnitude = math::AbsFOp::create(b, loc, x);
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, magnitude,

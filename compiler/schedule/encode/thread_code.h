@@ -32,6 +32,8 @@ protected:
   /// The columns of a row that the lane has and that exist, of `cols`.
   Value eachColumn(int64_t cols, Value init,
                    llvm::function_ref<Value(Value part, Value column, Value carried)> body);
+  /// Stores 1 to a number by itself, where `condition` holds in some thread.
+  void raise(Value number, Value condition);
   /// The larger of `largest` and the magnitude of x, if that is finite.
   Value largerFinite(Value x, Value largest);
   /// The power of two in x, over 2^lowered, and its reciprocal: both are numbers whatever x is.

@@ -235,7 +235,7 @@ private:
 
 void report(PlannedNest &nest, const WarpgroupSchedule &schedule, const GpuModel &machine,
             ScheduleReport &into) {
-  Reporter(nest.op(), *nest.stream(), machine).report(schedule, into);
+  Reporter(nest.op(), *nest.ofHalves(), machine).report(schedule, into);
 }
 
 void report(PlannedNest &nest, const PortableSchedule &schedule, const GpuModel &machine,

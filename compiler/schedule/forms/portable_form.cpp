@@ -88,9 +88,9 @@ static constexpr int64_t kFewRows = 256;
 // Warps that a multiprocessor has registers for, whatever they need.
 static constexpr int64_t kUsualWarps = 8;
 
-// Of nests with few rows and a long stream. Each block reads all of the streamed operands, and may
-// have to compute their tiles: a block has as many of the rows as it can. What is left to fill the
-// machine with is parts of the stream.
+// Of nests with few rows and a long stream, or one that is computed. Each block reads all of the
+// streamed operands, and may have to compute their tiles: a block has as many of the rows as it
+// can. What is left to fill the machine with is parts of the stream.
 static std::vector<PortableSchedule> candidatesOfWholeRows(int64_t rows) {
   PortableSchedule tile;
   std::vector<PortableSchedule> all;
@@ -137,9 +137,12 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
   attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
   bool isFew = hasFewRows(nest, plan);
   bool readsWeights = plan.hasProducts() && plan.contractions.empty();
-  // Scores of 16 rows fit the small tiles.
-  bool takesWholeRows =
-      isFew && plan.hasProducts() && !stream.isStatic() && (readsWeights || row.getExtent() > 16);
+  // What is computed of the stream is computed by each block. Scores of 16 rows fit the small
+  // tiles.
+  bool computes =
+      llvm::any_of(plan.streamed, [](const OperandTile &operand) { return operand.isComputed(); });
+  bool takesWholeRows = isFew && plan.hasProducts() && (computes || !stream.isStatic()) &&
+                        (readsWeights || row.getExtent() > 16);
   std::vector<PortableSchedule> all;
   if (plan.hasProducts() && !isFew && allowsHalves(plan))
     all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));

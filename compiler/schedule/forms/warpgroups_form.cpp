@@ -76,7 +76,7 @@ public:
     std::string why = lack(nest, machine);
     if (why.empty()) {
       schedule = completed(nest, machine, keys);
-      why = checkSchedule(nest.op(), *nest.stream(), schedule, machine);
+      why = checkSchedule(nest.op(), *nest.ofHalves(), schedule, machine);
     }
     if (!why.empty())
       return refusal(why);
@@ -86,7 +86,7 @@ public:
   // The next of the ranking whose groups have more registers to spare, else a portable one.
   red::Schedule smaller(PlannedNest &nest, const GpuModel &machine) const override {
     auto spare = [&](const WarpgroupSchedule &schedule) {
-      return schedule.consumerRegisters - consumerRegisters(*nest.stream(), schedule);
+      return schedule.consumerRegisters - consumerRegisters(*nest.ofHalves(), schedule);
     };
     WarpgroupSchedule now = scheduleOf(nest.op());
     int64_t spareNow = spare(now);
@@ -117,7 +117,7 @@ protected:
   std::string checkFor(PlannedNest &nest, const WarpgroupSchedule &schedule,
                        const GpuModel &machine) const override {
     std::string why = lack(nest, machine);
-    return why.empty() ? checkSchedule(nest.op(), *nest.stream(), schedule, machine) : why;
+    return why.empty() ? checkSchedule(nest.op(), *nest.ofHalves(), schedule, machine) : why;
   }
 
   std::string shortOf(const WarpgroupSchedule &s) const override {
@@ -135,11 +135,11 @@ private:
   // What the machine or the nest lacks, whatever the schedule, or "".
   static std::string lack(PlannedNest &nest, const GpuModel &machine) {
     std::string why;
-    if (!nest.stream())
+    if (!nest.ofHalves())
       return kernelName(nest.op()) + " cannot use warpgroups: " + nest.whyNoStream();
     if (!machine.warpgroups)
-      return checkSchedule(nest.op(), *nest.stream(), WarpgroupSchedule(), machine);
-    return canUseWarpgroups(*nest.stream(), why)
+      return checkSchedule(nest.op(), *nest.ofHalves(), WarpgroupSchedule(), machine);
+    return canUseWarpgroups(*nest.ofHalves(), why)
                ? ""
                : kernelName(nest.op()) + " cannot use warpgroups: " + why;
   }
@@ -150,7 +150,7 @@ private:
     if (!why.empty())
       return {};
     std::vector<RankedSchedule> all =
-        rankSchedules(nest.op(), *nest.stream(), machine, dynamicScheduler);
+        rankSchedules(nest.op(), *nest.ofHalves(), machine, dynamicScheduler);
     if (all.empty())
       why = "no schedule fits the shared memory and the registers of a block";
     return all;
@@ -165,7 +165,7 @@ private:
   }
 
   WarpgroupSchedule completed(PlannedNest &nest, const GpuModel &machine, const Json &keys) const {
-    const StreamPlan &plan = *nest.stream();
+    const StreamPlan &plan = *nest.ofHalves();
     auto fitting = [&](const WarpgroupSchedule &schedule) {
       return checkSchedule(nest.op(), plan, schedule, machine).empty();
     };

@@ -45,9 +45,8 @@ static constexpr double kStoreRate = 0.5;
 // Threads that store what they hold, 4 bytes at a time, write parts of sectors.
 static constexpr double kSmallStoreRate = 0.5;
 
-// Of f32 as halves: products, and operations for each score that scale it, split its weight and
-// join the parts.
-static constexpr double kHalvesProducts = 3, kHalvesOperations = 6;
+// Of f32 as halves: operations for each score that scale it, split its weight and join the parts.
+static constexpr double kHalvesOperations = 6;
 
 const StepBound &StepPrediction::limit() const {
   return *std::max_element(
@@ -72,6 +71,26 @@ static double weightColumns(const StreamWork &work, const WarpgroupSchedule &sch
   return static_cast<double>(work.weightColumns * (schedule.seesaw ? schedule.groups : 1));
 }
 
+// Products of f16 for one of the plan's.
+static int64_t productsOf(const StreamPlan &plan, const Contraction &contraction) {
+  return halvesProducts(isEncoded(contraction.resident),
+                        isEncoded(plan.streamed[contraction.streamed]));
+}
+
+// The same of weights, for each of their columns.
+static double weightProducts(const StreamPlan &plan) {
+  int64_t columns = 0, products = 0;
+  for (const StreamState &state : plan.states) {
+    if (state.streamed == -1)
+      continue;
+    const OperandTile &values = plan.streamed[state.streamed];
+    columns += values.cols;
+    products +=
+        values.cols * halvesProducts(plan.weights[state.weight].inHalves, isEncoded(values));
+  }
+  return columns ? static_cast<double>(products) / static_cast<double>(columns) : 1;
+}
+
 // wgmma m64nNk16 reads N columns of 16 elements from shared memory, and its rows too unless they
 // are in registers (PTX ISA, wgmma).
 static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &schedule,
@@ -80,22 +99,22 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   double scores = 64 * columns;
   GroupPhases phases{};
   double weights = weightColumns(work, schedule);
-  phases.products = scores * (static_cast<double>(work.scoreColumns) + weights) / rates.products;
-  for (const Contraction &contraction : plan.contractions)
-    phases.shared += 2.0 * static_cast<double>(contraction.resident.wholeCols()) * (64 + columns) /
-                     rates.sharedBytes;
-  double ofScores = scores * static_cast<double>(work.scoreColumns) / rates.products;
-  double sharedWeights = 2.0 * weights * columns / rates.sharedBytes;
+  double ofScores = 0;
+  for (const Contraction &contraction : plan.contractions) {
+    auto columnsOf =
+        static_cast<double>(contraction.resident.wholeCols() * productsOf(plan, contraction));
+    ofScores += scores * columnsOf / rates.products;
+    phases.shared += 2.0 * columnsOf * (64 + columns) / rates.sharedBytes;
+  }
+  double ofWeights = weights * weightProducts(plan);
+  phases.products = ofScores + scores * ofWeights / rates.products;
+  double sharedWeights = 2.0 * ofWeights * columns / rates.sharedBytes;
   phases.both =
       std::max(ofScores, phases.shared) + std::max(phases.products - ofScores, sharedWeights);
   phases.shared += sharedWeights;
   phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
-  if (hasEncoded(plan)) {
-    phases.products *= kHalvesProducts;
-    phases.shared *= kHalvesProducts;
-    phases.both *= kHalvesProducts;
+  if (hasEncoded(plan))
     phases.arithmetic += (scores * kHalvesOperations + 64 * weights) / rates.lanes;
-  }
   return phases;
 }
 

@@ -19,6 +19,29 @@ const StreamPlan *PlannedNest::stream() {
 
 const std::string &PlannedNest::whyNoStream() { return planned(streamPlan, nest, planStream).why; }
 
+static void leaveExact(OperandTile &tile) {
+  if (!tile.exact)
+    return;
+  tile.read = tile.exact;
+  tile.element = tensorOf(tile.read.getSource()).element;
+  tile.factors.clear();
+  tile.exact = {};
+}
+
+const StreamPlan *PlannedNest::ofHalves() {
+  if (!halvesPlan && stream()) {
+    halvesPlan = *stream();
+    for (const StreamState &state : halvesPlan->states)
+      if (state.streamed != -1)
+        halvesPlan->weights[state.weight].inHalves |=
+            halvesPlan->streamed[state.streamed].element.isF32();
+    llvm::for_each(halvesPlan->streamed, leaveExact);
+    for (Contraction &contraction : halvesPlan->contractions)
+      leaveExact(contraction.resident);
+  }
+  return halvesPlan ? &*halvesPlan : nullptr;
+}
+
 const RowsPlan *PlannedNest::rows() {
   auto &kept = planned(rowsPlan, nest, planRows);
   return kept.plan ? &*kept.plan : nullptr;

@@ -19,6 +19,9 @@ public:
   const StreamPlan *stream();
   /// What such a form lacks for the nest, or "".
   const std::string &whyNoStream();
+  /// The same plan with operands of f16 as they lie in memory where the other side of their product
+  /// is f32: for products of halves (encode/encoded_operands.h). Null where stream() is.
+  const StreamPlan *ofHalves();
   /// The plan of the rows form, or null.
   const RowsPlan *rows();
   const std::string &whyNoRows();
@@ -30,6 +33,7 @@ private:
   };
   red::NestOp nest;
   std::optional<Planned<StreamPlan>> streamPlan;
+  std::optional<StreamPlan> halvesPlan;
   std::optional<Planned<RowsPlan>> rowsPlan;
 };
 

@@ -58,6 +58,8 @@ static std::string intermediateName(Value value) {
 
 // What the name of a tensor ends with that is made of another for its products; or nothing.
 static StringRef encodedSuffix(Value value) {
+  if (value.getDefiningOp<red::LostOp>())
+    return "lost";
   if (value.getDefiningOp<red::TopsOp>())
     return "_tops";
   static constexpr StringLiteral suffixes[] = {"_high", "_low", "_scale", "_columns"};
@@ -77,9 +79,10 @@ static std::string encodedName(Value value) {
       for (Value result : op.getResults())
         taken.insert(tensorOf(result).name);
   for (Operation &op : *program.getBodyBlock())
-    if (isa<red::TopsOp, red::EncodeOp>(op))
+    if (isa<red::TopsOp, red::EncodeOp, red::LostOp>(op))
       for (Value result : op.getResults()) {
-        std::string base = tensorOf(op.getOperand(0)).name + encodedSuffix(result).str();
+        std::string base = (op.getNumOperands() ? tensorOf(op.getOperand(0)).name : "") +
+                           encodedSuffix(result).str();
         std::string name = base;
         for (unsigned i = 2; !taken.insert(name).second; ++i)
           name = base + "_" + std::to_string(i);
@@ -273,10 +276,12 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
     if (!value.getDefiningOp<attn::ParamOp>())
       addArray(value);
   // The columns of scores are in both operands, and cancel.
-  if (!encodingsOf(nest).empty())
-    for (auto [i, operand] : llvm::enumerate(planned.stream()->streamed))
-      if (isStateOperand(*planned.stream(), i))
-        addOnce(encodingOf(nest, operand, /*isStreamed=*/true).getColumns());
+  bool isFallback = !tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
+  if (!encodingsOf(nest).empty() && !isFallback)
+    for (auto [i, operand] : llvm::enumerate(planned.ofHalves()->streamed))
+      if (isStateOperand(*planned.ofHalves(), i) && isEncoded(operand))
+        if (Value columns = encodingOf(nest, operand, /*isStreamed=*/true).getColumns())
+          addOnce(columns);
   SmallVector<ResultMap> stored = resultMaps(planned);
   for (Value result : nest.getResults()) {
     ResultMap *map = llvm::find_if(stored, [&](ResultMap &m) { return m.result == result; });
@@ -302,6 +307,8 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
       addParams(value);
   if (drawsRowTiles(nest))
     list.push_back({KernelArg::Kind::Counter, "drawn", {}, 0, {}});
+  if (red::LostOp lost = lostOf(nest); lost && isFallback)
+    addTensor(lost.getLost());
 }
 
 static unsigned position(ArrayRef<KernelArg> list, function_ref<bool(const KernelArg &)> match) {

@@ -52,8 +52,9 @@ struct KernelArg {
 /// The arguments of the kernel of a nest, in order: for each captured tensor and then each result
 /// its tensor maps, and, unless all reads of it go through these, its pointer and the strides of
 /// all axes but the last; the sizes of all dynamic dims that the nest or its tensors mention, in
-/// program order; the params; the counter of drawn row tiles. Which operands arrive through tensor
-/// maps, and whether row tiles are drawn, is said by the nest's schedule.
+/// program order; the params; the counter of drawn row tiles; last, of a nest that has encodings
+/// and a schedule which takes none, what says that these lose something. Which operands arrive
+/// through tensor maps, and whether row tiles are drawn, is said by the nest's schedule.
 class KernelSignature {
 public:
   explicit KernelSignature(PlannedNest &planned);

@@ -45,14 +45,20 @@ static Value loadScale(OpBuilder &b, Location loc, const KernelMemory &memory,
 
 void StepsLowering::createHalves() {
   lowOperands.clear();
-  for (Value operand : operands)
-    lowOperands.push_back(operand ? registers(named("low_weights"), operand.getType()) : Value());
+  for (auto [weight, operand] : llvm::zip(plan.weights, operands))
+    lowOperands.push_back(weight.inHalves ? registers(named("low_weights"), operand.getType())
+                                          : Value());
   tileSums.clear();
   for (auto [s, place] : llvm::zip(plan.states, state))
-    tileSums.push_back(s.streamed == -1 ? Value() : registers(named("tile_sum"), place.getType()));
+    tileSums.push_back(s.streamed == -1 || !plan.weights[s.weight].inHalves
+                           ? Value()
+                           : registers(named("tile_sum"), place.getType()));
   rowScales.clear();
   for (const Contraction &contraction : plan.contractions) {
     const OperandTile &operand = contraction.resident;
+    rowScales.push_back({});
+    if (!isEncoded(operand))
+      continue;
     red::EncodeOp encoding = encodingOf(nest, operand, /*isStreamed=*/false);
     SmallVector<Value> indices = operandIndices(operand.tensorRead(), operand.rowAxis);
     Location loc = named("row_scale");
@@ -64,7 +70,7 @@ void StepsLowering::createHalves() {
     Value row = block.addArgument(b.getI32Type(), named(plan.row.getValue()));
     Value scale = loadScale(b, loc, memory, encoding, indices, row, extent32(plan.row));
     tile::YieldOp::create(b, loc, scale);
-    rowScales.push_back(rows);
+    rowScales.back() = rows;
   }
 }
 
@@ -76,34 +82,50 @@ void StepsLowering::startHalves(Location loc, Value into, std::pair<Value, Value
   };
   auto [high, low] = left;
   auto [rightHigh, rightLow] = right;
-  start(low, rightHigh, true);
-  start(high, rightLow, false);
-  start(high, rightHigh, false);
+  if (low)
+    start(low, rightHigh, true);
+  if (rightLow)
+    start(high, rightLow, !low);
+  start(high, rightHigh, !low && !rightLow);
 }
 
 void StepsLowering::loadTileScales() {
   tileScales.clear();
   for (const OperandTile &operand : plan.streamed) {
+    tileScales.push_back({});
+    if (!isEncoded(operand))
+      continue;
     red::EncodeOp encoding = encodingOf(nest, operand, /*isStreamed=*/true);
     SmallVector<Value> indices = operandIndices(operand.tensorRead(), operand.rowAxis);
-    tileScales.push_back(loadScale(b, named("tile_scale"), memory, encoding, indices, column0,
-                                   extent32(plan.stream)));
+    tileScales.back() = loadScale(b, named("tile_scale"), memory, encoding, indices, column0,
+                                  extent32(plan.stream));
   }
+}
+
+SmallVector<Value> StepsLowering::knownTileScales() const {
+  return llvm::to_vector(
+      llvm::make_filter_range(tileScales, [](Value scale) { return bool(scale); }));
 }
 
 void StepsLowering::scaleScores() {
   for (auto [contraction, place, rowScale] : llvm::zip(plan.contractions, places, rowScales)) {
     Location loc = red::FoldOp(contraction.fold).getLoc();
-    Value ofTile = tileScales[contraction.streamed];
-    Value both = registers(named("score_scale"), rowsType());
-    map(loc, {}, {}, {{rowScale, {}}}, both,
-        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-          return {arith::MulFOp::create(b, loc, x[0], ofTile).getResult()};
-        });
-    map(loc, {plan.stream, column0}, {}, {{place, {}}, {both, {}}}, place,
-        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-          return {arith::MulFOp::create(b, loc, x[0], x[1]).getResult()};
-        });
+    Value ofTile = tileScales[contraction.streamed], ofRows = rowScale;
+    if (ofRows && ofTile) {
+      ofRows = registers(named("score_scale"), rowsType());
+      map(loc, {}, {}, {{rowScale, {}}}, ofRows,
+          [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+            return {arith::MulFOp::create(b, loc, x[0], ofTile).getResult()};
+          });
+    }
+    SmallVector<Input> ins = {{place, {}}};
+    if (ofRows)
+      ins.push_back({ofRows, {}});
+    if (ofRows || ofTile)
+      map(loc, {plan.stream, column0}, {}, ins, place,
+          [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+            return {arith::MulFOp::create(b, loc, x[0], ofRows ? x[1] : ofTile).getResult()};
+          });
   }
 }
 
@@ -111,8 +133,11 @@ void StepsLowering::convertHalves() {
   Location loc = nest.getLoc();
   Value scale = real(weightScale(schedule));
   for (auto [fragment, operand, low] : llvm::zip(fragments, operands, lowOperands)) {
-    if (!operand)
+    if (!low) {
+      if (operand)
+        tile::ConvertOp::create(b, loc, fragment, operand);
       continue;
+    }
     map(loc, {plan.stream, column0}, {}, {{fragment, {}}}, fragment,
         [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
           return {arith::MulFOp::create(b, loc, x[0], scale).getResult()};
@@ -126,26 +151,28 @@ void StepsLowering::convertHalves() {
   }
 }
 
-tile::StepOp StepsLowering::halvesValueStep() {
-  return step("values", 1, [&]() -> SmallVector<Value> {
-    for (auto [s, place] : llvm::zip(plan.states, tileSums))
-      if (s.streamed != -1)
-        startHalves(red::FoldOp(s.fold).getLoc(), place,
-                    {operands[s.weight], lowOperands[s.weight]},
-                    {tilesOf[s.streamed], lowTilesOf[s.streamed]}, /*transposed=*/false);
-    return {};
-  });
+void StepsLowering::startHalvesOfValues() {
+  for (auto [s, place] : llvm::zip(plan.states, tileSums))
+    if (place)
+      startHalves(red::FoldOp(s.fold).getLoc(), place, {operands[s.weight], lowOperands[s.weight]},
+                  {tilesOf[s.streamed], lowTilesOf[s.streamed]}, /*transposed=*/false);
 }
 
 // Sums that tensor cores make are cut, not rounded: each of a tile joins the state in f32.
-tile::StepOp StepsLowering::promoteStep(ValueRange scales) {
+tile::StepOp StepsLowering::promoteStep(ValueRange known) {
+  SmallVector<Value> scales; // of each streamed operand
+  for (Value scale : tileScales) {
+    scales.push_back(scale ? known.front() : Value());
+    known = known.drop_front(scale ? 1 : 0);
+  }
   return step("promote", 1, [&]() -> SmallVector<Value> {
     for (auto [s, place, sum] : llvm::zip(plan.states, state, tileSums)) {
-      if (s.streamed == -1)
+      if (!sum)
         continue;
       Location loc = red::FoldOp(s.fold).getLoc();
-      Value scale = arith::MulFOp::create(b, named("sum_scale"), scales[s.streamed],
-                                          real(1 / weightScale(schedule)));
+      Value scale = real(1 / weightScale(schedule));
+      if (Value ofTile = scales[s.streamed])
+        scale = arith::MulFOp::create(b, named("sum_scale"), ofTile, scale);
       auto op = tile::MapOp::create(b, loc, rowBegin, constant(0), ValueRange{place, sum}, place);
       Block &block = op.getBody().emplaceBlock();
       OpBuilder::InsertionGuard guard(b);
@@ -168,6 +195,8 @@ void StepsLowering::scaleColumns() {
       continue;
     const OperandTile &operand = plan.streamed[s.streamed];
     red::EncodeOp encoding = encodingOf(nest, operand, /*isStreamed=*/true);
+    if (!encoding || !encoding.getColumns())
+      continue;
     SmallVector<Value> at = operandIndices(operand.tensorRead(), operand.rowAxis);
     at.erase(at.begin() + operand.rowAxis);
     at.back() = {};

@@ -159,12 +159,16 @@ void StepsLowering::fetchRows() {
 // parts: they are awaited before any part is released.
 void StepsLowering::fetchStreamed() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Streamed)) {
-    SmallVector<Value> &tiles = map.half == Half::Low ? lowTilesOf : tilesOf;
-    unsigned i = tiles.size();
+    unsigned i = map.half == Half::Low ? tilesOf.size() - 1 : tilesOf.size();
     bool isLate = !isScoreOperand(plan, i);
     Value column = columnPart && isLate ? partBegin() : scoreParts(i) > 1 ? constant(0) : Value();
     tile::FetchOp op = fetch(map, column0, column);
-    tiles.push_back(op);
+    if (map.half == Half::Low) {
+      lowTilesOf.back() = op;
+    } else {
+      tilesOf.push_back(op);
+      lowTilesOf.push_back({});
+    }
     op.setParts(scoreParts(i));
     op.setStage(isLate);
     op.setOrder(isLate ? 3 : scoreParts(i) > 1 ? 1 : 0);
@@ -223,7 +227,7 @@ void StepsLowering::describeSteps() {
   if (tile::StepOp values = valueStep()) {
     order.push_back(values);
     // Registers of weights are free, and sums of a tile complete, before the next weights.
-    if (encoded)
+    if (llvm::any_of(plan.weights, [](const Weight &weight) { return weight.inHalves; }))
       order.append({fold, promoteStep(fold.getResults().drop_front(moved.size()))});
   }
   setOrder(order);
@@ -258,12 +262,10 @@ void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
   red::FoldOp fold = contraction.fold;
   contractionFragments[fold] = place;
   Value rows = rowsOf(contraction, rowTilesOf), tile = tilesOf[contraction.streamed];
-  if (encoded)
-    startHalves(fold.getLoc(), place, {rows, rowsOf(contraction, lowRowTilesOf)},
-                {tile, lowTilesOf[contraction.streamed]}, /*transposed=*/true);
-  else
-    tile::MmaStartOp::create(b, fold.getLoc(), place, rows, tile, /*transposed=*/true,
-                             /*fresh=*/true);
+  bool areHalves = isEncoded(plan.streamed[contraction.streamed]);
+  Value lowRows = isEncoded(contraction.resident) ? rowsOf(contraction, lowRowTilesOf) : Value();
+  Value lowTile = areHalves ? lowTilesOf[contraction.streamed] : Value();
+  startHalves(fold.getLoc(), place, {rows, lowRows}, {tile, lowTile}, /*transposed=*/true);
 }
 
 void StepsLowering::scoreSteps() {
@@ -319,7 +321,7 @@ tile::StepOp StepsLowering::foldStep() {
   SmallVector<Value> moved;
   SmallVector<Type> results(plan.references.size(), b.getI1Type());
   if (encoded) // products with the values come a tile later
-    results.append(tileScales.size(), b.getF32Type());
+    results.append(knownTileScales().size(), b.getF32Type());
   auto build = [&]() -> SmallVector<Value> {
     if (encoded)
       scaleScores();
@@ -334,7 +336,7 @@ tile::StepOp StepsLowering::foldStep() {
       sumRows(i, fragments.back());
     }
     foldMoments(fragments);
-    llvm::append_range(moved, tileScales);
+    llvm::append_range(moved, knownTileScales());
     return moved;
   };
   return step("fold", 0, build, results);
@@ -383,11 +385,13 @@ tile::StepOp StepsLowering::rescaleStep(ValueRange moved) {
 tile::StepOp StepsLowering::valueStep() {
   if (llvm::none_of(plan.states, [](const StreamState &s) { return s.streamed != -1; }))
     return {};
-  tile::StepOp op = encoded ? halvesValueStep() : step("values", 1, [&]() -> SmallVector<Value> {
+  tile::StepOp op = step("values", 1, [&]() -> SmallVector<Value> {
     for (auto [s, place] : llvm::zip(plan.states, state))
-      if (s.streamed != -1)
+      if (s.streamed != -1 && !plan.weights[s.weight].inHalves)
         tile::MmaStartOp::create(b, red::FoldOp(s.fold).getLoc(), place, operands[s.weight],
                                  tilesOf[s.streamed], /*transposed=*/false, /*fresh=*/false);
+    if (encoded)
+      startHalvesOfValues();
     return {};
   });
   op.setTurn(schedule.pingPong);

@@ -82,12 +82,15 @@ private:
   /// Places for the halves of weights, for each tile's products, and the scales of rows.
   void createHalves();
   /// The sum of the products of halves, the smallest first.
+  /// A side that is no sum of halves has no low one.
   void startHalves(mlir::Location loc, Value into, std::pair<Value, Value> left,
                    std::pair<Value, Value> right, bool transposed);
   void loadTileScales();
+  /// Those that are there: of encoded operands, in order.
+  llvm::SmallVector<Value> knownTileScales() const;
   void scaleScores();
   void convertHalves();
-  tile::StepOp halvesValueStep();
+  void startHalvesOfValues();
   /// `scales` of the streamed operands' tiles.
   tile::StepOp promoteStep(mlir::ValueRange scales);
   void scaleColumns();
@@ -97,7 +100,8 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
 
-  bool encoded = false; ///< operands are halves; tilesOf and rowTilesOf have the high ones
+  // Null where an operand, a weight or a state has no halves.
+  bool encoded = false; ///< some are halves; tilesOf and rowTilesOf have the high ones
   llvm::SmallVector<Value> lowTilesOf;
   llvm::DenseMap<mlir::Operation *, Value> lowRowTilesOf;
   llvm::SmallVector<Value> lowOperands; ///< beside `operands`

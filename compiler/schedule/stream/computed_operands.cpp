@@ -120,6 +120,8 @@ OperandTile widened(const OperandTile &tile) {
     wide.factors = {read.getResult()};
     wide.inner = read.subscriptDim(read.getSubscripts().size() - 1);
     wide.read = {};
+    if (tile.element.isF16() && !tile.length)
+      wide.exact = read;
     wide.length = {};
   }
   wide.gathered = {};

@@ -25,6 +25,9 @@ struct OperandTile {
   /// Of a computed tile: the read of which the tile consists if its rows lie in a tensor as they
   /// are wanted, but not one behind the other, as with those that a table names; null for others.
   attn::ReadOp gathered = {};
+  /// Of a tile that is computed only because the other side of its product is f32: the read of f16
+  /// of which it consists, with rows along `rowAxis` as they lie in the tensor; null for others.
+  attn::ReadOp exact = {};
   int64_t extent = 0; ///< of the inner dim where tiles have a part of it (tiled_plan.h); else 0
 
   bool isComputed() const { return !factors.empty(); }
@@ -83,6 +86,7 @@ struct Reference {
 struct Weight {
   int reference = -1;                     ///< index into StreamPlan::references
   llvm::SmallVector<mlir::Value> factors; ///< none depends on inner dims
+  bool inHalves = false; ///< PlannedNest::ofHalves: the products take it as two of f16
 };
 
 /// A state that is not a reference.

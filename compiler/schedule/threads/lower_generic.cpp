@@ -13,24 +13,63 @@ static int64_t threadsOf(red::NestOp nest) {
   return schedule.value_or(tile::GenericSchedule()).threads;
 }
 
-// The dims of all results; neighbouring threads store what lies side by side.
+// Elements that a thread has along the last dim where nothing is folded: they share their indices.
+static constexpr int64_t kPointsTogether = 4;
+// Turns of a loop whose reads are under way at a time, and operations of a loop that is short.
+static constexpr int64_t kTurnsTogether = 8, kShortLoop = 48;
+
+// The dim along which neighbouring threads read what lies side by side in each turn of their loops,
+// or null.
+static StringAttr loopedDim(red::NestOp nest, ArrayRef<StringAttr> points) {
+  auto isPoint = [&](StringAttr dim) { return llvm::is_contained(points, dim); };
+  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
+    size_t rank = tensorOf(read.getSource()).dims.size();
+    StringAttr last = rank ? read.subscriptDim(rank - 1) : StringAttr();
+    if (last && isPoint(last) && !llvm::all_of(read.getType().getDims(), isPoint))
+      return last;
+  }
+  return {};
+}
+
+// The dims of all results; neighbouring threads store what lies side by side, or read it in loops.
 static SmallVector<StringAttr> pointDims(red::NestOp nest) {
   llvm::SetVector<StringAttr> order;
   const auto first = tensorOf(nest.getResults().front()); // outlives what goes over its dims
+  SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
+  if (StringAttr dim = loopedDim(nest, all))
+    order.insert(dim);
   for (StringAttr dim : llvm::reverse(first.dims))
     order.insert(dim);
-  SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
   for (StringAttr dim : llvm::reverse(all))
     order.insert(dim);
   return llvm::to_vector(llvm::reverse(order));
 }
 
+static int64_t pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
+  bool folds = !nest.getBodyBlock()->getOps<red::FoldOp>().empty();
+  return folds || dims.empty() ? 1 : kPointsTogether;
+}
+
+// Unrolls loops without others in them, as long as that is short.
+static void unrollLoops(tile::KernelOp kernel, Builder &builder) {
+  kernel.walk([&](scf::ForOp loop) {
+    int64_t operations = 0;
+    bool isInner = true;
+    loop.getBody()->walk([&](Operation *op) {
+      ++operations;
+      isInner &= !isa<scf::ForOp>(op);
+    });
+    if (isInner && operations <= kShortLoop)
+      loop->setAttr(tile::kUnrollAttr, builder.getI64IntegerAttr(kTurnsTogether));
+  });
+}
+
 // Splits the thread's number into the indices of `dims`, the last one fastest, and binds them.
-static void bindPoint(PointEvaluator &evaluator, const KernelMemory &memory, OpBuilder &builder,
+static void bindPoint(PointEvaluator &evaluator, ArrayRef<Value> extents, OpBuilder &builder,
                       Location loc, Value point, ArrayRef<StringAttr> dims) {
   Value rest = point;
   for (size_t i = dims.size(); i-- > 1;) {
-    Value extent = memory.extent(builder, loc, dims[i]);
+    Value extent = extents[i];
     Location here = attn::renamed(loc, dims[i].getValue());
     Location left = attn::renamed(loc, i == 1 ? dims[0].getValue() : "rest");
     evaluator.bind(dims[i], arith::RemSIOp::create(builder, here, rest, extent));
@@ -69,16 +108,51 @@ static void storeResult(red::NestOp nest, unsigned number, PointEvaluator &evalu
                         memory.offset(builder, loc, result, subscripts));
 }
 
+// Stores all results at the point.
+static void storeResults(red::NestOp nest, PointEvaluator &evaluator, const KernelMemory &memory,
+                         OpBuilder &builder, ArrayRef<StringAttr> dims) {
+  for (unsigned number = 0; number < nest.getNumResults(); ++number)
+    storeResult(nest, number, evaluator, memory, builder, dims);
+}
+
+// The elements of the thread, from `count` times the index of the last dim on.
+static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const KernelMemory &memory,
+                            OpBuilder &builder, ArrayRef<StringAttr> dims, int64_t count) {
+  Location loc = nest.getLoc(), here = attn::renamed(loc, dims.back().getValue());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  };
+  Value first = arith::MulIOp::create(builder, attn::renamed(loc, "first"),
+                                      evaluator.index(dims.back()), constant(count));
+  for (Value array : cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues())
+    evaluator.hoist(array, {dims.back()});
+  Value extent = memory.extent(builder, loc, dims.back());
+  for (int64_t i = 0; i < count; ++i) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value index = arith::AddIOp::create(builder, here, first, constant(i));
+    Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, extent);
+    auto exists = scf::IfOp::create(builder, loc, inside, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(&exists.getThenRegion().front());
+    PointEvaluator each = evaluator;
+    each.bind(dims.back(), index);
+    storeResults(nest, each, memory, builder, dims);
+  }
+}
+
 tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   red::NestOp nest = planned.op();
   Location loc = nest.getLoc();
   KernelSignature signature(planned);
   SmallVector<StringAttr> dims = pointDims(nest);
-  int64_t threads = threadsOf(nest);
+  int64_t threads = threadsOf(nest), together = pointsTogether(nest, dims);
 
   Attribute points = builder.getI64IntegerAttr(1);
-  for (StringAttr dim : dims)
-    points = gridApply("mul", points, gridExtent(nest, dim));
+  for (StringAttr dim : dims) {
+    Attribute extent = gridExtent(nest, dim);
+    if (dim == dims.back())
+      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(together));
+    points = gridApply("mul", points, extent);
+  }
   Attribute blocks = gridApply("ceildiv", points, builder.getI64IntegerAttr(threads));
 
   OpBuilder::InsertionGuard guard(builder);
@@ -91,20 +165,31 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
 
   Location pointLoc = NameLoc::get(builder.getStringAttr("point"));
   Value point = tile::PointOp::create(builder, pointLoc);
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  };
+  SmallVector<Value> extents;
+  for (StringAttr dim : dims)
+    extents.push_back(memory.extent(builder, loc, dim));
+  if (together > 1)
+    extents.back() = arith::DivSIOp::create(
+        builder, loc, arith::AddIOp::create(builder, loc, extents.back(), constant(together - 1)),
+        constant(together));
   Value total;
-  for (StringAttr dim : dims) {
-    Value extent = memory.extent(builder, loc, dim);
+  for (Value extent : extents)
     total = total ? arith::MulIOp::create(builder, loc, total, extent).getResult() : extent;
-  }
   if (!total)
-    total = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
+    total = constant(1);
   Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, point, total);
   auto guarded = scf::IfOp::create(builder, loc, inside, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(&guarded.getThenRegion().front());
 
-  bindPoint(evaluator, memory, builder, loc, point, dims);
-  for (unsigned number = 0; number < nest.getNumResults(); ++number)
-    storeResult(nest, number, evaluator, memory, builder, dims);
+  bindPoint(evaluator, extents, builder, loc, point, dims);
+  if (together > 1)
+    storeNeighbours(nest, evaluator, memory, builder, dims, together);
+  else
+    storeResults(nest, evaluator, memory, builder, dims);
+  unrollLoops(kernel, builder);
   return kernel;
 }
 

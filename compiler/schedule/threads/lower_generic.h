@@ -1,4 +1,4 @@
-// The generic form of a nest: one thread for each point of its results, plain loops.
+// The generic form of a nest: a thread for each point of its results or a few, plain loops.
 #ifndef ATTNC_COMPILER_SCHEDULE_THREADS_LOWER_GENERIC_H
 #define ATTNC_COMPILER_SCHEDULE_THREADS_LOWER_GENERIC_H
 
@@ -10,9 +10,10 @@ namespace attnc::schedule {
 
 /// Lowers any nest to a kernel at the builder's insertion point (a module's body). The arguments
 /// are those of KernelSignature, the block size is the schedule's `threads` (128 if it has
-/// none). Each thread computes the results at one point of the union of their dims; a result that
-/// lacks some of these dims is stored where they are 0. The results' extents must be positive. Slow
-/// and always possible; the ops are scalar and the same on every target.
+/// none). Each thread computes the results at one point of the union of their dims, or where
+/// nothing is folded at a few that follow each other; a result that lacks some of these dims is
+/// stored where they are 0. The results' extents must be positive. Slow and always possible; the
+/// ops are scalar and the same on every target.
 tile::KernelOp lowerGenericNest(PlannedNest &planned, mlir::OpBuilder &builder);
 
 } // namespace attnc::schedule

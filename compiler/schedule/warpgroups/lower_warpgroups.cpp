@@ -29,11 +29,11 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
 FailureOr<tile::KernelOp> lowerWarpgroupNest(PlannedNest &planned, OpBuilder &builder) {
   red::NestOp nest = planned.op();
   std::string why = planned.whyNoStream();
-  if (!planned.stream() || !canUseWarpgroups(*planned.stream(), why))
+  if (!planned.ofHalves() || !canUseWarpgroups(*planned.ofHalves(), why))
     return nest.emitOpError("has no warpgroup form: ") << why;
   WarpgroupSchedule schedule = cast<tile::WarpgroupsAttr>(nest.getScheduleAttr()).getValue();
   StreamPlan plan =
-      tiledPlan(*planned.stream(), schedule.headDimTile, schedule.depth, schedule.blocks());
+      tiledPlan(*planned.ofHalves(), schedule.headDimTile, schedule.depth, schedule.blocks());
 
   OpBuilder::InsertionGuard guard(builder);
   KernelSignature signature(planned);

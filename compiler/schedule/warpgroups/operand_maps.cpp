@@ -124,17 +124,17 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedu
 
 SmallVector<OperandMap> boxMaps(PlannedNest &nest) {
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.op().getScheduleAttr());
-  if (!schedule || !nest.stream())
+  if (!schedule || !nest.ofHalves())
     return {};
-  SmallVector<OperandMap> maps = operandMaps(*nest.stream(), *schedule);
+  SmallVector<OperandMap> maps = operandMaps(*nest.ofHalves(), *schedule);
   llvm::erase_if(maps, [](const OperandMap &map) { return map.byRows; });
   return maps;
 }
 
 SmallVector<ResultMap> resultMaps(PlannedNest &nest) {
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.op().getScheduleAttr());
-  return schedule && nest.stream() ? resultMaps(*nest.stream(), *schedule)
-                                   : SmallVector<ResultMap>();
+  return schedule && nest.ofHalves() ? resultMaps(*nest.ofHalves(), *schedule)
+                                     : SmallVector<ResultMap>();
 }
 
 } // namespace attnc::schedule

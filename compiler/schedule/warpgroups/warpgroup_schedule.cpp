@@ -93,20 +93,18 @@ const OperandTile *firstByRows(const StreamPlan &plan) {
 // Why products cannot take f32 as halves, or "". Weights have no scale but what exponentials are
 // known to stay below.
 static std::string checkHalves(const StreamPlan &plan) {
-  if (!hasEncoded(plan))
-    return "";
-  auto isWhole = [](const OperandTile &operand) { return !isEncoded(operand); };
-  if (llvm::any_of(plan.streamed, isWhole) ||
-      llvm::any_of(plan.contractions, [&](const Contraction &c) { return isWhole(c.resident); }))
-    return "products of warpgroups take f32 as halves where all operands are f32";
-  if (const OperandTile *operand = firstByRows(plan))
-    return sourceName(*operand) + " is f32 and comes row by row";
   if (std::string why = whyNotEncoded(plan); !why.empty())
     return why;
-  for (const StreamState &state : plan.states)
-    if (state.streamed != -1 &&
-        (plan.weights[state.weight].reference == -1 || !plan.weights[state.weight].factors.empty()))
+  for (const StreamState &state : plan.states) {
+    if (state.streamed == -1 || !plan.weights[state.weight].inHalves)
+      continue;
+    const Weight &weight = plan.weights[state.weight];
+    const OperandTile &values = plan.streamed[state.streamed];
+    if (weight.reference == -1 || !weight.factors.empty())
       return "halves of weights need what bounds these: exponentials against a maximum alone";
+    if (values.element.isBF16())
+      return sourceName(values) + " is bf16, and its weights come as halves of f16";
+  }
   return "";
 }
 
@@ -255,7 +253,6 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
   // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
   // Halves of weights are two operands, and each tile's products have an accumulator of their own.
-  int64_t halves = hasEncoded(plan) ? 2 : 1;
   int64_t accumulators = 0, rows = 6 * plan.references.size(); // reference, top, rescale
   llvm::SmallSetVector<int, 2> operands;                       // weights
   for (const StreamState &state : plan.states) {
@@ -263,11 +260,14 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
       rows += 2;
       continue;
     }
+    int64_t halves = plan.weights[state.weight].inHalves ? 2 : 1;
     accumulators += halves * plan.streamed[state.streamed].cols / 2;
     operands.insert(state.weight);
   }
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
-  int64_t weights = halves * static_cast<int64_t>(operands.size()) * schedule.streamTile / 4;
+  int64_t weights = 0;
+  for (int weight : operands)
+    weights += (plan.weights[weight].inHalves ? 2 : 1) * schedule.streamTile / 4;
   const RegisterNeeds &needs = plan.needs;
   return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
          scalarRegisters(needs, plan, schedule) +

@@ -180,7 +180,9 @@ static SavedValue give(ProgramOp program, Operation *op, std::string name) {
   auto type = cast<attn::ArrayType>(value.getType());
   OpBuilder b = OpBuilder::atBlockEnd(program.getBodyBlock());
   SmallVector<Attribute> dims(type.getDims().begin(), type.getDims().end());
-  OutputOp::create(b, value.getLoc(), name, value, b.getArrayAttr(dims), type.getElementType());
+  auto output =
+      OutputOp::create(b, value.getLoc(), name, value, b.getArrayAttr(dims), type.getElementType());
+  output->setAttr(red::kSavedAttr, b.getUnitAttr());
   return {std::move(name), type.getElementType(), llvm::to_vector(type.getDims())};
 }
 

@@ -1,4 +1,5 @@
 #include "tests/unit/schedule/library_nest.h"
+#include "compiler/schedule/nest/planned_nest.h"
 #include <fstream>
 #include <stdexcept>
 
@@ -19,7 +20,7 @@ LibraryNest::LibraryNest(const nlohmann::json &spec) : program(spec.dump()) {
   if (nests.size() != 1 || mlir::failed(planned))
     throw std::runtime_error("not one nest with a plan: " + why);
   nest = nests.front();
-  plan = std::move(*planned);
+  plan = *PlannedNest(nest).ofHalves();
 }
 
 WarpgroupSchedule makeSchedule(LibraryNest &of, int64_t groups, int64_t streamTile,
