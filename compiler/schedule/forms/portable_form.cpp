@@ -84,6 +84,11 @@ static constexpr PortableSchedule kSmallCandidates[] = {
     {.rowTile = 16, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 1},
     {.rowTile = 16, .streamTile = 16, .warps = 1, .stages = 2, .minBlocks = 1},
 };
+// Of nests without products whose rows lie side by side in what they read: more of these for each
+// index of the stream. Measured of sums over segments of f16, 64 and 128 wide: 0.6 to 0.8 of the
+// time that 16 rows and 64 indices take.
+static constexpr PortableSchedule kSideBySide = {
+    .rowTile = 32, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 16};
 static constexpr int64_t kFewRows = 256;
 // Warps that a multiprocessor has registers for, whatever they need.
 static constexpr int64_t kUsualWarps = 8;
@@ -132,6 +137,21 @@ static bool hasFewRows(red::NestOp nest, const StreamPlan &plan) {
   return row.isStatic() && row.getExtent() <= kFewRows;
 }
 
+// True if what the nest reads along its stream has the rows on the last axis.
+static bool rowsLieSideBySide(red::NestOp nest, const StreamPlan &plan) {
+  bool reads = false;
+  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
+    size_t rank = tensorOf(read.getSource()).dims.size();
+    if (rank < 2 || !read.getType().hasDim(plan.stream))
+      continue;
+    if (read.subscriptDim(rank - 1) == plan.row)
+      reads = true;
+    else if (read.getType().hasDim(plan.row))
+      return false;
+  }
+  return reads;
+}
+
 static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const StreamPlan &plan) {
   attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
   attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
@@ -156,6 +176,9 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
     candidate.copyInputs = llvm::any_of(stagedInputs(nest, plan, candidate),
                                         [](const StagedInput &input) { return input.rowAxis; });
   }
+  if (!plan.hasProducts() && rowsLieSideBySide(nest, plan) &&
+      row.getExtent() >= kSideBySide.rowTile)
+    all.push_back(kSideBySide);
   for (PortableSchedule candidate : kSmallCandidates) {
     if (!plan.hasProducts()) // nothing of it is in shared memory
       candidate.minBlocks = kUsualWarps;
