@@ -132,8 +132,9 @@ static void addTensors(attn::ProgramOp program, Manifest &manifest) {
         manifest.intermediates.push_back(declareAt(result, op.getLoc()));
         manifest.intermediates.back().reason =
             isa<red::LostOp>(op)
-                ? "whether these lose something"
-                : "what products take of " + schedule::tensorOf(op.getOperand(0)).name;
+                ? "it says whether halves of f32 lose something"
+                : "halves of " + schedule::tensorOf(op.getOperand(0)).name +
+                      " and their scales are what products take; the form portable needs none";
       }
 }
 

@@ -46,6 +46,8 @@ std::optional<WarpgroupSchedule> fewRowsSchedule(PlannedNest &planned, const Gpu
   schedule.groups = sharing && *sharing <= 4 ? 1 : 2;
   schedule.pack = schedule.rowTile() / kPackedRows;
   schedule.pingPong = false;
+  // Such rows wait for memory, and weights that are exact where they are largest err least.
+  schedule.rescaleThreshold = 0;
   schedule.persistent = !firstByRows(plan);
   schedule.copyInputs = plan.inputs.empty(); // a tile of them has the rows of one index
   CostModel model(nest, plan, machine);

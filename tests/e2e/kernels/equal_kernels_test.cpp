@@ -50,7 +50,7 @@ TEST_F(LibraryKernels, AreEqualIfOnlyNamesAndBlocksDiffer) {
 TEST_F(LibraryKernels, AreLargerWithMoreCodeForEachThread) {
   load("nystrom", {{"d", "64"}, {"e", "64"}, {"m", "32"}});
   EXPECT_GT(code("gv"), code("z13"));
-  EXPECT_GT(code("zgv"), code("kl"));
+  EXPECT_GT(code("zgv"), code("z"));
   EXPECT_GT(code("z13"), code("kl"));
   EXPECT_GT(code("kl"), code("z"));
 }
