@@ -82,10 +82,6 @@ Status NestKernels::lowerAgain(size_t number) {
   return {};
 }
 
-static bool isEncoding(Value array) {
-  return isa_and_nonnull<red::TopsOp, red::EncodeOp, red::LostOp>(array.getDefiningOp());
-}
-
 Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel,
                                             ArrayRef<tile::KernelOp> companions) {
   NestReport &report = reports[number];
@@ -108,10 +104,6 @@ Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel
     if (!own)
       return own.error();
     (companion.isAfter() ? shape->after : shape->before).push_back(*std::move(own));
-    for (const schedule::KernelArg &arg : companion.signature.args())
-      if (arg.kind == schedule::KernelArg::Kind::Pointer && isEncoding(arg.array) &&
-          !llvm::is_contained(report.intermediates, schedule::tensorOf(arg.array).name))
-        report.intermediates.push_back(schedule::tensorOf(arg.array).name);
   }
   return shape;
 }

@@ -15,29 +15,12 @@ static int64_t threadsOf(red::NestOp nest) {
 
 // Elements that a thread has along the last dim where nothing is folded: they share their indices.
 static constexpr int64_t kPointsTogether = 4;
-// Turns of a loop whose reads are under way at a time, and operations of a loop that is short.
-static constexpr int64_t kTurnsTogether = 8, kShortLoop = 48;
 
-// The dim along which neighbouring threads read what lies side by side in each turn of their loops,
-// or null.
-static StringAttr loopedDim(red::NestOp nest, ArrayRef<StringAttr> points) {
-  auto isPoint = [&](StringAttr dim) { return llvm::is_contained(points, dim); };
-  for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
-    size_t rank = tensorOf(read.getSource()).dims.size();
-    StringAttr last = rank ? read.subscriptDim(rank - 1) : StringAttr();
-    if (last && isPoint(last) && !llvm::all_of(read.getType().getDims(), isPoint))
-      return last;
-  }
-  return {};
-}
-
-// The dims of all results; neighbouring threads store what lies side by side, or read it in loops.
+// The dims of all results; neighbouring threads store what lies side by side.
 static SmallVector<StringAttr> pointDims(red::NestOp nest) {
   llvm::SetVector<StringAttr> order;
   const auto first = tensorOf(nest.getResults().front()); // outlives what goes over its dims
   SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
-  if (StringAttr dim = loopedDim(nest, all))
-    order.insert(dim);
   for (StringAttr dim : llvm::reverse(first.dims))
     order.insert(dim);
   for (StringAttr dim : llvm::reverse(all))
@@ -48,20 +31,6 @@ static SmallVector<StringAttr> pointDims(red::NestOp nest) {
 static int64_t pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
   bool folds = !nest.getBodyBlock()->getOps<red::FoldOp>().empty();
   return folds || dims.empty() ? 1 : kPointsTogether;
-}
-
-// Unrolls loops without others in them, as long as that is short.
-static void unrollLoops(tile::KernelOp kernel, Builder &builder) {
-  kernel.walk([&](scf::ForOp loop) {
-    int64_t operations = 0;
-    bool isInner = true;
-    loop.getBody()->walk([&](Operation *op) {
-      ++operations;
-      isInner &= !isa<scf::ForOp>(op);
-    });
-    if (isInner && operations <= kShortLoop)
-      loop->setAttr(tile::kUnrollAttr, builder.getI64IntegerAttr(kTurnsTogether));
-  });
 }
 
 // Splits the thread's number into the indices of `dims`, the last one fastest, and binds them.
@@ -189,7 +158,6 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
     storeNeighbours(nest, evaluator, memory, builder, dims, together);
   else
     storeResults(nest, evaluator, memory, builder, dims);
-  unrollLoops(kernel, builder);
   return kernel;
 }
 
