@@ -153,16 +153,22 @@ static bool savesExtremum(red::NestOp nest) {
 }
 
 static void agreeOnHalves(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
-  for (red::NestOp nest : nests) {
+  for (red::NestOp nest : nests)
     if (takesHalves(nest) && savesExtremum(nest))
       makePortable(nest, machine);
-    for (red::NestOp source : sourcesOfExtrema(nest)) {
-      if (takesHalves(source) == takesHalves(nest))
-        continue;
-      red::NestOp halves = takesHalves(source) ? source : nest;
-      if (multipliesFloats(halves == source ? nest : source))
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (red::NestOp nest : nests)
+      for (red::NestOp source : sourcesOfExtrema(nest)) {
+        if (takesHalves(source) == takesHalves(nest))
+          continue;
+        red::NestOp halves = takesHalves(source) ? source : nest;
+        if (!multipliesFloats(halves == source ? nest : source))
+          continue;
         makePortable(halves, machine);
-    }
+        changed = true;
+      }
   }
 }
 

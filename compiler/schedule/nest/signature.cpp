@@ -276,8 +276,8 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
     if (!value.getDefiningOp<attn::ParamOp>())
       addArray(value);
   // The columns of scores are in both operands, and cancel.
-  bool isFallback = !tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
-  if (!encodingsOf(nest).empty() && !isFallback)
+  bool takesTensors = !tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
+  if (!encodingsOf(nest).empty() && !takesTensors)
     for (auto [i, operand] : llvm::enumerate(planned.ofHalves()->streamed))
       if (isStateOperand(*planned.ofHalves(), i) && isEncoded(operand))
         if (Value columns = encodingOf(nest, operand, /*isStreamed=*/true).getColumns())
@@ -307,7 +307,7 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
       addParams(value);
   if (drawsRowTiles(nest))
     list.push_back({KernelArg::Kind::Counter, "drawn", {}, 0, {}});
-  if (red::LostOp lost = lostOf(nest); lost && isFallback)
+  if (red::LostOp lost = lostOf(nest); lost && takesTensors)
     addTensor(lost.getLost());
 }
 

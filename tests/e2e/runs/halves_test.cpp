@@ -90,6 +90,22 @@ TEST_F(Halves, leaveOutNothingThatIsNotFinite) {
   expectFallback();
 }
 
+// The backward program computes scores again, not as halves, and takes what is saved of the
+// maximum.
+TEST_F(Halves, areNotUsedWhereGradientsMeetTheSameScores) {
+  auto formOf = [&] {
+    driver::CompileOptions options;
+    options.target = "sm_90a";
+    options.upTo = driver::Stage::Tile;
+    auto compiled = driver::compile(**spec, options);
+    EXPECT_TRUE(compiled) << compiled.error().text();
+    return compiled->nests.front().form;
+  };
+  EXPECT_EQ(formOf(), "warpgroups");
+  const_cast<Spec &>(**spec).grad = {"v"};
+  EXPECT_EQ(formOf(), "portable");
+}
+
 TEST_F(Halves, ofColumnsOfDifferentSizeAreUsed) {
   for (int64_t column = 0; column < 64; ++column)
     scale("v", std::exp2(column - 32), 0, 1, column);

@@ -11,6 +11,7 @@
 // CHECK: %[[VTOPS:.*]] = red.tops %[[V:.*]] axis 2
 // CHECK: red.encode %[[K]] tops %[[KTOPS]] axis 2 rows 128
 // CHECK: red.encode %[[V]] tops %[[VTOPS]] axis 2 rows 128
+// CHECK: red.lost : <[], i32> by #tile.portable
 // CHECK: red.encode %{{.*}} tops %[[KTOPS]] axis 2 rows 0
 // CHECK: red.nest
 
@@ -27,5 +28,6 @@
 // LAUNCH: "kernel": "full_o_tops"
 // LAUNCH: "kernel": "full_o_encode"
 // LAUNCH: "kernel": "full_o"
+// LAUNCH: "kernel": "full_o_fallback"
 
 // HALF-NOT: _encode

@@ -215,6 +215,9 @@ TEST(WarpgroupSchedule, saysWhyF32HasNoHalves) {
   LibraryNest whole(spec);
   std::string why;
   EXPECT_TRUE(canUseWarpgroups(whole.plan, why)) << why;
+  nlohmann::json wide = spec;
+  wide["dims"]["e"] = 1032;
+  EXPECT_EQ(whyNotWarpgroups(wide), "'v' is f32 and 1032 wide; rows of halves are at most 1024");
   nlohmann::json plain = spec;
   plain["body"] = {"s = sum(d, q[b,h,i,d] * k[b,h,j,d]) * scale",
                    "o[b,h,i,e] = sum(j, tanh(s) * v[b,h,j,e])"};
