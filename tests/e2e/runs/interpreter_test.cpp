@@ -278,6 +278,8 @@ std::vector<Interpreted> settings() {
           Setting{"full", {{"d", "80"}, {"e", "128"}}},
           Setting{"causal", {{"d", "40"}, {"e", "40"}}},
           Setting{"causal", {{"d", "256"}, {"e", "256"}}},
+          // Operands of f16 beside halves of f32.
+          Setting{"nystrom", {{"T", "f16"}}},
           // Folds over a result that is wider than the tiles of a block.
           Setting{"differential_norm", {{"e", "256"}}},
           Setting{"softmax_of_outputs", {{"d", "512"}, {"e", "512"}}}})
