@@ -26,6 +26,15 @@ ATTNC_DEVICE i32 warpIndex() { return threadIndex() / kWarp; }
 /// The same where all threads of the warp call it; the compiler sees that it is.
 ATTNC_DEVICE i32 uniformWarpIndex() { return __shfl_sync(~0u, threadIndex() / kWarp, 0); }
 
+/// Waits until the launch before this one in the stream has ended and its results can be read. The
+/// next one may start as blocks of this one end: if they were let in before, where they wait they
+/// would slow down those that work. PTX griddepcontrol.
+ATTNC_DEVICE void awaitLaunchBefore() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// The number of this thread in a launch of one dimension.
 ATTNC_DEVICE i64 launchPoint() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 

@@ -34,7 +34,7 @@ typedef uint64_t address;
   X(cuLaunchKernelEx, (const struct config *, void *, void **, void **))                           \
   X(cuTensorMapEncodeTiled, (void *, int, unsigned, address, const uint64_t *, const uint64_t *,   \
                              const uint32_t *, const uint32_t *, int, int, int, int))
-/* CUlaunchConfig with the attribute for blocks of a cluster. */
+/* CUlaunchConfig with attributes. */
 struct attribute {
   unsigned id, padding, value[16];
 };
@@ -58,6 +58,7 @@ struct tensor {
 static const char *json, *folder;
 static char **arguments;
 static struct tensor tensors[256];
+static int launched; /* whether a kernel of this call is on the stream */
 static int tensor_count, multiprocessors;
 
 static void fail(const char *format, ...) {
@@ -409,12 +410,18 @@ static void launch(const char *launch) {
       return;
   unsigned threads = (unsigned)atoi(get(kernel, "threads"));
   unsigned shared_bytes = (unsigned)value_of(get(kernel, "shared_bytes"));
-  if (find(kernel, "cluster")) {
-    enum { cluster_dimension = 4 };
-    unsigned blocks = (unsigned)atoi(get(kernel, "cluster"));
-    struct attribute cluster = {cluster_dimension, 0, {blocks, 1, 1}};
+  enum { cluster_dimension = 4, programmatic_stream_serialization = 6 };
+  struct attribute attributes[2];
+  unsigned count = 0;
+  if (find(kernel, "cluster"))
+    attributes[count++] = (struct attribute){
+        cluster_dimension, 0, {(unsigned)atoi(get(kernel, "cluster")), 1, 1}};
+  if (find(kernel, "starts_early") && launched)
+    attributes[count++] = (struct attribute){programmatic_stream_serialization, 0, {1}};
+  launched = 1;
+  if (count) {
     struct config config = {
-        {grid[0], grid[1], grid[2]}, {threads, 1, 1}, shared_bytes, NULL, &cluster, 1};
+        {grid[0], grid[1], grid[2]}, {threads, 1, 1}, shared_bytes, NULL, attributes, count};
     check(cuLaunchKernelEx(&config, load(kernel), values, NULL), "cuLaunchKernelEx");
     return;
   }

@@ -60,7 +60,7 @@ constexpr int functionSharedBytes = 1, functionRegisters = 4;
 constexpr int pointerMemoryType = 2, pointerDeviceOrdinal = 9;
 constexpr unsigned memoryTypeDevice = 2;
 constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
-constexpr unsigned launchClusterDimension = 4;
+constexpr unsigned launchClusterDimension = 4, launchProgrammaticSerialization = 6;
 
 CuDevicePointer toAddress(const void *pointer) {
   return reinterpret_cast<CuDevicePointer>(pointer);
@@ -199,13 +199,19 @@ Status CudaFunction::allowLargeClusters() const {
 }
 
 Status CudaFunction::launch(const unsigned (&grid)[3], unsigned threads, unsigned sharedBytes,
-                            CuHandle stream, void **args, unsigned cluster) const {
-  if (cluster > 1) {
-    if (!context->api->launchKernelEx)
-      return missingFunction("cuLaunchKernelEx", "11.8");
-    CuLaunchAttribute attribute = {launchClusterDimension, 0, {cluster, 1, 1}};
+                            CuHandle stream, void **args, unsigned cluster,
+                            bool startsEarly) const {
+  CuLaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (cluster > 1)
+    attributes[count++] = {launchClusterDimension, 0, {cluster, 1, 1}};
+  if (cluster > 1 && !context->api->launchKernelEx)
+    return missingFunction("cuLaunchKernelEx", "11.8");
+  if (startsEarly && context->api->launchKernelEx)
+    attributes[count++] = {launchProgrammaticSerialization, 0, {1}};
+  if (count > 0) {
     CuLaunchConfig config = {
-        {grid[0], grid[1], grid[2]}, {threads, 1, 1}, sharedBytes, stream, &attribute, 1};
+        {grid[0], grid[1], grid[2]}, {threads, 1, 1}, sharedBytes, stream, attributes, count};
     return context->call("cuLaunchKernelEx", context->api->launchKernelEx,
                          static_cast<const CuLaunchConfig *>(&config), function, args,
                          static_cast<void **>(nullptr));

@@ -99,9 +99,11 @@ public:
   /// Allows clusters of more than 8 blocks, where the GPU has them.
   Status allowLargeClusters() const;
   /// Launches asynchronously. `args` points to the arguments' values, as cuLaunchKernel takes them.
-  /// `cluster` blocks, consecutive in x, form a cluster; grid[0] is a multiple of it.
+  /// `cluster` blocks, consecutive in x, form a cluster; grid[0] is a multiple of it. With
+  /// `startsEarly` blocks may start while the launch before in the stream still runs, and wait for
+  /// it themselves (programmatic dependent launch); drivers before 11.8 start them after it.
   Status launch(const unsigned (&grid)[3], unsigned threads, unsigned sharedBytes, CuHandle stream,
-                void **args, unsigned cluster = 1) const;
+                void **args, unsigned cluster = 1, bool startsEarly = false) const;
 
 private:
   friend class CudaModule;

@@ -403,7 +403,7 @@ Status LoadedProgram::launchFrame(const Layout &layout, const Frame &frame, CuHa
     Status status = layout.functions[number]->launch(
         grid, static_cast<unsigned>(kernel.threads), static_cast<unsigned>(call.sharedBytes),
         stream, const_cast<void **>(frame.values.data() + call.first),
-        static_cast<unsigned>(kernel.cluster));
+        static_cast<unsigned>(kernel.cluster), kernel.startsEarly && number > 0);
     if (!status)
       return environmentError(fmt::format("kernel {}: {}", kernel.name, status.error().message),
                               status.error().remedy);

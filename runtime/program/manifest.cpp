@@ -166,6 +166,8 @@ private:
         return fail(where, fmt::format("'cluster' is {}, not in 1..16", kernel.cluster));
       if (kernel.cluster > 1 && onCpu())
         return fail(where, "the target cpu has no clusters");
+      if (kernel.startsEarly && onCpu())
+        return fail(where, "kernels of the target cpu start one after the other");
       if (Status status = checkExprAt(kernel.sharedBytes, "shared_bytes of " + where); !status)
         return status;
     }

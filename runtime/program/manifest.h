@@ -22,7 +22,7 @@ namespace attnc {
 
 /// The format that is written and read. A newer minor may have keys that a reader passes over; what
 /// may not be passed over is named in the manifest's "needs" (needsOf).
-inline constexpr int manifestMajor = 2, manifestMinor = 0;
+inline constexpr int manifestMajor = 2, manifestMinor = 1;
 
 /// The most passes of a loop: each is a launch or more.
 inline constexpr std::int64_t maxLoopPasses = 1 << 16;
@@ -106,6 +106,9 @@ struct KernelDecl {
   /// Blocks, consecutive in x, that run together and reach each other's shared memory: 1 to 16;
   /// above 8 not every GPU that has clusters can. The grid's x is a multiple of it.
   int cluster = 1;
+  /// The kernel waits itself for the launch before it in the stream (PTX griddepcontrol.wait), so
+  /// its blocks may start while that one runs. Whoever launches may ignore it.
+  bool startsEarly = false;
   /// What the compiler reports of it, for people; empty where there is nothing to say.
   std::string form = {};     ///< "warpgroups", "portable", "generic", "cpu"
   std::string schedule = {}; ///< as printed in the IR

@@ -85,6 +85,13 @@ public:
     return static_cast<int>(std::clamp<std::int64_t>(value, 0, INT32_MAX));
   }
 
+  bool flag(std::string_view key) {
+    const Json *value = find(key, false);
+    if (value && !value->is_boolean())
+      fail(fmt::format("'{}' is neither true nor false", key));
+    return value && value->is_boolean() && value->get<bool>();
+  }
+
   DType dtype(std::string_view key) {
     std::string name = text(key);
     std::optional<DType> type = dtypeFromName(name);

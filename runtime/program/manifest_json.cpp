@@ -51,6 +51,7 @@ KernelDecl readKernel(Fields &fields) {
                     fields.expr("shared_bytes"),
                     std::nullopt,
                     fields.smallInteger("cluster", 1),
+                    fields.flag("starts_early"),
                     fields.optionalText("form"),
                     fields.optionalText("schedule"),
                     fields.optionalText("notes")};
@@ -289,6 +290,8 @@ Json write(const KernelDecl &kernel) {
                          {"static_shared_bytes", use->staticSharedBytes}};
   if (kernel.cluster != 1)
     json["cluster"] = kernel.cluster;
+  if (kernel.startsEarly)
+    json["starts_early"] = true;
   addText(json, "form", kernel.form);
   addText(json, "schedule", kernel.schedule);
   addText(json, "notes", kernel.notes);

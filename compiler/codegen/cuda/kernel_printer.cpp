@@ -112,6 +112,7 @@ void KernelPrinter::printHead() {
     head += piece + (last ? "" : ",");
   }
   line(head + ") {");
+  line("  awaitLaunchBefore();");
   if (std::optional<uint64_t> flag = kernel.getOnlyIf())
     line("  if (!*" + variables[kernel.getBodyBlock()->getArgument(*flag)] + ") return;");
 }

@@ -3,6 +3,7 @@
 #include "compiler/driver/report/stored_values.h"
 #include "compiler/evaluator/float64/host_expression.h"
 #include "compiler/evaluator/inputs/positive_dims.h"
+#include "compiler/schedule/model/gpu_model.h"
 #include "compiler/schedule/nest/signature.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/ElementTypes.h"
@@ -153,6 +154,7 @@ static void addKernel(Manifest &manifest, const KernelShape &kernel, const std::
   decl.image = image;
   decl.threads = kernel.threads;
   decl.cluster = kernel.cluster;
+  decl.startsEarly = schedule::waitsForLaunches(manifest.target);
   decl.sharedBytes = Expr::constant(kernel.sharedBytes);
   manifest.kernels.push_back(decl);
 }

@@ -35,4 +35,9 @@ const GpuModel *findGpuModel(llvm::StringRef target) {
   return found == std::end(kGpuModels) ? nullptr : found;
 }
 
+bool waitsForLaunches(llvm::StringRef target) {
+  unsigned capability = 0;
+  return target.consume_front("sm_") && !target.consumeInteger(10, capability) && capability >= 90;
+}
+
 } // namespace attnc::schedule

@@ -40,6 +40,10 @@ llvm::ArrayRef<GpuModel> gpuModels();
 /// The machine of a target, or null.
 const GpuModel *findGpuModel(llvm::StringRef target);
 
+/// Whether a kernel of the target can wait itself for the launch before it, and so start while that
+/// runs (PTX griddepcontrol: compute capability 9.0 and later).
+bool waitsForLaunches(llvm::StringRef target);
+
 } // namespace attnc::schedule
 
 #endif

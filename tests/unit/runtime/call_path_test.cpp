@@ -43,6 +43,8 @@ Manifest twoKernels() {
   Expr shared = Expr::apply(ExprOp::Mul, {Expr::size("n"), Expr::constant(1024)});
   manifest.kernels = {{"part", "main", "part", 128, shared, {}},
                       {"merge", "main", "merge", 64, Expr::constant(0), {}, 2}};
+  for (KernelDecl &kernel : manifest.kernels)
+    kernel.startsEarly = true;
   Expr pass = Expr::let("p"), one = Expr::constant(1);
   LaunchDecl part{"part", {Expr::size("n"), one, one}, {}};
   part.args = {ArgDecl::tensorMap("x", {32, 8}), ArgDecl::pointer("x"), ArgDecl::pointer("t"),
@@ -141,6 +143,9 @@ TEST_F(CallPath, KernelsGetAddressesPartsMapsAndCounters) {
   EXPECT_EQ(argument<float>(2, 136), 2.0F);
   EXPECT_EQ(argument<void *>(2, 140), o.data());
   EXPECT_EQ(fakeLaunch(2)->cluster, 2u);
+  EXPECT_FALSE(fakeLaunch(0)->startsEarly); // what came before is somebody else's
+  EXPECT_TRUE(fakeLaunch(1)->startsEarly);
+  EXPECT_TRUE(fakeLaunch(2)->startsEarly);
   std::int32_t counters[3];
   ASSERT_TRUE(workspace.download(counters, sizeof counters, bytes));
   EXPECT_EQ(counters[0], 0);

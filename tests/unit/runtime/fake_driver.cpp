@@ -69,13 +69,14 @@ void readParameters(const std::string &ptx, std::size_t at, Function &function) 
     function.sizes.push_back(sizeOf(ptx.substr(at, ptx.find_first_of(",)\n", at) - at)));
 }
 
-int record(Function *function, const unsigned (&numbers)[6], void *stream, void **arguments) {
+int record(Function *function, const unsigned (&numbers)[7], void *stream, void **arguments) {
   auto launch = std::make_unique<FakeLaunch>();
   std::strncpy(launch->symbol, function->symbol.c_str(), sizeof launch->symbol - 1);
   std::copy(numbers, numbers + 3, launch->grid);
   launch->threads = numbers[3];
   launch->sharedBytes = numbers[4];
   launch->cluster = numbers[5];
+  launch->startsEarly = numbers[6] != 0;
   launch->stream = stream;
   for (std::size_t number = 0; number < function->sizes.size(); ++number) {
     std::size_t size = function->sizes[number];
@@ -286,14 +287,17 @@ int cuEventElapsedTime(float *milliseconds, void *, void *) {
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
                    unsigned, unsigned sharedBytes, void *stream, void **arguments, void **) {
   count("cuLaunchKernel");
-  return record(static_cast<Function *>(function), {x, y, z, threads, sharedBytes, 1}, stream,
+  return record(static_cast<Function *>(function), {x, y, z, threads, sharedBytes, 1, 0}, stream,
                 arguments);
 }
 int cuLaunchKernelEx(const Config *config, void *function, void **arguments, void **) {
   count("cuLaunchKernelEx");
+  unsigned cluster = 1, startsEarly = 0;
+  for (unsigned i = 0; i < config->attributeCount; ++i)
+    (config->attributes[i].id == 4 ? cluster : startsEarly) = config->attributes[i].value[0];
   return record(static_cast<Function *>(function),
                 {config->grid[0], config->grid[1], config->grid[2], config->block[0],
-                 config->sharedBytes, config->attributes[0].value[0]},
+                 config->sharedBytes, cluster, startsEarly},
                 config->stream, arguments);
 }
 int cuPointerGetAttribute(void *value, int attribute, Address address) {

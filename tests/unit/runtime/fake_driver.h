@@ -10,6 +10,7 @@
 struct FakeLaunch {
   char symbol[64];
   unsigned grid[3], threads, sharedBytes, cluster;
+  bool startsEarly; ///< programmatic stream serialization
   void *stream;
   std::size_t bytes;
   unsigned char arguments[4096];

@@ -45,6 +45,7 @@ Manifest hopperManifest() {
   Manifest manifest = exampleManifest();
   manifest.target = "sm_90a";
   manifest.kernels[0].cluster = 2;
+  manifest.kernels[0].startsEarly = true;
   VariantDecl &variant = manifest.variants[1];
   variant.aligned = {{"k", 16}, {"partial", 256}};
   LaunchDecl &launch = variant.launches[0];
@@ -63,6 +64,8 @@ TEST(Manifest, TensorMapsClustersAndAlignmentRoundTrip) {
   EXPECT_EQ(launch["grid"][0].dump(), R"(["mul",2,["min",["size","i"],["multiprocessors"]]])");
   EXPECT_EQ(json["kernels"][0]["cluster"], 2);
   EXPECT_FALSE(json["kernels"][1].contains("cluster"));
+  EXPECT_EQ(json["kernels"][0]["starts_early"], true);
+  EXPECT_FALSE(json["kernels"][1].contains("starts_early"));
   EXPECT_EQ(json["variants"][1]["aligned"].dump(), R"({"k":16,"partial":256})");
   Result<Manifest> read = parseManifest(text);
   ASSERT_TRUE(read) << read.error().message;
@@ -72,6 +75,7 @@ TEST(Manifest, TensorMapsClustersAndAlignmentRoundTrip) {
   EXPECT_EQ(map.box, (std::vector<std::int64_t>{4, 8, 1}));
   EXPECT_EQ(map.swizzle, 0);
   EXPECT_EQ(read->kernels[0].cluster, 2);
+  EXPECT_TRUE(read->kernels[0].startsEarly);
   EXPECT_EQ(read->variants[1].aligned, hopperManifest().variants[1].aligned);
 }
 
@@ -208,19 +212,19 @@ TEST(Manifest, OtherVersionsAreReadAsFarAsTheirNeedsAreKnown) {
               json["variants"] = "in a form that nobody knows";
             }),
             std::string("manifest: document: the program needs 'teleport', which this attnc does "
-                        "not have (version 2.7 of the format, it has 2.0)") +
+                        "not have (version 2.7 of the format, it has 2.1)") +
                 upgrade);
   EXPECT_EQ(refusalAfter([](Json &json) { json["needs"].erase(0); }),
             "manifest: document: 'needs' lacks 'loops', which a variant uses");
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = {3, 0}; }),
-            std::string("manifest: document: version 3.0 is newer than 2.0, the one that this "
+            std::string("manifest: document: version 3.0 is newer than 2.1, the one that this "
                         "attnc reads") +
                 upgrade);
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = 1; }),
             "manifest: document: version 1 is older than 2, the oldest that this attnc reads\n"
             "  compile the spec again with this attnc");
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = {1, 0}; }),
-            "manifest: document: version 1.0 is older than 2.0, the one that this attnc reads\n"
+            "manifest: document: version 1.0 is older than 2.1, the one that this attnc reads\n"
             "  compile the spec again with this attnc");
   for (const Json &version : {Json(2), Json("2.0"), Json::array({2}), Json::array({2, -1})})
     EXPECT_EQ(refusalAfter([&](Json &json) { json["attnc_manifest"] = version; }),
@@ -297,6 +301,8 @@ TEST(Manifest, StructuralErrorsOfTensorMapsClustersAndAlignment) {
                     "and 'counter'");
   EXPECT_EQ(errorOf([](Json &json) { json["kernels"][0]["cluster"] = "two"; }),
             "manifest: document.kernels[0] (fold): 'cluster' is not an integer of 64 bits");
+  EXPECT_EQ(errorOf([](Json &json) { json["kernels"][0]["starts_early"] = 1; }),
+            "manifest: document.kernels[0] (fold): 'starts_early' is neither true nor false");
   EXPECT_EQ(errorOf([](Json &json) { json["variants"][1]["aligned"] = Json::array({"k"}); }),
             "manifest: document.variants[1].aligned: expected an object");
   EXPECT_EQ(errorOf([](Json &json) { json["variants"][1]["aligned"]["k"] = "16"; }),
