@@ -1,15 +1,15 @@
 // Tiles in shared memory as the tensor memory accelerator writes them and wgmma reads them, with
 // the 128-byte swizzle: panels of 128 bytes of columns, one after the other; in a panel each row
 // takes 128 bytes, and 16-byte chunk c of row r lies at place c ^ (r % 8). PTX ISA, "Swizzling
-// modes" and "Matrix-Descriptor".
+// modes" and "Matrix-Descriptor". Panels that have less than eight rows share one pattern.
 #pragma once
 #include "attnc/convert.cuh"
 #include "attnc/smem.cuh"
 
 namespace attnc {
 
-/// kRowCount rows of kColCount elements, part of panels of kPanelRows rows. Panels start at
-/// multiples of 1024 bytes; the columns that fill the last panel are zero once a copy has filled
+/// kRowCount rows of kColCount elements, part of panels of kPanelRows rows. The first
+/// one starts at a multiple of 1024 bytes; the columns that fill the last panel are zero once a copy has filled
 /// the tile.
 template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount> struct PanelTile {
   using Element = T;
@@ -27,7 +27,7 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
   /// Address of the 16-byte chunk that holds element (row, col); `base` is a panel's start.
   ATTNC_DEVICE u32 chunk(int row, int col) const {
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
-    const int place = (col % kPanelCols / kPerChunk) ^ (row % 8);
+    const int place = (col % kPanelCols / kPerChunk) ^ ((row + col / kPanelCols * kPanelRows) % 8);
     return base + col / kPanelCols * kPanelBytes + row * 128 + place * 16;
   }
   ATTNC_DEVICE u32 at(int row, int col) const {

@@ -9,6 +9,8 @@ namespace attnc::tile {
 
 /// A row of a panel: as long as the pattern of its swizzle.
 inline constexpr int64_t kPanelBytes = 128;
+/// Of the pattern: eight such rows, the alignment of panels.
+inline constexpr int64_t kSwizzleBytes = 8 * kPanelBytes;
 
 /// Of a row, what one instruction of a product sums over, whatever the element type; rows of tiles
 /// without panels are padded to it.

@@ -125,7 +125,7 @@ LogicalResult PipeType::verify(llvm::function_ref<InFlightDiagnostic()> emitErro
   if (!tile.fitsBlock(stages) || slotBytes < 0 || slotBytes > kBlockBytes / stages)
     return emitError() << "has " << stages << " slots for " << tile << ", none or more than the "
                        << kBlockBytes << " bytes of a block";
-  if (slotBytes && (slotBytes < tile.getBytes() || slotBytes % (tile.hasPanels() ? 1024 : 16)))
+  if (slotBytes && (slotBytes < tile.getBytes() || slotBytes % (tile.hasPanels() ? kSwizzleBytes : 16)))
     return emitError() << "has slots of " << slotBytes << " bytes for tiles of " << tile.getBytes();
   return success();
 }
@@ -137,7 +137,7 @@ LogicalResult PipeOp::verify() {
   SharedType tile = getType().getTile();
   if (!tile.isVector() && !isNumber(tile) && !tile.hasWholePanels())
     return emitOpError("holds ") << tile << ", neither whole tiles with panels nor vectors";
-  int64_t alignment = tile.hasPanels() ? 1024 : 16;
+  int64_t alignment = tile.hasPanels() ? kSwizzleBytes : 16;
   if (getOffset() % alignment || getBarriers() % 8)
     return emitOpError("lies at ") << getOffset() << " with barriers at " << getBarriers()
                                    << ": not multiples of " << alignment << " and 8";

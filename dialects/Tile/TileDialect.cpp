@@ -361,8 +361,6 @@ LogicalResult MapOp::verify() {
 LogicalResult PeekOp::verify() {
   if (!(*this)->getParentOfType<MapOp>())
     return emitOpError("is scalar code of a map");
-  if (getTile().getType().hasPanels())
-    return emitOpError("reads tiles without panels");
   return success();
 }
 

@@ -123,7 +123,8 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
     fetched for each tile, as a step of this `stage` and `order` would be; outside, for each row tile. It may
     come in `parts` of the result's shape, one after the other, which tile.part names: the first at the
     coordinates, the others further `along` that coordinate. With `late`, what rows need comes behind
-    what the first tile of the stream needs.
+    what the first tile of the stream needs. What only ops behind the stream use comes behind all that its
+    last tile needs.
 
     With `by_group` each group has its own, and a warp for each group copies. Those that are also `in_ring`
     take turns in the same slots, `stages` of the largest of them.

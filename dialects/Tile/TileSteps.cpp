@@ -210,9 +210,10 @@ LogicalResult FetchOp::verify() {
     for (Operation *user : getResult().getUsers())
       if (!isa<PartOp>(user))
         return emitOpError("is fetched in parts and used whole");
-  for (Operation *user : getResult().getUsers())
-    if (!user->getParentOfType<StepOp>())
-      return emitOpError("is used outside of steps");
+  auto inSteps = [](Operation *user) { return user->getParentOfType<StepOp>() != nullptr; };
+  bool behindStream = !stream && llvm::none_of(getResult().getUsers(), inSteps);
+  if (!behindStream && !llvm::all_of(getResult().getUsers(), inSteps))
+    return emitOpError("is used outside of steps");
   if (!stream)
     return getStage() == 0 && getParts() == 1
                ? success()

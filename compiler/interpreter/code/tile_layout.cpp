@@ -13,8 +13,8 @@ TileLayout::TileLayout(tile::SharedType type)
 uint32_t TileLayout::chunk(uint32_t base, uint32_t row, uint32_t index) const {
   if (panelRows) {
     uint32_t place = base % 128 / kChunkBytes + index;
-    return base - base % 128 + place / 8 * panelRows * 128 + row * 128 +
-           (place % 8 ^ row % 8) * kChunkBytes;
+    uint32_t line = place / 8 * panelRows + row;
+    return base - base % 128 + line * 128 + (place % 8 ^ line % 8) * kChunkBytes;
   }
   uint32_t period = std::gcd(rowBytes() / kChunkBytes, 8u);
   uint32_t swizzled = index ^ row / (8 / period) % period;

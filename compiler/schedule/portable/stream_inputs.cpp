@@ -19,6 +19,8 @@ SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
   };
   for (attn::ReadOp read : plan.vectors) {
     Type element = tensorOf(read.getSource()).element;
+    if (!element.isF32()) // copies have 4 bytes or more
+      continue;
     staged.push_back(
         {read, {}, false, tile(1, schedule.streamTile, element), tile::elementType(element).bytes});
   }

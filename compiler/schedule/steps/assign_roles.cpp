@@ -45,6 +45,7 @@ private:
   void copyRows(FetchOp fetch, Value pipe, Value tile);
   void await(Location loc, Value pipe, Value number);
   void use(FetchOp fetch, Value pipe);
+  void useBehindStream(FetchOp fetch, Value pipe);
   void use(ExchangeOp exchange, ArrayRef<Places> places, Value group);
   void write(ExchangeOp exchange, ArrayRef<Value> places, Value number);
   void awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
@@ -72,6 +73,9 @@ private:
   Value copier; ///< i32, where groups have fetches of their own: the group that a warp copies for
 };
 
+/// Of a step behind all fetches of an iteration.
+constexpr int64_t kBehindFetches = 4;
+
 StreamOp streamOf(RowTilesOp rows) { return *rows.getBodyBlock()->getOps<StreamOp>().begin(); }
 
 template <class Op> SmallVector<Op> opsOf(RowTilesOp rows) {
@@ -82,6 +86,11 @@ template <class Op> SmallVector<Op> opsOf(RowTilesOp rows) {
 
 SmallVector<FetchOp> fetchesOf(RowTilesOp rows) { return opsOf<FetchOp>(rows); }
 
+bool isForFinish(FetchOp fetch) {
+  return llvm::none_of(fetch->getUsers(),
+                       [](Operation *user) { return user->getParentOfType<StepOp>(); });
+}
+
 } // namespace
 
 // The fetches in a ring share its slots, which have the size of the largest tile.
@@ -90,7 +99,7 @@ Places Roles::pipesOf(FetchOp fetch) {
     if (other.getInRing() && fetch.getInRing() && other.getType() == fetch.getType())
       return places;
   std::string name = attn::specName(fetch.getLoc()).str() + "_pipe";
-  int64_t slot = fetch.getType().getBytes();
+  int64_t slot = llvm::alignTo(fetch.getType().getBytes(), kSwizzleBytes);
   if (fetch.getInRing())
     for (FetchOp other : fetchesOf(rows))
       if (other.getInRing())
@@ -101,10 +110,9 @@ Places Roles::pipesOf(FetchOp fetch) {
   for (int64_t group = 0; group < count; ++group) {
     bool isIn = fetch.getInRing() && static_cast<int64_t>(rings.size()) == groups;
     std::string suffix = count > 1 ? std::to_string(group) : "";
-    places.push_back(PipeOp::create(b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0,
-                                    kGroupWarps * groups / count,
-                                    fetch.isByRows() ? kGroupWarps : 0, fetch.isByRows(),
-                                    isIn ? rings[group] : Value()));
+    places.push_back(PipeOp::create(
+        b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0, kGroupWarps * groups / count,
+        fetch.isByRows() ? kGroupWarps : 0, fetch.isByRows(), isIn ? rings[group] : Value()));
   }
   if (fetch.getInRing() && rings.empty())
     rings = places;
@@ -147,9 +155,8 @@ void Roles::createPipes() {
     llvm::append_range(all, exchanged.back().front());
   }
   auto numbers = [&](StringRef name, PipeType type) {
-    all.push_back(
-        PipeOp::create(b, named(name), type, 0, 0, users, /*writers=*/1, /*copied=*/false,
-                       /*ring=*/Value()));
+    all.push_back(PipeOp::create(b, named(name), type, 0, 0, users, /*writers=*/1, /*copied=*/false,
+                                 /*ring=*/Value()));
     return all.back();
   };
   if (rows.getCounter())
@@ -308,6 +315,14 @@ StepOp Roles::fill(FetchOp fetch, const Places &places) {
     part = loop.getInductionVar();
     part.setLoc(named("part"));
     b.setInsertionPointToStart(loop.getBody());
+  } else if (!stream && isForFinish(fetch)) {
+    // Behind all that the last tile needs: whoever copies is not to wait for the finish before.
+    stream = streamOf(fetch->getParentOfType<RowTilesOp>());
+    step->moveBefore(stream.getBodyBlock(), stream.getBodyBlock()->end());
+    auto isLast = scf::IfOp::create(b, loc, stream.getIsLast(), /*withElseRegion=*/false);
+    b.setInsertionPointToStart(isLast.thenBlock());
+    step.setStage(1);
+    step.setOrder(kBehindFetches);
   } else if (fetch.getLate() && !stream) {
     // In the stream, for the first tile alone.
     stream = streamOf(fetch->getParentOfType<RowTilesOp>());
@@ -506,10 +521,34 @@ void Roles::use(ExchangeOp exchange, ArrayRef<Places> places, Value group) {
   }
 }
 
+// Awaited before the first op behind the stream that reads it, released behind the last one.
+void Roles::useBehindStream(FetchOp fetch, Value pipe) {
+  Location loc = fetch.getLoc();
+  Block *block = fetch->getBlock();
+  SmallVector<Operation *> uses = llvm::to_vector(fetch->getUsers());
+  for (size_t i = 0; i < uses.size(); ++i) // strips are read in its place
+    if (isa<StripOp>(uses[i]))
+      llvm::append_range(uses, uses[i]->getUsers());
+  for (Operation *&use : uses)
+    use = block->findAncestorOpInBlock(*use);
+  auto isEarlier = [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); };
+  auto [first, last] = std::minmax_element(uses.begin(), uses.end(), isEarlier);
+  Value turn = number(fetch, {});
+  b.setInsertionPoint(*first);
+  await(loc, pipe, turn);
+  Value tile = StageOp::create(b, loc, fetch.getType(), pipe, turn);
+  fetch.getResult().replaceAllUsesWith(tile);
+  b.setInsertionPointAfter(*last);
+  WarpSyncOp::create(b, loc); // one lane releases what all have read
+  ReleaseOp::create(b, loc, pipe, turn);
+}
+
 void Roles::use(FetchOp fetch, Value pipe) {
   Location loc = fetch.getLoc();
   auto stream = fetch->getParentOfType<StreamOp>();
   OpBuilder::InsertionGuard guard(b);
+  if (!stream && isForFinish(fetch))
+    return useBehindStream(fetch, pipe);
   for (int64_t part = fetch.getParts() - 1; part >= 0; --part) {
     auto numberHere = [&] {
       return number(fetch, fetch.getParts() > 1 ? constant(part) : Value());

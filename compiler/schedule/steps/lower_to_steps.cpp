@@ -153,6 +153,8 @@ void StepsLowering::fetchRows() {
     tile.setLate(!anyParts);
     (map.half == Half::Low ? lowRowTilesOf : rowTilesOf)[map.read] = tile;
   }
+  for (const OperandMap &map : mapsOf(OperandMap::Kind::Finish))
+    finishTiles[map.read->getResult(0)] = fetch(map, row0, {});
 }
 
 // What scores need comes a tile ahead of what is summed with them, whole tiles before those in
@@ -181,6 +183,12 @@ void StepsLowering::fetchInputs() {
     tile.setOrder(2);
     tile.setByGroup(schedule.seesaw);
     inputsOf[map.read] = tile;
+  }
+  for (const OperandMap &map : mapsOf(OperandMap::Kind::Vector)) {
+    tile::FetchOp tile = fetch(map, {}, column0);
+    tile.setOrder(2);
+    tile.setByGroup(schedule.seesaw);
+    stagedTiles[map.read->getResult(0)] = {tile, /*turned=*/false, /*isVector=*/true};
   }
 }
 

@@ -19,11 +19,10 @@ static int64_t bytesOf(Type type) {
   return cast<SharedType>(type).getBytes();
 }
 
-// Panels are swizzled in pieces of 1024 bytes; an asynchronous copy of a vector takes multiples of
-// 16.
+// An asynchronous copy of a vector takes multiples of 16.
 static int64_t alignmentOf(Type type) {
   auto tile = dyn_cast<SharedType>(type);
-  return tile && tile.hasPanels() ? 1024 : 16;
+  return tile && tile.hasPanels() ? kSwizzleBytes : 16;
 }
 
 void placeShared(KernelOp kernel) {
@@ -32,7 +31,7 @@ void placeShared(KernelOp kernel) {
   int64_t end = 0;
   for (PipeOp pipe : kernel.getBodyBlock()->getOps<PipeOp>())
     if (pipe.getType().getTile().hasPanels() && !pipe.getRing()) {
-      pipe.setOffset(llvm::alignTo(end, 1024));
+      pipe.setOffset(llvm::alignTo(end, kSwizzleBytes));
       end = static_cast<int64_t>(pipe.getOffset()) + slotsBytes(pipe);
     }
   for (SharedOp shared : kernel.getBodyBlock()->getOps<SharedOp>()) {

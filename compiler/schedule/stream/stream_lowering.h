@@ -274,7 +274,8 @@ protected:
   Value tileIsFull; ///< i1: isFull() of the tile at hand, where it is known or reads memory
   llvm::MapVector<Value, Value> contractionFragments; ///< by contraction
   llvm::MapVector<Value, Value> inputTiles; ///< the warp's strips of row x stream tensors, by array
-  /// Shared tiles without panels of what scalar code reads, by array: of the whole block.
+  llvm::MapVector<Value, Value> finishTiles; ///< of the block, read behind the stream, by array
+  /// Shared tiles of what scalar code reads, by array: of the whole block.
   struct StagedTile {
     Value tile;
     bool turned;   ///< its rows are columns of scores

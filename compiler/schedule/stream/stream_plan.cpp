@@ -39,6 +39,7 @@ public:
         failed(checkResults()))
       return failure();
     planResults();
+    planFinishInputs();
     result.packing = findPacking(nest, result);
     result.needs = countRegisterNeeds(nest, result);
     return std::move(result);
@@ -96,8 +97,9 @@ private:
 
   void planVector(attn::ReadOp read) {
     Tensor tensor = tensorOf(read.getSource());
-    if (tensor.element.isF32() && llvm::all_of(llvm::seq<unsigned>(0, tensor.dims.size() - 1),
-                                               [&](unsigned a) { return isGridOnly(read, a); }))
+    if (tile::elementType(tensor.element).warpProducts &&
+        llvm::all_of(llvm::seq<unsigned>(0, tensor.dims.size() - 1),
+                     [&](unsigned a) { return isGridOnly(read, a); }))
       result.vectors.push_back(read);
   }
 
@@ -127,6 +129,25 @@ private:
                                   attn::programOf(nest).lookupDim(columns).getExtent(),
                                   tensor.element});
     }
+  }
+
+  void planFinishInputs() {
+    for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>()) {
+      Tensor tensor = tensorOf(read.getSource());
+      StringAttr last =
+          tensor.dims.empty() ? StringAttr() : read.subscriptDim(tensor.dims.size() - 1);
+      bool besideResult = last && isInner(last) && llvm::any_of(result.results, [&](ResultTile &r) {
+                            return tensorOf(r.result).dims.back() == last;
+                          });
+      if (besideResult && !read.getOtherwise() && !has(read, result.stream) && !feedsFolds(read))
+        planInput(read, result.row, result.finishInputs);
+    }
+  }
+
+  static bool feedsFolds(Value array) {
+    return llvm::any_of(array.getUsers(), [](Operation *user) {
+      return isa<red::FoldOp>(user) || (isa<attn::MapOp>(user) && feedsFolds(user->getResult(0)));
+    });
   }
 
   // The length n of a subscript that is the index where it is below n, and negative beyond.

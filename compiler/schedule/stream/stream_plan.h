@@ -108,9 +108,12 @@ struct StreamPlan {
   /// Folds over an inner dim of what the states make: all of the dim is in a tile.
   llvm::SmallVector<red::FoldOp> epilogue;
   llvm::SmallVector<InputTile> inputs, turned;
-  /// Tensors of f32 with an element for each stream index, read by the step's scalar code. Every
-  /// subscript but the last depends on grid dims only.
+  /// Tensors with an element for each stream index, read by the step's scalar code. Every subscript
+  /// but the last depends on grid dims only.
   llvm::SmallVector<attn::ReadOp> vectors;
+  /// Tensors with a row for each index of the row dim and a column for each of the last axis, an
+  /// inner dim, which only scalar code behind the stream reads.
+  llvm::SmallVector<InputTile> finishInputs;
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

@@ -189,6 +189,8 @@ Value StreamLowering::epilogueFragment(Value array, Value result, bool last) {
   Tensor tensor = tensorOf(result);
   StringAttr inner = tensor.dims.back();
   SmallVector<Input> ins = elementInputs(array);
+  for (auto [read, tile] : finishTiles)
+    ins.push_back({warpStrip(loc, tile), read});
   Value fragment;
   for (const Input &input : ins)
     if (isa<tile::FragmentType>(input.place.getType()))

@@ -1,5 +1,6 @@
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "compiler/schedule/encode/encoded_operands.h"
+#include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Tile/Tile.h"
 
@@ -15,7 +16,8 @@ static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAx
   unsigned rank = tensorOf(read.getSource()).dims.size();
   OperandMap map{kind, read, rowAxis, rows, cols, element, SmallVector<int64_t>(rank, 1)};
   map.box.front() = tile::elementType(element).panelColumns();
-  map.box[rank - 1 - rowAxis] = rows;
+  if (rowAxis < rank)
+    map.box[rank - 1 - rowAxis] = rows;
   return map;
 }
 
@@ -37,6 +39,33 @@ static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
     });
     return !isScores && !isState;
   });
+}
+
+int64_t OperandMap::slotBytes() const {
+  int64_t bytes = tile::elementType(element).panelBytes(rows, cols);
+  return kind == Kind::Vector ? llvm::alignTo(bytes, tile::kSwizzleBytes) : bytes;
+}
+
+static bool hasAxes(attn::ReadOp read) {
+  size_t rank = tensorOf(read.getSource()).dims.size();
+  return rank >= 2 && rank <= kMostMapAxes;
+}
+
+// True if code that decides which tiles matter may read single elements, too.
+static bool asksTensors(const StreamPlan &plan) {
+  red::FoldOp fold = plan.contractions.front().fold;
+  return liveCondition(fold->getParentOfType<red::NestOp>()) != nullptr;
+}
+
+static int64_t columnsOf(attn::ReadOp read) {
+  StringAttr last = read.subscriptDim(tensorOf(read.getSource()).dims.size() - 1);
+  return attn::programOf(read).lookupDim(last).getExtent();
+}
+
+// Indices of a packed dim share a tile, and each has a vector of its own.
+static bool variesInBlock(attn::ReadOp read, const StreamPlan &plan,
+                          const WarpgroupSchedule &schedule) {
+  return schedule.pack != 1 && read.getType().hasDim(plan.packing->dim);
 }
 
 SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
@@ -93,13 +122,25 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
         inParts && !schedule.seesaw ? schedule.depthStages : schedule.stages);
     splitLast(operand);
   }
+  if (!schedule.copyInputs)
+    return maps;
   for (const InputTile &input : plan.inputs)
-    if (schedule.copyInputs &&
-        tensorOf(attn::ReadOp(input.read).getSource()).dims.size() <= kMostMapAxes) {
+    if (hasAxes(input.read)) {
       maps.push_back(mapOf(OperandMap::Kind::Input, input.read, input.rowAxis, schedule.rowTile(),
                            schedule.streamTile, input.element));
       maps.back().stages = schedule.stages;
     }
+  for (attn::ReadOp read : plan.vectors)
+    if (hasAxes(read) && !variesInBlock(read, plan, schedule)) {
+      maps.push_back(mapOf(OperandMap::Kind::Vector, read, ~0u, 1, schedule.streamTile,
+                           tensorOf(read.getSource()).element));
+      maps.back().alsoElements = asksTensors(plan);
+      maps.back().stages = schedule.stages;
+    }
+  for (const InputTile &input : plan.finishInputs)
+    if (hasAxes(input.read) && !schedule.headDimTile && !schedule.seesaw && schedule.pack == 1)
+      maps.push_back(mapOf(OperandMap::Kind::Finish, input.read, input.rowAxis, schedule.rowTile(),
+                           columnsOf(input.read), input.element));
   return maps;
 }
 

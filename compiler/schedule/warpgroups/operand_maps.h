@@ -14,9 +14,10 @@ inline constexpr size_t kMostMapAxes = 5;
 /// that fill a tile panel by panel: one for each axis of the tensor, the last one first; none if it
 /// comes row by row.
 struct OperandMap {
-  enum class Kind { Resident, Streamed, Input } kind;
+  /// Vector: one row along the stream, which scalar code reads. Finish: read behind the stream.
+  enum class Kind { Resident, Streamed, Input, Vector, Finish } kind;
   attn::ReadOp read;
-  unsigned rowAxis;
+  unsigned rowAxis;   ///< ~0 of a vector
   int64_t rows, cols; ///< of the tile
   mlir::Type element;
   llvm::SmallVector<int64_t> box;
@@ -24,6 +25,8 @@ struct OperandMap {
   bool byRows = false;       ///< no box: rows are copied one by one, from where each lies
   int64_t stages = 1;        ///< tiles in shared memory at a time
   Half half = Half::None;
+
+  int64_t slotBytes() const; ///< of a tile in shared memory
 };
 
 /// True if no box of a tensor map is a tile of the operand, whose rows are indices of `along`: they
@@ -35,7 +38,7 @@ bool comesByRows(const OperandTile &operand, mlir::StringAttr along);
 llvm::SmallVector<OperandMap> boxMaps(PlannedNest &nest);
 
 /// All tensors that arrive as tiles by a plan and a schedule, which may cut it. Residents first,
-/// each once, then streamed ones and inputs in the plan's order.
+/// each once, then streamed ones, inputs, vectors and what the finish reads, in the plan's order.
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
                                           const WarpgroupSchedule &schedule);
 

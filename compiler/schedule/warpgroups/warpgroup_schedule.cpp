@@ -177,12 +177,13 @@ static int64_t exchangeBytes(const StreamPlan &plan, const WarpgroupSchedule &sc
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   int64_t bytes = 0, slots = 0, ringSlot = 0;
   for (const OperandMap &map : operandMaps(plan, schedule)) {
-    int64_t tileBytes = tile::elementType(map.element).panelBytes(map.rows, map.cols);
+    int64_t tileBytes = map.slotBytes();
     if (schedule.seesaw && map.kind == OperandMap::Kind::Streamed) {
       ringSlot = std::max(ringSlot, tileBytes);
       continue;
     }
-    bool isOfGroup = schedule.seesaw && map.kind == OperandMap::Kind::Input;
+    bool isOfGroup = schedule.seesaw &&
+                     (map.kind == OperandMap::Kind::Input || map.kind == OperandMap::Kind::Vector);
     int64_t stages = map.stages * (isOfGroup ? schedule.groups : 1);
     bytes += stages * tileBytes;
     slots += stages;
@@ -206,6 +207,12 @@ static constexpr int64_t kWordsIncluded = 5;
 // Numbers for each score that are computed from indices are under way before the products end.
 static constexpr int64_t kTermRegisters = 16;
 
+// Vectors along the stream that arrive as tiles.
+static int64_t copiedVectors(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  return llvm::count_if(operandMaps(plan, schedule),
+                        [](const OperandMap &map) { return map.kind == OperandMap::Kind::Vector; });
+}
+
 // Elements of tensors that the step's scalar code reads: the compiler has many of them under way.
 // Measured of vectors along the stream, with two groups at D128: 96 columns of a mask of 32-bit ids
 // compile clean with 232 registers, 112 spill; of 64-bit ids 64 do and 80 spill. With D64 and a
@@ -214,9 +221,10 @@ static constexpr int64_t kTermRegisters = 16;
 static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
                              const WarpgroupSchedule &schedule) {
   int64_t tile = schedule.streamTile, inputs = plan.inputs.size();
-  int64_t vectors = 36 * needs.columns + needs.columnWords * tile / 4;
+  int64_t arriving = copiedVectors(plan, schedule), columns = needs.columns - arriving;
+  int64_t vectors = 36 * columns + (needs.columnWords - arriving) * tile / 4 + 8 * arriving;
   if (needs.inParts)
-    vectors += needs.columns * tile / 16;
+    vectors += columns * tile / 16;
   int64_t copied = schedule.copyInputs ? inputs : 0;
   return vectors + copied * (tile / 8 + 4) + (needs.inputs + inputs - copied) * (tile / 4 + 12);
 }
@@ -229,7 +237,8 @@ static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &pla
   int64_t copied = schedule.copyInputs ? plan.inputs.size() : 0;
   int64_t read = needs.inputs + plan.inputs.size() - copied;
   int64_t cuts = (schedule.headDimTile != 0) + (schedule.depth != 0);
-  int64_t words = needs.uniform + 2 * (needs.rows + needs.columns + copied) + 4 * read + 2 * cuts;
+  int64_t columns = needs.columns - copiedVectors(plan, schedule);
+  int64_t words = needs.uniform + 2 * (needs.rows + columns + copied) + 4 * read + 2 * cuts;
   // A moment has a centre, and reads scores beside the weights made of them.
   // Terms are live beside what a mask or a part of the stream adds: at D64 a slope times the
   // distance compiles clean with tiles of 64 columns, and spills under a mask.
