@@ -317,21 +317,27 @@ private:
 
   //===--- streams in parts ------------------------------------------------------------------===//
 
-  // The program with its streams in parts, as a variant for launches that would leave much of the
-  // GPU idle, and those for few rows, in one pass and in parts. What somebody has chosen in the
-  // schedule stands for one program, not for several.
+  // The program for short sequences; with its streams in parts, as a variant for launches that
+  // would leave much of the GPU idle; and those for few rows, in one pass and in parts. What
+  // somebody has chosen in the schedule stands for one program, not for several.
   void lowerVariants() {
-    bool wanted = options.parts != SplitVariant::None && fold.fold == FoldChoice::Fold::Auto &&
-                  overrides.empty() && !own.isVariant();
-    if (!wanted || llvm::none_of(kernels->allNests(), canBeSplit) ||
-        !lowerVariant({kSplitPrefix, FoldChoice::Fold::TwoPass}))
+    if (options.parts == SplitVariant::None || fold.fold != FoldChoice::Fold::Auto ||
+        !overrides.empty() || own.isVariant())
       return;
+    // Of those that hold the last one is chosen.
+    for (const schedule::ShortSequences &each : llvm::reverse(schedule::shortSequences()))
+      if (nlohmann::json keys = shortKeys(program, options.target, each); !keys.empty())
+        lowerVariant({shortPrefix(each.longest), FoldChoice::Fold::OnePass, keys, each.longest});
+    if (llvm::none_of(kernels->allNests(), canBeSplit) ||
+        !lowerVariant({kSplitPrefix.str(), FoldChoice::Fold::TwoPass}))
+      return;
+    size_t count = variants.size();
     nlohmann::json once = fewRowsKeys(program, options.target);
-    nlohmann::json inParts = fewRowsKeys(variants.front()->program, options.target);
+    nlohmann::json inParts = fewRowsKeys(variants.back()->program, options.target);
     if (once.empty() || inParts.empty() ||
-        !lowerVariant({kPackedPrefix, FoldChoice::Fold::OnePass, once}) ||
-        !lowerVariant({kPackedSplitPrefix, FoldChoice::Fold::TwoPass, inParts}))
-      variants.resize(1); // each leaves some launches with few rows to the other
+        !lowerVariant({kPackedPrefix.str(), FoldChoice::Fold::OnePass, once}) ||
+        !lowerVariant({kPackedSplitPrefix.str(), FoldChoice::Fold::TwoPass, inParts}))
+      variants.resize(count); // each leaves some launches with few rows to the other
   }
 
   bool lowerVariant(VariantProgram variant) {
@@ -353,7 +359,7 @@ private:
     setSplits(result.program.manifest, counts);
     deferImages();
     for (const std::unique_ptr<Compiler> &variant : variants)
-      result.variants.push_back({variant->own.prefix.str(), std::move(variant->result.nests)});
+      result.variants.push_back({variant->own.prefix, std::move(variant->result.nests)});
     return checkManifest(result.program.manifest);
   }
 
@@ -366,8 +372,8 @@ private:
       return status;
     Expr when = chooseVariant(variant.own, variant.program, variant.kernels->allShapes(),
                               fold.parts.value_or(kMostParts), counts);
-    driver::addVariant(result.program.manifest, variant.result.program.manifest, variant.own.prefix,
-                       std::move(when));
+    driver::addVariant(result.program.manifest, variant.result.program.manifest,
+                       variant.result.copies, variant.own, when);
     addKernels(variant);
     return {};
   }
@@ -375,13 +381,13 @@ private:
   // Those of this program, or of a variant.
   void addKernels(Compiler &of) {
     for (auto [i, report] : llvm::enumerate(of.result.nests)) {
-      std::string name = of.own.prefix.str() + report.kernel;
+      std::string name = of.own.prefix + report.kernel;
       if (KernelDecl *decl = findKernel(name)) {
         setImage(*decl, *of.kernels, i);
         const KernelShape &shape = of.kernels->allShapes()[i];
         for (const std::vector<KernelShape> &companions : {shape.before, shape.after})
           for (const KernelShape &each : companions)
-            setImageOfFirst(*findKernel(of.own.prefix.str() + each.name),
+            setImageOfFirst(*findKernel(of.own.prefix + each.name),
                             each.name.substr(report.kernel.size()), *decl);
       }
       addImages(name, report.source, std::move(report.cubin), std::move(report.ptx));

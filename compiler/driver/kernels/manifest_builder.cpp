@@ -7,6 +7,7 @@
 #include "compiler/schedule/nest/signature.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/ElementTypes.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -178,13 +179,15 @@ static LaunchDecl launchOf(const KernelShape &kernel) {
   return decl;
 }
 
+using Copied = llvm::StringMap<const AlignedCopy *>; // by tensor
+
 // The launch of `kernel` on the stand-ins of what is copied.
-static LaunchDecl launchOnCopies(const KernelShape &kernel, const AlignedCopies &copies) {
+static LaunchDecl launchOnCopies(const KernelShape &kernel, const Copied &copied) {
   LaunchDecl decl = launchOf(kernel);
   for (ArgDecl &arg : decl.args)
     if (arg.kind == ArgKind::Pointer || arg.kind == ArgKind::Stride ||
         arg.kind == ArgKind::TensorMap)
-      if (const AlignedCopy *copy = copies.find(arg.name))
+      if (const AlignedCopy *copy = copied.lookup(arg.name))
         arg.name = copy->standIn;
   return decl;
 }
@@ -198,25 +201,51 @@ static void forAll(const KernelShape &kernel, llvm::function_ref<void(const Kern
     body(after);
 }
 
-static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,
-                        const AlignedCopies &copies) {
-  VariantDecl direct, onCopies;
-  for (const AlignedCopy &copy : copies.tensors) {
-    direct.aligned[copy.tensor] = copy.align;
-    if (!copy.isOutput)
-      onCopies.launches.push_back(launchOf(copy.kernel));
-  }
+// The kernels on copies of the tensors that `isCopied`; all others are as aligned as they need.
+static VariantDecl variantOf(ArrayRef<KernelShape> kernels, const AlignedCopies &copies,
+                             llvm::function_ref<bool(const AlignedCopy &)> isCopied) {
+  VariantDecl variant;
+  Copied copied;
+  for (const AlignedCopy &copy : copies.tensors)
+    if (isCopied(copy))
+      copied[copy.tensor] = &copy;
+    else
+      variant.aligned[copy.tensor] = copy.align;
+  auto copyAll = [&](bool outputs) {
+    for (const AlignedCopy &copy : copies.tensors)
+      if (copied.contains(copy.tensor) && copy.isOutput == outputs)
+        variant.launches.push_back(launchOf(copy.kernel));
+  };
+  copyAll(/*outputs=*/false);
   for (const KernelShape &kernel : kernels)
     forAll(kernel, [&](const KernelShape &each) {
-      direct.launches.push_back(launchOf(each));
-      onCopies.launches.push_back(launchOnCopies(each, copies));
+      variant.launches.push_back(launchOnCopies(each, copied));
     });
-  for (const AlignedCopy &copy : copies.tensors)
-    if (copy.isOutput)
-      onCopies.launches.push_back(launchOf(copy.kernel));
-  manifest.variants.push_back(std::move(direct));
+  copyAll(/*outputs=*/true);
+  return variant;
+}
+
+// Whether rows of the tensor are aligned as copies need them wherever the first one is and it is
+// contiguous: where their extent is known, and a multiple.
+static bool hasAlignedRows(const Manifest &manifest, const AlignedCopy &copy) {
+  const TensorDecl &tensor = *manifest.findTensor(copy.tensor);
+  if (tensor.dims.empty())
+    return true;
+  const std::optional<Expr> &extent = manifest.findDim(tensor.dims.back())->extent;
+  return extent && extent->op == ExprOp::Integer &&
+         extent->integer * static_cast<std::int64_t>(dtypeSize(tensor.dtype)) % copy.align == 0;
+}
+
+// As the tensors are; on copies of those alone whose rows are of any length, as of a bias for each
+// pair of positions; on copies of all.
+static void addVariants(Manifest &manifest, ArrayRef<KernelShape> kernels,
+                        const AlignedCopies &copies) {
+  manifest.variants.push_back(variantOf(kernels, copies, [](auto &) { return false; }));
+  auto isLoose = [&](const AlignedCopy &copy) { return !hasAlignedRows(manifest, copy); };
+  if (llvm::any_of(copies.tensors, isLoose) && !llvm::all_of(copies.tensors, isLoose))
+    manifest.variants.push_back(variantOf(kernels, copies, isLoose));
   if (!copies.tensors.empty())
-    manifest.variants.push_back(std::move(onCopies));
+    manifest.variants.push_back(variantOf(kernels, copies, [](auto &) { return true; }));
 }
 
 Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,

@@ -4,6 +4,7 @@
 #include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/choice/schedule_json.h"
 #include "compiler/transforms/split.h"
+#include "llvm/ADT/StringSet.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -145,6 +146,21 @@ nlohmann::json fewRowsKeys(attn::ProgramOp program, StringRef target) {
   return keys;
 }
 
+std::string shortPrefix(int64_t longest) { return "short_" + std::to_string(longest) + "_"; }
+
+nlohmann::json shortKeys(attn::ProgramOp program, StringRef target,
+                         const schedule::ShortSequences &sequences) {
+  nlohmann::json keys = nlohmann::json::object();
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    schedule::PlannedNest planned(nest);
+    if (std::optional<tile::WarpgroupSchedule> found =
+            schedule::otherIfShort(planned, *schedule::findGpuModel(target), sequences))
+      keys[schedule::kernelName(nest)] =
+          schedule::toJson(tile::WarpgroupsAttr::get(nest.getContext(), *found));
+  }
+  return keys;
+}
+
 static Expr atLeast(Expr number, std::int64_t least) {
   return apply(ExprOp::Ge, std::move(number), Expr::constant(least));
 }
@@ -166,6 +182,19 @@ static Expr hasFewRows(attn::ProgramOp program) {
   return join(ExprOp::And, std::move(all));
 }
 
+// That the rows and the stream are short of each nest that the variant has a schedule for.
+static Expr areShort(attn::ProgramOp program, const VariantProgram &variant) {
+  std::vector<Expr> all;
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    schedule::PlannedNest planned(nest);
+    if (!variant.schedule.contains(schedule::kernelName(nest)))
+      continue;
+    for (StringAttr dim : {planned.ofHalves()->row, planned.ofHalves()->stream})
+      all.push_back(apply(ExprOp::Le, Expr::size(dim.str()), Expr::constant(variant.longest)));
+  }
+  return join(ExprOp::And, std::move(all));
+}
+
 //===----------------------------------------------------------------------===//
 // Which variant
 //===----------------------------------------------------------------------===//
@@ -179,6 +208,8 @@ nlohmann::json VariantProgram::keys() const {
 Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
                    ArrayRef<KernelShape> kernels, std::int64_t most,
                    std::map<std::string, Expr> &counts) {
+  if (variant.longest)
+    return areShort(program, variant);
   std::vector<Expr> all, several;
   if (variant.packs())
     all.push_back(hasFewRows(program));
@@ -204,32 +235,47 @@ void setSplits(Manifest &manifest, const std::map<std::string, Expr> &counts) {
 
 namespace {
 
-/// Takes over what the launches of a variant need.
+/// Takes over what the launches of variants need.
 class Merger {
 public:
-  Merger(Manifest &manifest, const Manifest &parts, StringRef prefix)
-      : manifest(manifest), parts(parts), prefix(prefix.str()) {}
+  Merger(Manifest &manifest, const Manifest &parts, const AlignedCopies &copies, StringRef prefix)
+      : manifest(manifest), parts(parts), prefix(prefix.str()) {
+    for (const AlignedCopy &copy : copies.tensors)
+      copying.insert(copy.kernel.name);
+  }
 
-  void add(Expr when) {
+  // What `parts` has beyond its first variant serves tensors that are not aligned: if not `all`,
+  // the program in one pass does that.
+  void add(const Expr &when, bool all) {
     for (const DimDecl &dim : parts.dims)
       if (!manifest.findDim(dim.name))
         manifest.dims.push_back(dim);
-    // What `parts` has beyond its first variant serves tensors that are not aligned; the program in
-    // one pass does that.
-    VariantDecl variant = parts.variants.front();
-    for (LaunchDecl &launch : variant.launches)
-      addLaunch(launch);
-    std::vector<Expr> all = {std::move(when)};
+    std::vector<Expr> holds = {when};
     for (const RequireDecl &require : parts.requires_)
       if (isNew(require))
-        all.push_back(require.expr);
-    variant.when = join(ExprOp::And, std::move(all));
-    manifest.variants.insert(manifest.variants.begin(), std::move(variant));
+        holds.push_back(require.expr);
+    size_t place = 0;
+    for (VariantDecl variant : ArrayRef(parts.variants).take_front(all ? SIZE_MAX : 1)) {
+      if (!hasCopies(variant))
+        continue;
+      for (LaunchDecl &launch : variant.launches)
+        addLaunch(launch);
+      variant.when = join(ExprOp::And, holds);
+      manifest.variants.insert(manifest.variants.begin() + place++, std::move(variant));
+    }
   }
 
 private:
+  // The kernels that copy are those of the program here.
+  bool hasCopies(const VariantDecl &variant) {
+    return llvm::all_of(variant.launches, [&](const LaunchDecl &launch) {
+      return !copying.contains(launch.kernel) || manifest.findKernel(launch.kernel);
+    });
+  }
+
   void addLaunch(LaunchDecl &launch) {
-    std::string name = prefix + launch.kernel;
+    bool copies = copying.contains(launch.kernel);
+    std::string name = (copies ? "" : prefix) + launch.kernel;
     if (!manifest.findKernel(name)) {
       KernelDecl kernel = *parts.findKernel(launch.kernel);
       kernel.name = name;
@@ -284,13 +330,15 @@ private:
   Manifest &manifest;
   const Manifest &parts;
   std::string prefix;
+  llvm::StringSet<> copying;                // kernels
   std::map<std::string, std::string> names; // of intermediates
 };
 
 } // namespace
 
-void addVariant(Manifest &manifest, const Manifest &parts, StringRef prefix, Expr when) {
-  Merger(manifest, parts, prefix).add(std::move(when));
+void addVariant(Manifest &manifest, const Manifest &parts, const AlignedCopies &copies,
+                const VariantProgram &variant, const Expr &when) {
+  Merger(manifest, parts, copies, variant.prefix).add(when, /*all=*/variant.longest != 0);
 }
 
 } // namespace attnc::driver

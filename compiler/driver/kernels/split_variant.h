@@ -2,8 +2,10 @@
 #ifndef ATTNC_COMPILER_DRIVER_KERNELS_SPLIT_VARIANT_H
 #define ATTNC_COMPILER_DRIVER_KERNELS_SPLIT_VARIANT_H
 
+#include "compiler/driver/kernels/aligned_copies.h"
 #include "compiler/driver/kernels/fold_choice.h"
 #include "compiler/driver/kernels/kernel_shape.h"
+#include "compiler/schedule/choice/short_sequences.h"
 #include "dialects/Red/Red.h"
 #include "runtime/program/manifest.h"
 
@@ -14,15 +16,20 @@ namespace attnc::driver {
 inline constexpr llvm::StringLiteral kSplitPrefix = "split_", kPackedPrefix = "packed_",
                                      kPackedSplitPrefix = "packed_split_";
 
+/// The same for sequences of up to so many elements: "short_64_".
+std::string shortPrefix(int64_t longest);
+
 /// How a program is compiled that is a variant of another.
 struct VariantProgram {
-  llvm::StringRef prefix = {}; ///< of names; empty: it is no variant
+  std::string prefix = {}; ///< of names; empty: it is no variant
   FoldChoice::Fold fold = FoldChoice::Fold::OnePass;
-  nlohmann::json schedule = nlohmann::json::object(); ///< for few rows (fewRowsKeys), or empty
+  /// By kernel: for few rows (fewRowsKeys), for short sequences (shortKeys), or empty.
+  nlohmann::json schedule = nlohmann::json::object();
+  int64_t longest = 0; ///< of short sequences that it is for; 0: it is not
 
   bool isVariant() const { return !prefix.empty(); }
   bool isInParts() const { return fold == FoldChoice::Fold::TwoPass; }
-  bool packs() const { return !schedule.empty(); }
+  bool packs() const { return !schedule.empty() && !longest; }
   /// Of a schedule file.
   nlohmann::json keys() const;
 };
@@ -37,6 +44,10 @@ bool foldsSplitsByTiles(attn::ProgramOp program);
 /// schedule (few_rows.h); an empty object if none has.
 nlohmann::json fewRowsKeys(attn::ProgramOp program, llvm::StringRef target);
 
+/// The same for short sequences (short_sequences.h).
+nlohmann::json shortKeys(attn::ProgramOp program, llvm::StringRef target,
+                         const schedule::ShortSequences &sequences);
+
 /// How many parts each of the program's part dims has: as many as let the launch fill the
 /// multiprocessors, at least `kLeastOfPart` elements each, at most `most`; 1 where rows fill the
 /// GPU already, or more than half of it. Of nests that pack indices there are parts for several
@@ -50,7 +61,8 @@ std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program,
 inline constexpr std::int64_t kLeastOfPart = 1024, kLeastOfPacked = 256;
 
 /// Where the variant runs, if none does that is chosen after it: what packs where rows are few and
-/// some indices see the same stream, what is in parts where some stream has at least two. In
+/// some indices see the same stream, what is for short sequences where all are short, what is in
+/// parts where some stream has at least two. In
 /// `counts` are the parts of streams where it does not run, by dim; it adds its own. `kernels` are
 /// those of the program's nests, in order.
 Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
@@ -60,10 +72,12 @@ Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
 /// Gives the dims of `counts` these extents.
 void setSplits(Manifest &manifest, const std::map<std::string, Expr> &counts);
 
-/// Adds to `manifest` the launches of `parts`, the manifest of the same program in parts, as first
-/// choice wherever `when` holds. Kernels of `parts` get new names, which begin with `prefix`; what
-/// lies between them too where `manifest` has the name for something else.
-void addVariant(Manifest &manifest, const Manifest &parts, llvm::StringRef prefix, Expr when);
+/// Adds to `manifest` the launches of `parts`, the manifest of the variant, as first choice
+/// wherever `when` holds; of a variant for short sequences also those on the copies of tensors that
+/// are not aligned. Kernels of `parts` get new names, which begin with its prefix, but for those
+/// that copy; what lies between them too where `manifest` has the name for something else.
+void addVariant(Manifest &manifest, const Manifest &parts, const AlignedCopies &copies,
+                const VariantProgram &variant, const Expr &when);
 
 } // namespace attnc::driver
 

@@ -1,3 +1,4 @@
+#include "compiler/schedule/choice/short_sequences.h"
 #include "compiler/schedule/forms/keyed_form.h"
 #include "compiler/schedule/model/schedule_ranking.h"
 #include "compiler/schedule/portable/lower_portable.h"
@@ -46,6 +47,11 @@ public:
 
   red::Schedule choose(PlannedNest &nest, const GpuModel &machine,
                        std::string &why) const override {
+    if (why = lack(nest, machine); why.empty())
+      for (const ShortSequences &each : shortSequences())
+        if (isAlwaysShort(nest.op(), *nest.ofHalves(), each.longest))
+          if (auto schedule = shortSchedule(nest.op(), *nest.ofHalves(), machine, each))
+            return attrOf(nest, *schedule);
     std::vector<RankedSchedule> ranked = ranking(nest, machine, why);
     if (ranked.empty())
       return {};

@@ -239,12 +239,13 @@ static int64_t extentOf(red::NestOp nest, StringAttr dim, int64_t otherwise) {
   return attribute.isStatic() ? attribute.getExtent() : otherwise;
 }
 
-CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine)
-    : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan)),
-      masks(countMasks(nest, plan)) {
+CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
+                     llvm::ArrayRef<ReferenceExtents> references)
+    : nest(nest), plan(plan), machine(machine), references(references),
+      work(countWork(nest, plan)), masks(countMasks(nest, plan)) {
   // Rows are sampled: bounds change slowly from row to row.
   constexpr int64_t kSample = 16;
-  for (ReferenceExtents reference : kReferenceExtents) {
+  for (ReferenceExtents reference : references) {
     int64_t rows = extentOf(nest, plan.row, reference.rows);
     int64_t stream = extentOf(nest, plan.stream, reference.stream);
     double elements = 0;
@@ -257,14 +258,14 @@ CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &m
     for (const std::vector<TileClass> &tiles : *finest)
       for (TileClass tile : tiles)
         classedScores += tile == TileClass::Full ? 1 : tile == TileClass::Partial ? 0.5 : 0;
-    classedScores *= 64 * kSample * static_cast<double>(kReferenceExtents[0].cells);
+    classedScores *= 64 * kSample * static_cast<double>(references[0].cells);
   }
 }
 
 const CostModel::Classes &CostModel::classes(int64_t streamTile) {
   auto [place, added] = knownClasses.try_emplace(streamTile);
   if (added) {
-    const ReferenceExtents &reference = kReferenceExtents[0];
+    const ReferenceExtents &reference = references[0];
     place->second = tileClasses(nest, plan, 64, streamTile, reference.rows, reference.stream);
   }
   return place->second;
@@ -275,8 +276,8 @@ const CostModel::Visits &CostModel::visits(int64_t rowTile, size_t reference) {
   Visits &visits = place->second;
   if (!added)
     return visits;
-  int64_t rows = extentOf(nest, plan.row, kReferenceExtents[reference].rows);
-  int64_t stream = extentOf(nest, plan.stream, kReferenceExtents[reference].stream);
+  int64_t rows = extentOf(nest, plan.row, references[reference].rows);
+  int64_t stream = extentOf(nest, plan.stream, references[reference].stream);
   for (StreamRange range : streamRanges(nest, plan, rowTile, rows, stream)) {
     visits.ranges.push_back(range);
     const StreamRange &first = visits.ranges.front();
@@ -368,7 +369,7 @@ std::vector<double> CostModel::rowTileClocks(const WarpgroupSchedule &schedule,
 
 // As kernelShare, where tiles of the stream are skipped or masked one by one.
 double CostModel::classedShare(const WarpgroupSchedule &schedule, const Classes &classes) {
-  auto cells = static_cast<double>(kReferenceExtents[0].cells);
+  auto cells = static_cast<double>(references[0].cells);
   std::vector<double> clocks = rowTileClocks(schedule, classes);
   double total = 0, longest = 0, shortest = clocks.front();
   for (double each : clocks) {
@@ -406,7 +407,7 @@ double CostModel::kernelShare(const WarpgroupSchedule &schedule) {
   int64_t parts = columnBlocks(cut(schedule).plan, schedule);
   StepPrediction prediction = step(schedule);
   double inverse = 0; // harmonic mean: of the times at equal work
-  for (auto [i, reference] : llvm::enumerate(kReferenceExtents)) {
+  for (auto [i, reference] : llvm::enumerate(references)) {
     double clocks =
         kernelClocks(schedule, prediction, visits(schedule.rowTile(), i), reference.cells * parts);
     double products = usefulScores[i] * static_cast<double>(work.scoreColumns + work.weightColumns);
@@ -416,7 +417,7 @@ double CostModel::kernelShare(const WarpgroupSchedule &schedule) {
       return 0;
     inverse += clocks / atPeak;
   }
-  return static_cast<double>(std::size(kReferenceExtents)) / inverse;
+  return static_cast<double>(references.size()) / inverse;
 }
 
 } // namespace attnc::schedule

@@ -58,7 +58,8 @@ llvm::ArrayRef<ReferenceExtents> referenceExtents();
 /// extents (where dims are static, at theirs).
 class CostModel {
 public:
-  CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine);
+  CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
+            llvm::ArrayRef<ReferenceExtents> references = referenceExtents());
 
   StepPrediction step(const WarpgroupSchedule &schedule);
   /// Share of the tensor cores' peak that the whole kernel reaches, over the reference extents: the
@@ -97,6 +98,7 @@ private:
   red::NestOp nest;
   const StreamPlan &plan;
   const GpuModel &machine;
+  llvm::ArrayRef<ReferenceExtents> references;
   StreamWork work, masks;
   std::map<std::pair<int64_t, size_t>, Visits> known;
   std::map<int64_t, Classes> knownClasses; ///< by tile of the stream

@@ -211,12 +211,13 @@ static auto rankOf(const RankedSchedule &ranked) {
 }
 
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
-                                          const GpuModel &machine, bool dynamicScheduler) {
+                                          const GpuModel &machine, bool dynamicScheduler,
+                                          llvm::ArrayRef<ReferenceExtents> references) {
   std::vector<RankedSchedule> all;
   std::string why;
   if (!machine.warpgroups || !canUseWarpgroups(plan, why))
     return all;
-  CostModel model(nest, plan, machine);
+  CostModel model(nest, plan, machine, references);
   WarpgroupSchedule schedule;
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
   if (isWide && !hasEncoded(plan) &&

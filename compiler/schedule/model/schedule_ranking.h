@@ -27,8 +27,10 @@ struct RankedSchedule {
 /// first. The order is the same in every run. Empty if the machine has no warpgroups or the plan
 /// cannot use them. With `dynamic_scheduler`, persistent blocks that draw their row tiles are among
 /// them.
-std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
-                                          const GpuModel &machine, bool dynamicScheduler = false);
+std::vector<RankedSchedule>
+rankSchedules(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
+              bool dynamicScheduler = false,
+              llvm::ArrayRef<ReferenceExtents> references = referenceExtents());
 
 /// The first `count` that differ enough to be worth a measurement: no more than two of the same
 /// groups and tiles, of which no more than one draws.

@@ -222,7 +222,7 @@ static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
                              const WarpgroupSchedule &schedule) {
   int64_t tile = schedule.streamTile, inputs = plan.inputs.size();
   int64_t arriving = copiedVectors(plan, schedule), columns = needs.columns - arriving;
-  int64_t vectors = 36 * columns + (needs.columnWords - arriving) * tile / 4 + 8 * arriving;
+  int64_t vectors = 36 * columns + (needs.columnWords - arriving) * tile / 4 + 4 * arriving;
   if (needs.inParts)
     vectors += columns * tile / 16;
   int64_t copied = schedule.copyInputs ? inputs : 0;

@@ -1,0 +1,36 @@
+// Schedules for launches with many short sequences: a row tile has few steps, so what its start and
+// its end take counts as much.
+#ifndef ATTNC_COMPILER_SCHEDULE_CHOICE_SHORT_SEQUENCES_H
+#define ATTNC_COMPILER_SCHEDULE_CHOICE_SHORT_SEQUENCES_H
+
+#include "compiler/schedule/model/cost_model.h"
+#include "compiler/schedule/nest/planned_nest.h"
+
+namespace attnc::schedule {
+
+/// Sequences of up to `longest` rows and stream indices, and those that a schedule for them is
+/// chosen by.
+struct ShortSequences {
+  int64_t longest;
+  llvm::ArrayRef<ReferenceExtents> references;
+};
+
+/// The shortest first.
+llvm::ArrayRef<ShortSequences> shortSequences();
+
+/// True if the extents of the nest's rows and stream are static and not above `longest`.
+bool isAlwaysShort(red::NestOp nest, const StreamPlan &plan, int64_t longest);
+
+/// The best schedule with warpgroups for such sequences; nothing where none fits.
+std::optional<WarpgroupSchedule> shortSchedule(red::NestOp nest, const StreamPlan &plan,
+                                               const GpuModel &machine,
+                                               const ShortSequences &sequences);
+
+/// The same for a nest whose own schedule, with warpgroups, is for long ones, but whose sequences
+/// may be short. Nothing where they are always so, or never, or the schedule is the same.
+std::optional<WarpgroupSchedule> otherIfShort(PlannedNest &planned, const GpuModel &machine,
+                                              const ShortSequences &sequences);
+
+} // namespace attnc::schedule
+
+#endif
