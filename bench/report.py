@@ -13,6 +13,7 @@ import report_cliffs
 import report_compile
 import report_halves
 import report_portable
+import report_short
 import report_variants
 from report_parts import write_or_check
 
@@ -29,8 +30,9 @@ test fails when they differ. [bench/README.md](../bench/README.md) says how to m
 
 # Who writes the section of a file, by the `kind` that it says it has; in the order of the page.
 KINDS = {"attention": report_attention, "variants": report_variants,
-         "portable": report_portable, "halves": report_halves, "cliffs": report_cliffs,
-         "call_path": report_call_path, "compile": report_compile}
+         "portable": report_portable, "halves": report_halves, "short": report_short,
+         "cliffs": report_cliffs, "call_path": report_call_path,
+         "compile": report_compile}
 
 
 def generated():

@@ -317,27 +317,29 @@ private:
 
   //===--- streams in parts ------------------------------------------------------------------===//
 
-  // The program for short sequences; with its streams in parts, as a variant for launches that
-  // would leave much of the GPU idle; and those for few rows, in one pass and in parts. What
+  // The program with its streams in parts, as a variant for launches that would leave much of the
+  // GPU idle; those for few rows, in one pass and in parts; and those for short sequences. What
   // somebody has chosen in the schedule stands for one program, not for several.
   void lowerVariants() {
     if (options.parts == SplitVariant::None || fold.fold != FoldChoice::Fold::Auto ||
         !overrides.empty() || own.isVariant())
       return;
-    // Of those that hold the last one is chosen.
-    for (const schedule::ShortSequences &each : llvm::reverse(schedule::shortSequences()))
+    lowerInParts();
+    for (const schedule::ShortSequences &each : schedule::shortSequences())
       if (nlohmann::json keys = shortKeys(program, options.target, each); !keys.empty())
         lowerVariant({shortPrefix(each.longest), FoldChoice::Fold::OnePass, keys, each.longest});
+  }
+
+  void lowerInParts() {
     if (llvm::none_of(kernels->allNests(), canBeSplit) ||
         !lowerVariant({kSplitPrefix.str(), FoldChoice::Fold::TwoPass}))
       return;
-    size_t count = variants.size();
     nlohmann::json once = fewRowsKeys(program, options.target);
-    nlohmann::json inParts = fewRowsKeys(variants.back()->program, options.target);
+    nlohmann::json inParts = fewRowsKeys(variants.front()->program, options.target);
     if (once.empty() || inParts.empty() ||
         !lowerVariant({kPackedPrefix.str(), FoldChoice::Fold::OnePass, once}) ||
         !lowerVariant({kPackedSplitPrefix.str(), FoldChoice::Fold::TwoPass, inParts}))
-      variants.resize(count); // each leaves some launches with few rows to the other
+      variants.resize(1); // each leaves some launches with few rows to the other
   }
 
   bool lowerVariant(VariantProgram variant) {
@@ -353,6 +355,7 @@ private:
 
   Status addVariants() {
     std::map<std::string, Expr> counts;
+    ownVariants = result.program.manifest.variants.size();
     for (const std::unique_ptr<Compiler> &variant : variants)
       if (Status status = addVariant(*variant, counts); !status)
         return status;
@@ -372,8 +375,10 @@ private:
       return status;
     Expr when = chooseVariant(variant.own, variant.program, variant.kernels->allShapes(),
                               fold.parts.value_or(kMostParts), counts);
+    // Those for short sequences come behind the others.
+    size_t others = result.program.manifest.variants.size() - ownVariants;
     driver::addVariant(result.program.manifest, variant.result.program.manifest,
-                       variant.result.copies, variant.own, when);
+                       variant.result.copies, variant.own, when, variant.own.longest ? others : 0);
     addKernels(variant);
     return {};
   }
@@ -484,6 +489,7 @@ private:
   std::optional<NestKernels> kernels;              // for a GPU
   std::optional<ImageBuild> build;                 // of these and of the kernels of variants
   std::vector<std::unique_ptr<Compiler>> variants; // the same program otherwise
+  size_t ownVariants = 0;                          // of the manifest, before theirs
   Compilation result;
 };
 

@@ -246,7 +246,7 @@ public:
 
   // What `parts` has beyond its first variant serves tensors that are not aligned: if not `all`,
   // the program in one pass does that.
-  void add(const Expr &when, bool all) {
+  void add(const Expr &when, size_t place, bool all) {
     for (const DimDecl &dim : parts.dims)
       if (!manifest.findDim(dim.name))
         manifest.dims.push_back(dim);
@@ -254,7 +254,6 @@ public:
     for (const RequireDecl &require : parts.requires_)
       if (isNew(require))
         holds.push_back(require.expr);
-    size_t place = 0;
     for (VariantDecl variant : ArrayRef(parts.variants).take_front(all ? SIZE_MAX : 1)) {
       if (!hasCopies(variant))
         continue;
@@ -337,8 +336,8 @@ private:
 } // namespace
 
 void addVariant(Manifest &manifest, const Manifest &parts, const AlignedCopies &copies,
-                const VariantProgram &variant, const Expr &when) {
-  Merger(manifest, parts, copies, variant.prefix).add(when, /*all=*/variant.longest != 0);
+                const VariantProgram &variant, const Expr &when, size_t place) {
+  Merger(manifest, parts, copies, variant.prefix).add(when, place, /*all=*/variant.longest != 0);
 }
 
 } // namespace attnc::driver

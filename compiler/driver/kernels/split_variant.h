@@ -72,12 +72,13 @@ Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
 /// Gives the dims of `counts` these extents.
 void setSplits(Manifest &manifest, const std::map<std::string, Expr> &counts);
 
-/// Adds to `manifest` the launches of `parts`, the manifest of the variant, as first choice
-/// wherever `when` holds; of a variant for short sequences also those on the copies of tensors that
-/// are not aligned. Kernels of `parts` get new names, which begin with its prefix, but for those
-/// that copy; what lies between them too where `manifest` has the name for something else.
+/// Adds to `manifest` the launches of `parts`, the manifest of the variant, before those at
+/// `place`, to be chosen where `when` holds; of a variant for short sequences also those on the
+/// copies of tensors that are not aligned. Kernels of `parts` get new names, which begin with its
+/// prefix, but for those that copy; what lies between them too where `manifest` has the name for
+/// something else.
 void addVariant(Manifest &manifest, const Manifest &parts, const AlignedCopies &copies,
-                const VariantProgram &variant, const Expr &when);
+                const VariantProgram &variant, const Expr &when, size_t place);
 
 } // namespace attnc::driver
 

@@ -33,8 +33,8 @@ static bool mayBeShort(red::NestOp nest, const StreamPlan &plan, int64_t longest
   });
 }
 
-// While a row tile is computed the rows of the next one arrive. Where tensors with both dims arrive,
-// too, and a row tile has several of their tiles, these need the room.
+// While a row tile is computed the rows of the next one arrive. Where tensors with both dims
+// arrive, too, and a row tile has several of their tiles, these need the room.
 static bool copiesRowsAhead(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
                             const ShortSequences &sequences, WarpgroupSchedule &schedule) {
   if (!schedule.persistent || (!plan.inputs.empty() && sequences.longest > kOneRowTile))
@@ -57,20 +57,22 @@ std::optional<WarpgroupSchedule> shortSchedule(red::NestOp nest, const StreamPla
       rankSchedules(nest, plan, machine, draws, sequences.references);
   if (draws)
     llvm::erase_if(ranked, [](const RankedSchedule &r) { return !r.schedule.dynamicScheduler; });
-  std::optional<WarpgroupSchedule> best;
-  double share = 0;
+  std::optional<WarpgroupSchedule> best, ahead;
+  double share = 0, aheadShare = 0;
+  auto consider = [](const RankedSchedule &each, const WarpgroupSchedule &schedule,
+                     std::optional<WarpgroupSchedule> &best, double &share) {
+    if (best && (each.share < kAsGood * share || schedule.streamTile <= best->streamTile))
+      return;
+    share = best ? share : each.share;
+    best = schedule;
+  };
   for (const RankedSchedule &each : ranked) {
     WarpgroupSchedule schedule = each.schedule;
-    if (!copiesRowsAhead(nest, plan, machine, sequences, schedule))
-      continue;
-    if (!best || (each.share >= kAsGood * share && schedule.streamTile > best->streamTile)) {
-      share = best ? share : each.share;
-      best = schedule;
-    }
+    consider(each, schedule, best, share);
+    if (copiesRowsAhead(nest, plan, machine, sequences, schedule))
+      consider(each, schedule, ahead, aheadShare);
   }
-  if (!best && !ranked.empty())
-    best = ranked.front().schedule;
-  return best;
+  return ahead ? ahead : best;
 }
 
 std::optional<WarpgroupSchedule> otherIfShort(PlannedNest &planned, const GpuModel &machine,

@@ -168,6 +168,14 @@ static double jammed(std::initializer_list<double> bounds, double norm) {
   return largest * std::pow(sum, 1 / norm);
 }
 
+// What boxes bring for each byte that a tile needs: they are as wide as a panel.
+static double panelShare(int64_t columns, int64_t bytes) {
+  if (bytes == 0)
+    return 1;
+  return static_cast<double>(llvm::alignTo(columns * bytes, tile::kPanelBytes)) /
+         static_cast<double>(columns * bytes);
+}
+
 StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
                            const WarpgroupSchedule &schedule, const GpuModel &machine) {
   return predictStep(plan, work, {}, schedule, machine, {schedule.groups});
@@ -191,26 +199,27 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
   step.copiedBytes = static_cast<double>(work.streamBytes * schedule.streamStep());
   if (schedule.seesaw) // each group copies its columns
     step.copiedBytes += static_cast<double>(2 * work.weightColumns * schedule.streamStep());
-  step.readBytes = scores * static_cast<double>(work.scoreBytes);
+  bool copiesReads = schedule.copyInputs && !plan.inputs.empty();
+  double read = scores * static_cast<double>(work.scoreBytes);
+  step.readBytes = copiesReads ? read * panelShare(schedule.streamTile, work.scoreBytes) : read;
 
   // A product blocks its group until it is issued, so a group does its own arithmetic after its
   // products, while others have theirs.
   double turn = group.both + kProductStart;
   if (schedule.seesaw)
     turn += kPartStart * ringParts(plan, schedule, rates).count;
-  bool copiesReads = schedule.copyInputs && !plan.inputs.empty();
   step.chain = turn + (group.arithmetic + (which.masking ? masking : 0)) / kLoneRate +
                kStepLatency + (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
   step.bounds = {
       {"tensor cores", groups * (group.products + kProductStart)},
       {"shared memory",
        groups * group.shared +
-           (step.copiedBytes + (copiesReads ? 2 * step.readBytes : 0)) / rates.sharedBytes},
+           (step.copiedBytes + (copiesReads ? step.readBytes + read : 0)) / rates.sharedBytes},
       {"exponentials and arithmetic", arithmetic},
       {"the chain of one group", step.chain},
       {"refill of a stage", refillClocks(plan, schedule, rates)},
-      {"copies from L2", step.copiedBytes / rates.cacheBytes},
-      {"memory", step.readBytes / rates.memoryBytes},
+      {"copies from L2", (step.copiedBytes + step.readBytes) / rates.cacheBytes},
+      {"memory", scores * static_cast<double>(work.ownScoreBytes) / rates.memoryBytes},
   };
   step.clocks =
       std::max(jammed({groups * turn, arithmetic, step.chain, refillClocks(plan, schedule, rates)},
@@ -241,8 +250,8 @@ static int64_t extentOf(red::NestOp nest, StringAttr dim, int64_t otherwise) {
 
 CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
                      llvm::ArrayRef<ReferenceExtents> references)
-    : nest(nest), plan(plan), machine(machine), references(references),
-      work(countWork(nest, plan)), masks(countMasks(nest, plan)) {
+    : nest(nest), plan(plan), machine(machine), references(references), work(countWork(nest, plan)),
+      masks(countMasks(nest, plan)) {
   // Rows are sampled: bounds change slowly from row to row.
   constexpr int64_t kSample = 16;
   for (ReferenceExtents reference : references) {

@@ -117,7 +117,11 @@ private:
     if (!seen.insert(array).second)
       return;
     if (auto read = array.getDefiningOp<attn::ReadOp>(); read && read->getBlock() == body()) {
-      work.scoreBytes += tile::elementType(tensorOf(read.getSource()).element).bytes;
+      int64_t bytes = tile::elementType(tensorOf(read.getSource()).element).bytes;
+      work.scoreBytes += bytes;
+      if (llvm::all_of(nest.getGrid().getAsRange<StringAttr>(),
+                       [&](StringAttr dim) { return read.getType().hasDim(dim); }))
+        work.ownScoreBytes += bytes;
       work.plain += 3; // address, load, conversion
       return;
     }

@@ -14,6 +14,7 @@ struct StreamWork {
   double special = 0;        ///< exp2, log2, tanh, reciprocals, for each score
   double plain = 0;          ///< other operations, for each score
   int64_t scoreBytes = 0;    ///< read from tensors with both dims, for each score
+  int64_t ownScoreBytes = 0; ///< of these, from tensors that no two cells share: from memory
   int64_t streamBytes = 0;   ///< of the streamed operands, for each stream index
   int64_t rowBytes = 0;      ///< of the resident operands, for each row
   int64_t resultBytes = 0;   ///< of the results, for each row

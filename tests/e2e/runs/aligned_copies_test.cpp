@@ -1,4 +1,4 @@
-// What serves tensors that are not aligned: the manifest's second variant, and the layouts with
+// What serves tensors that are not aligned: the manifest's variants on copies, and the layouts with
 // which the other tests put it to use.
 #include "compiler/driver/compile.h"
 #include "compiler/driver/execution/guarded_memory.h"
@@ -49,10 +49,16 @@ TEST(AlignedCopies, UnalignedTensorsHaveAVariantThatCopiesThem) {
   Result<Compilation> compilation = compileFor(*spec, "sm_90a");
   ASSERT_TRUE(compilation) << compilation.error().text();
   const Manifest &manifest = compilation->program.manifest;
-  ASSERT_EQ(manifest.variants.size(), 2U);
-  const VariantDecl &direct = manifest.variants[0], &onCopies = manifest.variants[1];
+  ASSERT_EQ(manifest.variants.size(), 3U);
+  const VariantDecl &direct = manifest.variants[0], &onOne = manifest.variants[1],
+                    &onCopies = manifest.variants[2];
   EXPECT_EQ(direct.aligned, (std::map<std::string, std::int64_t>{
                                 {"q", 16}, {"k", 16}, {"v", 16}, {"bias", 16}, {"o", 16}}));
+  // Rows of the bias may have any length; those of the others are multiples of 16 bytes.
+  EXPECT_EQ(onOne.aligned,
+            (std::map<std::string, std::int64_t>{{"q", 16}, {"k", 16}, {"v", 16}, {"o", 16}}));
+  EXPECT_EQ(launched(onOne), (Names{"align_bias", "bias_o"}));
+  EXPECT_EQ(tensorsOf(onOne.launches[1]), (NameSet{"q", "k", "v", "bias_aligned", "o"}));
   EXPECT_TRUE(onCopies.aligned.empty());
   EXPECT_EQ(launched(direct), Names{"bias_o"});
   EXPECT_EQ(launched(onCopies),

@@ -145,7 +145,7 @@ TEST(FewRows, ArePackedWhereHeadsShareKeys) {
   ASSERT_TRUE(spec);
   Result<Compilation> compilation = compileForFewRows(*spec);
   ASSERT_TRUE(compilation) << compilation.error().text();
-  ASSERT_EQ(compilation->variants.size(), 3U); // in parts, packed, both
+  ASSERT_EQ(compilation->variants.size(), 5U); // in parts, packed, both; two for short sequences
   const Manifest &manifest = compilation->program.manifest;
   auto parts = [&](std::int64_t b, std::int64_t h, std::int64_t hk, std::int64_t i,
                    std::int64_t j) {
@@ -175,7 +175,7 @@ TEST(FewRows, OfProgramsWithoutSharedKeysAreNotPacked) {
   ASSERT_TRUE(spec);
   Result<Compilation> compilation = compileForFewRows(*spec);
   ASSERT_TRUE(compilation) << compilation.error().text();
-  EXPECT_EQ(compilation->variants.size(), 1U); // in parts
+  EXPECT_EQ(compilation->variants.size(), 3U); // in parts; two for short sequences // in parts
 }
 
 /// `keys` are the extents that say that there are so many keys.
@@ -194,8 +194,7 @@ void expectPackedIsCorrect(const Spec &spec, std::int64_t multiprocessors,
   };
   for (Heads heads : {Heads{2, 1}, {3, 1}, {8, 2}, {8, 1}, {10, 1}})
     for (std::int64_t rows : {1, 3, 16}) {
-      Extents extents = {
-          {"b", 1}, {"h", heads.queries}, {"hk", heads.keys}, {"i", rows}};
+      Extents extents = {{"b", 1}, {"h", heads.queries}, {"hk", heads.keys}, {"i", rows}};
       extents.merge(keys(528 + 48 * rows));
       SCOPED_TRACE(testing::Message() << heads.queries << "/" << heads.keys << " heads, " << rows
                                       << " rows, " << multiprocessors << " multiprocessors");
@@ -273,12 +272,17 @@ TEST(GpuFewRows, AreCorrect) {
     std::int64_t batches, sharing, rows, keys;
   };
   // In parts, in parts for several rounds of blocks, and in one pass.
-  for (Case c : {Case{1, 2, 1, 2100}, {1, 3, 5, 2100}, {1, 4, 16, 9000}, {1, 10, 16, 2100},
-                 {70, 3, 1, 700}, {140, 2, 5, 300}, {140, 4, 1, 300}}) {
+  for (Case c : {Case{1, 2, 1, 2100},
+                 {1, 3, 5, 2100},
+                 {1, 4, 16, 9000},
+                 {1, 10, 16, 2100},
+                 {70, 3, 1, 700},
+                 {140, 2, 5, 300},
+                 {140, 4, 1, 300}}) {
     Extents extents = {
         {"b", c.batches}, {"h", 2 * c.sharing}, {"hk", 2}, {"i", c.rows}, {"j", c.keys}};
-    SCOPED_TRACE(testing::Message() << c.batches << " batches, " << c.sharing << " heads, "
-                                    << c.rows << " rows");
+    SCOPED_TRACE(testing::Message()
+                 << c.batches << " batches, " << c.sharing << " heads, " << c.rows << " rows");
     expectCorrect(*spec, **executor, extents);
     expectSameBits(*spec, **executor, extents);
   }
