@@ -39,7 +39,10 @@ def normal(*shape):
 
 
 def milliseconds(call):
-    return statistics.median(queued_launches.milliseconds(torch, [call] * 60))
+    """Of few calls at a time: PyTorch takes longer to queue the smallest than the GPU to compute them."""
+    call()
+    return statistics.median(time for _ in range(8)
+                             for time in queued_launches.milliseconds(torch, [call] * 15))
 
 
 def attention(q, k, v, bias=None, causal=False):
@@ -52,8 +55,8 @@ def attention(q, k, v, bias=None, causal=False):
     return torch.softmax(s, -1) @ v.double()
 
 
-def measured(program, tensors, reference, peer, **about):
-    """`reference()`: the first sequences in float64. `peer()`: what PyTorch computes, of all."""
+def measured(program, tensors, reference, backend, peer, **about):
+    """`reference()`: the first sequences in float64. `peer()`: what PyTorch's backend computes, of all."""
     o = torch.full_like(tensors["q"], float("nan"))
     plan = program.bind(out={"o": o}, **tensors)
     plan()
@@ -62,9 +65,10 @@ def measured(program, tensors, reference, peer, **about):
 
     def error(result):
         return ((result.double() - exact).norm() / exact.norm()).item()
-    cell = {**about, "ms": milliseconds(plan), "peer_ms": milliseconds(peer),
-            "error": error(o.flatten(0, -4)[:len(exact)]),
-            "peer_error": error(peer().reshape(o.shape).flatten(0, -4)[:len(exact)])}
+    cell = {**about, "ms": milliseconds(plan), "error": error(o.flatten(0, -4)[:len(exact)])}
+    with sdpa_kernel(backend):
+        cell.update(peer_ms=milliseconds(peer),
+                    peer_error=error(peer().reshape(o.shape).flatten(0, -4)[:len(exact)]))
     torch.cuda.empty_cache()
     return cell
 
@@ -84,11 +88,10 @@ def evoformer(target):
             return torch.sigmoid(gate[0, some].double()) * exact
 
         def peer():
-            with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
-                o = scaled_dot_product_attention(*(x.flatten(0, 1) for x in (q, k, v)), attn_mask=bias)
+            o = scaled_dot_product_attention(*(x.flatten(0, 1) for x in (q, k, v)), attn_mask=bias)
             return torch.sigmoid(gate) * o.view(gate.shape)
         tensors = {"q": q, "k": k, "v": v, "gate": gate, "mask": mask, "pair": pair}
-        yield measured(program, tensors, reference, peer, d=d, aim_ms=aim)
+        yield measured(program, tensors, reference, SDPBackend.EFFICIENT_ATTENTION, peer, d=d, aim_ms=aim)
 
 
 def windows(target):
@@ -102,12 +105,10 @@ def windows(target):
         of_all = room[..., :length].expand(b, h, length, length)
         program = attnc.compile(spec("window"), target)
 
-        def peer():
-            with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
-                return scaled_dot_product_attention(q, k, v, attn_mask=of_all)
         yield measured(program, {"q": q, "k": k, "v": v, "bias": bias},
-                       lambda: attention(q[:COMPARED], k[:COMPARED], v[:COMPARED], bias.double()), peer,
-                       length=length)
+                       lambda: attention(q[:COMPARED], k[:COMPARED], v[:COMPARED], bias.double()),
+                       SDPBackend.EFFICIENT_ATTENTION,
+                       lambda: scaled_dot_product_attention(q, k, v, attn_mask=of_all), length=length)
 
 
 def plain(target):
@@ -119,13 +120,11 @@ def plain(target):
             for length in LENGTHS:
                 b = 64 if length < 1024 else 16
                 q, k, v = (normal(b, h, length, d) for _ in range(3))
-
-                def peer():
-                    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-                        return scaled_dot_product_attention(q, k, v, is_causal=causal)
                 cell = measured(program, {"q": q, "k": k, "v": v},
                                 lambda: attention(q[:COMPARED], k[:COMPARED], v[:COMPARED], causal=causal),
-                                peer, d=d, length=length, causal=causal, b=b)
+                                SDPBackend.CUDNN_ATTENTION,
+                                lambda: scaled_dot_product_attention(q, k, v, is_causal=causal),
+                                d=d, length=length, causal=causal, b=b)
                 scores = length * (length + 1) / 2 if causal else length ** 2
                 yield {**cell, "tflops": 4 * b * h * d * scores / cell["ms"] / 1e9}
 

@@ -218,8 +218,11 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
       {"exponentials and arithmetic", arithmetic},
       {"the chain of one group", step.chain},
       {"refill of a stage", refillClocks(plan, schedule, rates)},
-      {"copies from L2", (step.copiedBytes + step.readBytes) / rates.cacheBytes},
-      {"memory", scores * static_cast<double>(work.ownScoreBytes) / rates.memoryBytes},
+      {"copies from L2",
+       (step.copiedBytes + (copiesReads ? step.readBytes : 0)) / rates.cacheBytes},
+      // Cells that share a tensor read it from L2, if it arrives as tiles.
+      {"memory",
+       (copiesReads ? scores * static_cast<double>(work.ownScoreBytes) : read) / rates.memoryBytes},
   };
   step.clocks =
       std::max(jammed({groups * turn, arithmetic, step.chain, refillClocks(plan, schedule, rates)},
