@@ -36,6 +36,13 @@ bool agrees(WarpgroupSchedule schedule, const Json &values) {
   return true;
 }
 
+// True if `values` name all that the schedule says of itself: nothing is left to choose.
+bool saysAll(red::Schedule schedule, const Json &values) {
+  return llvm::all_of(schedule.getKeys(), [&](const red::ScheduleValue &key) {
+    return values.contains(key.key.str());
+  });
+}
+
 class WarpgroupsForm : public KeyedForm<WarpgroupSchedule> {
 public:
   bool hasTiles() const override { return true; }
@@ -81,7 +88,8 @@ public:
       return status.error();
     std::string why = lack(nest, machine);
     if (why.empty()) {
-      schedule = completed(nest, machine, keys);
+      if (!saysAll(attrOf(nest, schedule), keys))
+        schedule = completed(nest, machine, keys);
       why = checkSchedule(nest.op(), *nest.ofHalves(), schedule, machine);
     }
     if (!why.empty())

@@ -218,6 +218,9 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
   if (!machine.warpgroups || !canUseWarpgroups(plan, why))
     return all;
   CostModel model(nest, plan, machine, references);
+  int64_t largest = kStreamTileStep;
+  for (const ReferenceExtents &reference : references)
+    largest = std::max(largest, std::min(reference.stream, kLargestStreamTile));
   WarpgroupSchedule schedule;
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
   if (isWide && !hasEncoded(plan) &&
@@ -225,7 +228,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
     addSeesaws(all, nest, plan, machine, model);
   for (int64_t groups :
        hasEncoded(plan) ? llvm::ArrayRef(kGroups).drop_back() : llvm::ArrayRef(kGroups))
-    for (int64_t tile = kStreamTileStep; tile <= kLargestStreamTile; tile += kStreamTileStep) {
+    for (int64_t tile = kStreamTileStep; tile <= largest; tile += kStreamTileStep) {
       schedule.groups = groups;
       schedule.streamTile = tile;
       addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);

@@ -68,6 +68,14 @@ static bool variesInBlock(attn::ReadOp read, const StreamPlan &plan,
   return schedule.pack != 1 && read.getType().hasDim(plan.packing->dim);
 }
 
+SmallVector<attn::ReadOp> copiedVectors(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  SmallVector<attn::ReadOp> copied;
+  for (attn::ReadOp read : plan.vectors)
+    if (schedule.copyInputs && hasAxes(read) && !variesInBlock(read, plan, schedule))
+      copied.push_back(read);
+  return copied;
+}
+
 SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
   TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
@@ -130,13 +138,12 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
                            schedule.streamTile, input.element));
       maps.back().stages = schedule.stages;
     }
-  for (attn::ReadOp read : plan.vectors)
-    if (hasAxes(read) && !variesInBlock(read, plan, schedule)) {
-      maps.push_back(mapOf(OperandMap::Kind::Vector, read, ~0u, 1, schedule.streamTile,
-                           tensorOf(read.getSource()).element));
-      maps.back().alsoElements = asksTensors(plan);
-      maps.back().stages = schedule.stages;
-    }
+  for (attn::ReadOp read : copiedVectors(plan, schedule)) {
+    maps.push_back(mapOf(OperandMap::Kind::Vector, read, ~0u, 1, schedule.streamTile,
+                         tensorOf(read.getSource()).element));
+    maps.back().alsoElements = asksTensors(plan);
+    maps.back().stages = schedule.stages;
+  }
   for (const InputTile &input : plan.finishInputs)
     if (hasAxes(input.read) && !schedule.headDimTile && !schedule.seesaw && schedule.pack == 1)
       maps.push_back(mapOf(OperandMap::Kind::Finish, input.read, input.rowAxis, schedule.rowTile(),

@@ -42,6 +42,10 @@ llvm::SmallVector<OperandMap> boxMaps(PlannedNest &nest);
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
                                           const WarpgroupSchedule &schedule);
 
+/// The vectors along the stream among them.
+llvm::SmallVector<attn::ReadOp> copiedVectors(const StreamPlan &plan,
+                                              const WarpgroupSchedule &schedule);
+
 /// A result that leaves by copies of boxes: each warp's 16 rows at a time, panel by panel.
 struct ResultMap {
   mlir::Value result;

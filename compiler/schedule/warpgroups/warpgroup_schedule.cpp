@@ -207,12 +207,6 @@ static constexpr int64_t kWordsIncluded = 5;
 // Numbers for each score that are computed from indices are under way before the products end.
 static constexpr int64_t kTermRegisters = 16;
 
-// Vectors along the stream that arrive as tiles.
-static int64_t copiedVectors(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
-  return llvm::count_if(operandMaps(plan, schedule),
-                        [](const OperandMap &map) { return map.kind == OperandMap::Kind::Vector; });
-}
-
 // Elements of tensors that the step's scalar code reads: the compiler has many of them under way.
 // Measured of vectors along the stream, with two groups at D128: 96 columns of a mask of 32-bit ids
 // compile clean with 232 registers, 112 spill; of 64-bit ids 64 do and 80 spill. With D64 and a
@@ -221,7 +215,7 @@ static int64_t copiedVectors(const StreamPlan &plan, const WarpgroupSchedule &sc
 static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
                              const WarpgroupSchedule &schedule) {
   int64_t tile = schedule.streamTile, inputs = plan.inputs.size();
-  int64_t arriving = copiedVectors(plan, schedule), columns = needs.columns - arriving;
+  int64_t arriving = copiedVectors(plan, schedule).size(), columns = needs.columns - arriving;
   int64_t vectors = 36 * columns + (needs.columnWords - arriving) * tile / 4 + 4 * arriving;
   if (needs.inParts)
     vectors += columns * tile / 16;
@@ -237,7 +231,7 @@ static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &pla
   int64_t copied = schedule.copyInputs ? plan.inputs.size() : 0;
   int64_t read = needs.inputs + plan.inputs.size() - copied;
   int64_t cuts = (schedule.headDimTile != 0) + (schedule.depth != 0);
-  int64_t columns = needs.columns - copiedVectors(plan, schedule);
+  int64_t columns = needs.columns - static_cast<int64_t>(copiedVectors(plan, schedule).size());
   int64_t words = needs.uniform + 2 * (needs.rows + columns + copied) + 4 * read + 2 * cuts;
   // A moment has a centre, and reads scores beside the weights made of them.
   // Terms are live beside what a mask or a part of the stream adds: at D64 a slope times the

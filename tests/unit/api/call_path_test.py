@@ -25,6 +25,7 @@ class Launch(ctypes.Structure):
     """FakeLaunch of fake_driver.h."""
     _fields_ = [("symbol", ctypes.c_char * 64), ("grid", ctypes.c_uint * 3),
                 ("threads", ctypes.c_uint), ("shared", ctypes.c_uint), ("cluster", ctypes.c_uint),
+                ("starts_early", ctypes.c_bool),
                 ("stream", ctypes.c_void_p), ("bytes", ctypes.c_size_t),
                 ("arguments", ctypes.c_ubyte * 4096)]
 
