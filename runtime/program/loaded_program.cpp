@@ -394,6 +394,8 @@ Status LoadedProgram::launchFrame(const Layout &layout, const Frame &frame, CuHa
                          counters.size());
         !status)
       return status;
+  // Streams that are captured take such launches since graphs have edges with data, CUDA 12.3.
+  bool mayStartEarly = gpu->properties().driverVersion >= 12030;
   for (std::size_t number = 0; number < layout.plan.calls.size(); ++number) {
     const CallLayout::Call &call = layout.plan.calls[number];
     const KernelDecl &kernel = plan.kernels[call.kernel];
@@ -403,7 +405,7 @@ Status LoadedProgram::launchFrame(const Layout &layout, const Frame &frame, CuHa
     Status status = layout.functions[number]->launch(
         grid, static_cast<unsigned>(kernel.threads), static_cast<unsigned>(call.sharedBytes),
         stream, const_cast<void **>(frame.values.data() + call.first),
-        static_cast<unsigned>(kernel.cluster), kernel.startsEarly && number > 0);
+        static_cast<unsigned>(kernel.cluster), kernel.startsEarly && mayStartEarly && number > 0);
     if (!status)
       return environmentError(fmt::format("kernel {}: {}", kernel.name, status.error().message),
                               status.error().remedy);
