@@ -187,7 +187,6 @@ void StepsLowering::fetchInputs() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Vector)) {
     tile::FetchOp tile = fetch(map, {}, column0);
     tile.setOrder(2);
-    tile.setByGroup(schedule.seesaw);
     stagedTiles[map.read->getResult(0)] = {tile, /*turned=*/false, /*isVector=*/true};
   }
 }

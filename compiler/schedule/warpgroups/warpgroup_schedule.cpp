@@ -182,8 +182,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
       ringSlot = std::max(ringSlot, tileBytes);
       continue;
     }
-    bool isOfGroup = schedule.seesaw &&
-                     (map.kind == OperandMap::Kind::Input || map.kind == OperandMap::Kind::Vector);
+    bool isOfGroup = schedule.seesaw && map.kind == OperandMap::Kind::Input;
     int64_t stages = map.stages * (isOfGroup ? schedule.groups : 1);
     bytes += stages * tileBytes;
     slots += stages;
