@@ -120,8 +120,16 @@ void Expansion::readNumberAgain() {
   });
 }
 
+// Whether ops behind the stream await a tile, which is copied behind all tiles of the stream.
+static bool awaitsBehind(StreamOp stream) {
+  for (Operation *op = stream->getNextNode(); op; op = op->getNextNode())
+    if (isa<AwaitOp>(op))
+      return true;
+  return false;
+}
+
 // Returns the number of the tile after the row tile's last one. What a group lets pass at the end
-// it does after everything else.
+// it does after everything else, unless that waits for what is copied behind those tiles.
 Value Expansion::expandRowTile(Value work, Value tilesBefore, Value taken) {
   if (!rows.getPersistent())
     readNumberAgain();
@@ -129,21 +137,28 @@ Value Expansion::expandRowTile(Value work, Value tilesBefore, Value taken) {
   rows.getTurn().replaceAllUsesWith(taken);
   turn = taken;
   Value after = tilesBefore;
+  auto passLast = [&] {
+    Value shift = b.createOrFold<arith::SubIOp>(named("shift"), tilesBefore, stream.getFirst());
+    passOver(stream.getOwnEnd(), stream.getEnd(), shift);
+    after = add(stream.getEnd(), shift, "tiles_after");
+  };
+  bool passesFirst = false;
   Block *into = b.getInsertionBlock();
   Block::iterator at = b.getInsertionPoint();
   for (Operation &op : llvm::make_early_inc_range(*rows.getBodyBlock())) {
     b.setInsertionPoint(into, at);
-    if (auto stream = dyn_cast<StreamOp>(op))
-      after = expandStream(stream, tilesBefore);
-    else
+    if (auto tiles = dyn_cast<StreamOp>(op)) {
+      after = expandStream(tiles, tilesBefore);
+      passesFirst = tiles.getOwnEnd() && awaitsBehind(tiles);
+      if (passesFirst)
+        passLast();
+    } else {
       op.moveBefore(into, at);
+    }
   }
   b.setInsertionPoint(into, at);
-  if (stream && stream.getOwnEnd()) {
-    Value shift = b.createOrFold<arith::SubIOp>(named("shift"), tilesBefore, stream.getFirst());
-    passOver(stream.getOwnEnd(), stream.getEnd(), shift);
-    after = add(stream.getEnd(), shift, "tiles_after");
-  }
+  if (stream && stream.getOwnEnd() && !passesFirst)
+    passLast();
   if (stream)
     stream.erase();
   return after;

@@ -107,6 +107,8 @@ void SeesawSteps::fetchStreamed() {
     op.setInRing(true);
     tilesOf[i] = op;
   }
+  // Inputs come between: the steps that read them let go of slots that values need.
+  order = kInputOrder + 1;
   for (Whose whose : {Peer, Own})
     for (auto [i, map] : llvm::enumerate(maps))
       if (!isScoreOperand(plan, i)) {

@@ -7,6 +7,9 @@
 
 namespace attnc::schedule {
 
+/// Of the fetches of inputs in an iteration: behind operands of scores, before those of values.
+inline constexpr int64_t kInputOrder = 2;
+
 /// Builds tile.row_tiles where each group has rows of its own. What other divisions of the work do
 /// in other ways is virtual.
 class StepsLowering : public WarpgroupCompute {
