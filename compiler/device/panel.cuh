@@ -1,7 +1,8 @@
 // Tiles in shared memory as the tensor memory accelerator writes them and wgmma reads them, with
 // the 128-byte swizzle: panels of 128 bytes of columns, one after the other; in a panel each row
 // takes 128 bytes, and 16-byte chunk c of row r lies at place c ^ (r % 8). PTX ISA, "Swizzling
-// modes" and "Matrix-Descriptor". Panels that have less than eight rows share one pattern.
+// modes" and "Matrix-Descriptor".
+// Panels that have less than eight rows share one pattern.
 #pragma once
 #include "attnc/convert.cuh"
 #include "attnc/smem.cuh"

@@ -187,6 +187,7 @@ void StepsLowering::fetchInputs() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Vector)) {
     tile::FetchOp tile = fetch(map, {}, column0);
     tile.setOrder(kInputOrder);
+    tile.setByGroup(schedule.seesaw);
     stagedTiles[map.read->getResult(0)] = {tile, /*turned=*/false, /*isVector=*/true};
   }
 }

@@ -70,8 +70,6 @@ static bool variesInBlock(attn::ReadOp read, const StreamPlan &plan,
 
 SmallVector<attn::ReadOp> copiedVectors(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   SmallVector<attn::ReadOp> copied;
-  if (schedule.seesaw) // beside a bias, its copies would wait for each other
-    return copied;
   for (attn::ReadOp read : plan.vectors)
     if (schedule.copyInputs && hasAxes(read) && !variesInBlock(read, plan, schedule))
       copied.push_back(read);

@@ -182,7 +182,8 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
       ringSlot = std::max(ringSlot, tileBytes);
       continue;
     }
-    bool isOfGroup = schedule.seesaw && map.kind == OperandMap::Kind::Input;
+    bool isOfGroup = schedule.seesaw &&
+                     (map.kind == OperandMap::Kind::Input || map.kind == OperandMap::Kind::Vector);
     int64_t stages = map.stages * (isOfGroup ? schedule.groups : 1);
     bytes += stages * tileBytes;
     slots += stages;

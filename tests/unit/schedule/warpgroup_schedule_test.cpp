@@ -1,5 +1,4 @@
 #include "compiler/schedule/portable/portable_schedule.h"
-#include "compiler/schedule/warpgroups/operand_maps.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gmock/gmock.h>
@@ -378,22 +377,6 @@ TEST(Cluster, DividesADepthInMultiplesOfAProduct) {
   EXPECT_EQ(headDimTiles(cut), 4);
   StreamPlan again = tiledPlan(cut, 64, 64, 2);
   EXPECT_EQ(again.contractions.front().resident.wholeCols(), 112);
-}
-
-// Beside a bias, copies of a vector for each group and those of the rings would wait for each
-// other.
-TEST(OperandMaps, ofASeesawHaveNoVectors) {
-  auto vectors = [](LibraryNest &of, bool seesaw) {
-    WarpgroupSchedule schedule = makeSchedule(of, 2, 64, 2);
-    schedule.seesaw = seesaw;
-    schedule.headDimTile = seesaw ? 256 : 0;
-    return llvm::count_if(operandMaps(of.plan, schedule), [](const OperandMap &map) {
-      return map.kind == OperandMap::Kind::Vector;
-    });
-  };
-  LibraryNest narrow("evoformer", 64), wide("evoformer", 512);
-  EXPECT_EQ(vectors(narrow, false), 1);
-  EXPECT_EQ(vectors(wide, true), 0);
 }
 
 } // namespace
