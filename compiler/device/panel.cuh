@@ -10,8 +10,8 @@
 namespace attnc {
 
 /// kRowCount rows of kColCount elements, part of panels of kPanelRows rows. The first
-/// one starts at a multiple of 1024 bytes; the columns that fill the last panel are zero once a copy has filled
-/// the tile.
+/// one starts at a multiple of 1024 bytes; the columns that fill the last panel are zero once a
+/// copy has filled the tile.
 template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount> struct PanelTile {
   using Element = T;
   static constexpr int kRows = kRowCount;
@@ -49,12 +49,14 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
   /// The strip of kCount rows that starts at `first`, a multiple of 8.
   template <int kCount>
   ATTNC_DEVICE PanelTile<T, kCount, kColCount, kPanelRows> rows(int first) const {
+    static_assert(kPanelRows % 8 == 0);
     return {base + first * 128};
   }
   /// The kCount columns that start at `first`, a panel's start. Inside of a panel, at a multiple of
   /// 16, they are only good for the first factor of a product.
   template <int kCount>
   ATTNC_DEVICE PanelTile<T, kRowCount, kCount, kPanelRows> columns(int first) const {
+    static_assert(kPanelRows % 8 == 0);
     return {base + first / kPanelCols * kPanelBytes +
             first % kPanelCols * static_cast<int>(sizeof(T))};
   }

@@ -125,7 +125,8 @@ LogicalResult PipeType::verify(llvm::function_ref<InFlightDiagnostic()> emitErro
   if (!tile.fitsBlock(stages) || slotBytes < 0 || slotBytes > kBlockBytes / stages)
     return emitError() << "has " << stages << " slots for " << tile << ", none or more than the "
                        << kBlockBytes << " bytes of a block";
-  if (slotBytes && (slotBytes < tile.getBytes() || slotBytes % (tile.hasPanels() ? kSwizzleBytes : 16)))
+  if (slotBytes &&
+      (slotBytes < tile.getBytes() || slotBytes % (tile.hasPanels() ? kSwizzleBytes : 16)))
     return emitError() << "has slots of " << slotBytes << " bytes for tiles of " << tile.getBytes();
   return success();
 }

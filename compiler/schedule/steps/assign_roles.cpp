@@ -1,4 +1,5 @@
 #include "compiler/schedule/steps/assign_roles.h"
+#include "compiler/schedule/steps/fetch_order.h"
 #include "compiler/schedule/steps/partial_sums.h"
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -72,9 +73,6 @@ private:
   bool isByRows = false; ///< all warps of the role copy some tiles
   Value copier; ///< i32, where groups have fetches of their own: the group that a warp copies for
 };
-
-/// Of a step behind all fetches of an iteration.
-constexpr int64_t kBehindFetches = 4;
 
 StreamOp streamOf(RowTilesOp rows) { return *rows.getBodyBlock()->getOps<StreamOp>().begin(); }
 
@@ -329,7 +327,7 @@ StepOp Roles::fill(FetchOp fetch, const Places &places) {
     step->moveBefore(stream.getBodyBlock(), stream.getBodyBlock()->end());
     auto isFirst = scf::IfOp::create(b, loc, stream.getIsFirst(), /*withElseRegion=*/false);
     b.setInsertionPointToStart(isFirst.thenBlock());
-    step.setOrder(2);
+    step.setOrder(kInputs);
   } else if (list && !stream && !isByRows) {
     auto single = SingleOp::create(b, loc);
     b.setInsertionPointToStart(&single.getBody().emplaceBlock());
@@ -526,6 +524,7 @@ void Roles::useBehindStream(FetchOp fetch, Value pipe) {
   Location loc = fetch.getLoc();
   Block *block = fetch->getBlock();
   SmallVector<Operation *> uses = llvm::to_vector(fetch->getUsers());
+  assert(!uses.empty() && "an input of the finish that nothing reads");
   for (size_t i = 0; i < uses.size(); ++i) // strips are read in its place
     if (isa<StripOp>(uses[i]))
       llvm::append_range(uses, uses[i]->getUsers());

@@ -173,20 +173,20 @@ void StepsLowering::fetchStreamed() {
     }
     op.setParts(scoreParts(i));
     op.setStage(isLate);
-    op.setOrder(isLate ? kInputOrder + 1 : scoreParts(i) > 1 ? 1 : 0);
+    op.setOrder(isLate ? kValues : scoreParts(i) > 1 ? kScoreOperandsInParts : kScoreOperands);
   }
 }
 
 void StepsLowering::fetchInputs() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Input)) {
     tile::FetchOp tile = fetch(map, row0, column0);
-    tile.setOrder(kInputOrder);
+    tile.setOrder(kInputs);
     tile.setByGroup(schedule.seesaw);
     inputsOf[map.read] = tile;
   }
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Vector)) {
     tile::FetchOp tile = fetch(map, {}, column0);
-    tile.setOrder(kInputOrder);
+    tile.setOrder(kInputs);
     tile.setByGroup(schedule.seesaw);
     stagedTiles[map.read->getResult(0)] = {tile, /*turned=*/false, /*isVector=*/true};
   }

@@ -93,7 +93,7 @@ void SeesawSteps::createExchange() {
 // The tiles of the scores come a step ahead, then the values of the peer's tile and of the group's
 // own, which has to be multiplied last: it leaves registers that the next weights take.
 void SeesawSteps::fetchStreamed() {
-  int64_t order = 0;
+  int64_t order = kScoreOperands;
   SmallVector<OperandMap> maps = mapsOf(OperandMap::Kind::Streamed);
   tilesOf.resize(maps.size());
   for (auto [i, map] : llvm::enumerate(maps)) {
@@ -108,7 +108,7 @@ void SeesawSteps::fetchStreamed() {
     tilesOf[i] = op;
   }
   // Inputs come between: the steps that read them let go of slots that values need.
-  order = kInputOrder + 1;
+  order = kValues;
   for (Whose whose : {Peer, Own})
     for (auto [i, map] : llvm::enumerate(maps))
       if (!isScoreOperand(plan, i)) {

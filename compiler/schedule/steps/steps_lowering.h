@@ -2,13 +2,11 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_STEPS_STEPS_LOWERING_H
 #define ATTNC_COMPILER_SCHEDULE_STEPS_STEPS_LOWERING_H
 
+#include "compiler/schedule/steps/fetch_order.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "compiler/schedule/warpgroups/warpgroup_compute.h"
 
 namespace attnc::schedule {
-
-/// Of the fetches of inputs in an iteration: behind operands of scores, before those of values.
-inline constexpr int64_t kInputOrder = 2;
 
 /// Builds tile.row_tiles where each group has rows of its own. What other divisions of the work do
 /// in other ways is virtual.

@@ -10,8 +10,8 @@
 // CHECK:        tile.stream
 // CHECK:          %exchanged:2, %[[THEIRS:.*]]:2 = tile.exchange
 // CHECK:          %k = tile.fetch %k_map({{.*}}) {by_group, in_ring, parts = 2 : i64, stages = 3 : i64}
-// CHECK:          %v = tile.fetch %v_map(%{{.*}}, %peer_j0, {{.*}}) {along = 1 : i64, by_group, in_ring, order = 1 : i64, stage = 1 : i64
-// CHECK:          %[[OWN:v_[0-9]+]] = tile.fetch %v_map(%{{.*}}, %j0, {{.*}}) {along = 1 : i64, by_group, in_ring, order = 2 : i64, stage = 1 : i64
+// CHECK:          %v = tile.fetch %v_map(%{{.*}}, %peer_j0, {{.*}}) {along = 1 : i64, by_group, in_ring, order = 3 : i64, stage = 1 : i64
+// CHECK:          %[[OWN:v_[0-9]+]] = tile.fetch %v_map(%{{.*}}, %j0, {{.*}}) {along = 1 : i64, by_group, in_ring, order = 4 : i64, stage = 1 : i64
 // CHECK:          tile.step "scores" {
 // CHECK:          tile.step "scores" order 1 pending 1 {
 // CHECK:          tile.step "fold" order 4
@@ -55,8 +55,8 @@
 // ROLES:          tile.step "k" {
 // ROLES:            %in_ring = arith.addi %ring_before
 // ROLES:            tile.fill %k_pipe
-// ROLES:          tile.step "v" stage 1 order 1 {
-// ROLES:          tile.step "v" stage 1 order 2 {
+// ROLES:          tile.step "v" stage 1 order 3 {
+// ROLES:          tile.step "v" stage 1 order 4 {
 // ROLES:      tile.role "compute"
 // ROLES-NOT:    tile.exchange
 // ROLES:        tile.step "hand over"

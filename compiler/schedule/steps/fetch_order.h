@@ -1,0 +1,21 @@
+// The order in which the copies of an iteration are asked for, which is the order of the steps that
+// await them. Whoever copies waits for room in turn, so an order in which a later copy lets go of
+// what an earlier one waits for is a deadlock.
+#ifndef ATTNC_COMPILER_SCHEDULE_STEPS_FETCH_ORDER_H
+#define ATTNC_COMPILER_SCHEDULE_STEPS_FETCH_ORDER_H
+
+#include <cstdint>
+
+namespace attnc::schedule {
+
+enum FetchOrder : int64_t {
+  kScoreOperands = 0,
+  kScoreOperandsInParts = 1, ///< whole tiles are awaited before any part is let go of
+  kInputs = 2,
+  kValues = 3,         ///< the first; each further one comes one later
+  kBehindFetches = 64, ///< what the last iteration leaves for behind the stream
+};
+
+} // namespace attnc::schedule
+
+#endif
