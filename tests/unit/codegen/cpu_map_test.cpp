@@ -73,15 +73,34 @@ TEST(CpuStorage, EverySixteenBitFloatIsReadExactly) {
   }
 }
 
-TEST(CpuStorage, FloatsAreRoundedToNearestEven) {
+/// Those, halves between two bf16 numbers and between two f16 numbers, and their neighbours.
+std::vector<float> valuesToRound() {
   std::vector<float> values = sweep();
-  // Halves between two bf16 numbers and between two f16 numbers, and their neighbours.
   for (uint32_t high = 0; high < 0x10000; high += 7)
     for (uint32_t low : {0x7FFF, 0x8000, 0x8001, 0x0FFF, 0x1000, 0x1001, 0x3000})
       values.push_back(std::bit_cast<float>(high << 16 | low));
-  HostTensor x = floats(values);
+  return values;
+}
+
+TEST(CpuStorage, FloatsAreRoundedToNearestEven) {
+  HostTensor x = floats(valuesToRound());
   for (auto [type, name] : {std::pair{Type::BF16, "bf16"}, {Type::F16, "f16"}}) {
     HostTensor y = apply(elementwise("f32", name, kSame), x, type);
+    HostTensor expected(type, x.shape);
+    expected.fill([&](const auto &at) { return x.get(at); });
+    x.forEach([&](const auto &at) {
+      EXPECT_TRUE(same(expected.get(at), y.get(at))) << name << " of " << x.get(at);
+    });
+  }
+}
+
+// Also below the normal range, and on machines without an instruction for it.
+TEST(CpuScalar, CastsRoundAsStoresDo) {
+  HostTensor x = floats(valuesToRound());
+  for (auto [type, name] : {std::pair{Type::BF16, std::string("bf16")}, {Type::F16, "f16"}}) {
+    std::string cast = "%narrow = arith.truncf %x : f32 to " + name +
+                       "\n %y = arith.extf %narrow : " + name + " to f32";
+    HostTensor y = apply(elementwise("f32", "f32", cast), x, Type::F32);
     HostTensor expected(type, x.shape);
     expected.fill([&](const auto &at) { return x.get(at); });
     x.forEach([&](const auto &at) {

@@ -22,6 +22,23 @@ Value index64(OpBuilder &b, Location loc, int64_t v) {
   return intConstant(b, loc, b.getI64Type(), v);
 }
 
+// Round to nearest even: add half a unit, less one if the kept part is even. NaN keeps its sign and
+// becomes quiet (the addition could carry it into infinity). The machine's own conversion would
+// flush numbers below the normal range, and where there is none LLVM calls a library for it.
+Value bf16Bits(OpBuilder &b, Location loc, Value value) {
+  auto constant = [&](int64_t v) { return intConstant(b, loc, b.getI32Type(), v); };
+  Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), value);
+  Value high = arith::ShRUIOp::create(b, loc, bits, constant(16));
+  Value odd = arith::AndIOp::create(b, loc, high, constant(1));
+  Value bias = arith::AddIOp::create(b, loc, odd, constant(0x7FFF));
+  Value sum = arith::AddIOp::create(b, loc, bits, bias);
+  Value rounded = arith::ShRUIOp::create(b, loc, sum, constant(16));
+  Value quiet = arith::OrIOp::create(b, loc, high, constant(0x40));
+  Value nan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
+  Value chosen = arith::SelectOp::create(b, loc, nan, quiet, rounded);
+  return arith::TruncIOp::create(b, loc, b.getIntegerType(16), chosen);
+}
+
 static Value emitSub(OpBuilder &b, attn::SubOp sub, Value x, Value y) {
   Location loc = sub.getLoc();
   if (sub->hasAttr(attn::kPlainAttr))
@@ -234,23 +251,29 @@ void emitScalarOp(OpBuilder &b, Operation &op, IRMapping &mapping) {
   SmallVector<Value> in;
   for (Value operand : op.getOperands())
     in.push_back(mapping.lookup(operand));
-  Value result = llvm::TypeSwitch<Operation *, Value>(&op)
-                     .Case<attn::SubOp>([&](auto sub) { return emitSub(b, sub, in[0], in[1]); })
-                     .Case<attn::ModOp>(
-                         [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).remainder; })
-                     .Case<arith::FloorDivSIOp>(
-                         [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).quotient; })
-                     .Case<arith::DivSIOp, arith::RemSIOp>([&](auto) {
-                       in[1] = safeDivisor(b, loc, in[1]);
-                       OperationState state(loc, op.getName(), in, op.getResultTypes());
-                       return b.create(state)->getResult(0);
-                     })
-                     .Case<attn::RandOp>([&](auto) { return emitRandom(b, loc, in); })
-                     .Case<math::ExpOp>([&](auto) { return emitExp(b, loc, in[0]); })
-                     .Case<math::Exp2Op>([&](auto) { return emitExp2(b, loc, in[0]); })
-                     .Case<math::ErfOp>([&](auto) { return callLibrary(b, loc, "erf", in); })
-                     .Case<math::TanhOp>([&](auto) { return callLibrary(b, loc, "tanh", in); })
-                     .Default([&](Operation *) { return b.clone(op, mapping)->getResult(0); });
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(&op)
+          .Case<attn::SubOp>([&](auto sub) { return emitSub(b, sub, in[0], in[1]); })
+          .Case<attn::ModOp>(
+              [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).remainder; })
+          .Case<arith::FloorDivSIOp>(
+              [&](auto) { return emitFloorDivision(b, loc, in[0], in[1]).quotient; })
+          .Case<arith::DivSIOp, arith::RemSIOp>([&](auto) {
+            in[1] = safeDivisor(b, loc, in[1]);
+            OperationState state(loc, op.getName(), in, op.getResultTypes());
+            return b.create(state)->getResult(0);
+          })
+          .Case<arith::TruncFOp>([&](arith::TruncFOp narrow) -> Value {
+            if (!narrow.getType().isBF16())
+              return b.clone(op, mapping)->getResult(0);
+            return arith::BitcastOp::create(b, loc, narrow.getType(), bf16Bits(b, loc, in[0]));
+          })
+          .Case<attn::RandOp>([&](auto) { return emitRandom(b, loc, in); })
+          .Case<math::ExpOp>([&](auto) { return emitExp(b, loc, in[0]); })
+          .Case<math::Exp2Op>([&](auto) { return emitExp2(b, loc, in[0]); })
+          .Case<math::ErfOp>([&](auto) { return callLibrary(b, loc, "erf", in); })
+          .Case<math::TanhOp>([&](auto) { return callLibrary(b, loc, "tanh", in); })
+          .Default([&](Operation *) { return b.clone(op, mapping)->getResult(0); });
   mapping.map(op.getResult(0), result);
 }
 

@@ -11,6 +11,9 @@ namespace attnc::cpu {
 /// `mapping`, and maps its result. Integer division by zero yields some value and does not trap.
 void emitScalarOp(mlir::OpBuilder &builder, mlir::Operation &op, mlir::IRMapping &mapping);
 
+/// The bits, as an i16, of the bf16 that is nearest to an f32; of two the even one.
+mlir::Value bf16Bits(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+
 /// The constant of a float type.
 mlir::Value floatConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double v);
 mlir::Value intConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, int64_t v);

@@ -34,23 +34,6 @@ static Value fromBf16(OpBuilder &b, Location loc, Value bits) {
   return arith::BitcastOp::create(b, loc, b.getF32Type(), high);
 }
 
-// Round to nearest even: add half a unit, less one if the kept part is even. NaN keeps its sign and
-// becomes quiet (the addition could carry it into infinity). The machine's own conversion would
-// flush numbers below the normal range.
-static Value toBf16(OpBuilder &b, Location loc, Value value) {
-  auto constant = [&](int64_t v) { return intConstant(b, loc, b.getI32Type(), v); };
-  Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), value);
-  Value high = arith::ShRUIOp::create(b, loc, bits, constant(16));
-  Value odd = arith::AndIOp::create(b, loc, high, constant(1));
-  Value bias = arith::AddIOp::create(b, loc, odd, constant(0x7FFF));
-  Value sum = arith::AddIOp::create(b, loc, bits, bias);
-  Value rounded = arith::ShRUIOp::create(b, loc, sum, constant(16));
-  Value quiet = arith::OrIOp::create(b, loc, high, constant(0x40));
-  Value nan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
-  Value chosen = arith::SelectOp::create(b, loc, nan, quiet, rounded);
-  return arith::TruncIOp::create(b, loc, b.getIntegerType(16), chosen);
-}
-
 Value Storage::load(OpBuilder &b, Location loc, Type storage, Value pointer, Value index) const {
   Type memory = memoryType(storage);
   auto load = LLVM::LoadOp::create(b, loc, memory, address(b, loc, memory, pointer, index));
@@ -74,7 +57,7 @@ void Storage::store(OpBuilder &b, Location loc, Value value, Type storage, Value
                     Value index) const {
   Type memory = memoryType(storage);
   if (storage.isBF16())
-    value = toBf16(b, loc, value);
+    value = bf16Bits(b, loc, value);
   else if (storage.isF16())
     value = arith::TruncFOp::create(b, loc, storage, value);
   else if (storage.isInteger(1))
