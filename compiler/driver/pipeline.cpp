@@ -211,7 +211,7 @@ StringRef firstStepOf(attn::ProgramOp program) {
 std::string printIr(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  op->print(os, OpPrintingFlags().printNameLocAsPrefix());
+  op->print(os, OpPrintingFlags().printNameLocAsPrefix().useLocalScope());
   return text;
 }
 
