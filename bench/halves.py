@@ -155,17 +155,21 @@ def landmarks(target):
         torch.cuda.empty_cache()
 
 
+SECTIONS = {"attention": attention, "inputs": inputs, "landmarks": landmarks}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--target", default="sm_90a")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
     report = {"kind": "halves", "machine": attention_machine.describe(torch, options.target),
               "date": str(datetime.date.today()), "commit": options.commit}
-    for name, cells in (("attention", attention), ("inputs", inputs), ("landmarks", landmarks)):
+    for name in options.only:
         report[name] = []
-        for cell in cells(options.target):
+        for cell in SECTIONS[name](options.target):
             report[name].append(cell)
             print(json.dumps(cell), flush=True)
     if options.output:

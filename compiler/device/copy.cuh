@@ -4,8 +4,24 @@
 
 namespace attnc {
 
+/// Where the source of a copy is: in global memory, or there or in the block's shared memory, from
+/// which a copy is complete when it returns.
+enum class Source { Global, Any };
+
 /// Starts a copy of kBytes (16, 8 or 4; both addresses aligned to it), or of zeros if !valid.
-template <int kBytes> ATTNC_DEVICE void copyAsync(u32 to, const void *from, bool valid) {
+template <int kBytes, Source kSource = Source::Global>
+ATTNC_DEVICE void copyAsync(u32 to, const void *from, bool valid) {
+  if constexpr (kSource == Source::Any)
+    if (__isShared(from)) {
+      if constexpr (kBytes == 16)
+        storeShared16(to, valid ? *static_cast<const uint4 *>(from) : uint4{});
+      else if constexpr (kBytes == 8) {
+        const uint2 x = valid ? *static_cast<const uint2 *>(from) : uint2{};
+        storeShared8(to, x.x, x.y);
+      } else
+        storeShared(to, valid ? *static_cast<const u32 *>(from) : 0u);
+      return;
+    }
   const u32 bytes = valid ? kBytes : 0;
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (kBytes == 16)
@@ -40,13 +56,13 @@ template <int kBytes> ATTNC_DEVICE void moveFromShared(void *to, u32 from) {
 }
 
 /// copyTile of a tile of one row, which has no swizzle.
-template <int kThreads, int kVectorBytes, class T, int kCols>
+template <int kThreads, int kVectorBytes, Source kSource = Source::Global, class T, int kCols>
 ATTNC_DEVICE void copyRow(SharedTile<T, 1, kCols> tile, const T *from, i32 cols) {
   static_assert(kVectorBytes >= 4 && kCols == SharedTile<T, 1, kCols>::kWidth);
   constexpr u32 kVector = kVectorBytes / sizeof(T);
 #pragma unroll
   for (u32 c = threadIdx.x * kVector; c < kCols; c += kThreads * kVector)
-    copyAsync<kVectorBytes>(tile.base + c * sizeof(T), from + c, static_cast<i32>(c) < cols);
+    copyAsync<kVectorBytes, kSource>(tile.base + c * sizeof(T), from + c, static_cast<i32>(c) < cols);
 }
 
 /// Starts the copy of a tile: row r of `tile` from `from + r * rowStride`; rows from `rows` on, and
@@ -55,7 +71,8 @@ ATTNC_DEVICE void copyRow(SharedTile<T, 1, kCols> tile, const T *from, i32 cols)
 /// element) copies through registers and is complete when it returns. Columns from `cols` on become
 /// zero and are not read either; it is such a multiple, too. The columns go on in the kTiles - 1
 /// tiles that follow, which have no padding.
-template <int kThreads, int kVectorBytes = 16, int kTiles = 1, class T, int kRows, int kCols>
+template <int kThreads, int kVectorBytes = 16, int kTiles = 1, Source kSource = Source::Global,
+          class T, int kRows, int kCols>
 ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 rowStride, i32 rows,
                            i32 cols = kAllColumns) {
   using Tile = SharedTile<T, kRows, kCols>;
@@ -87,7 +104,7 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
                                      : tile.at(row0 + r, col0 + at)) +
                           skipped * Tile::kBytes;
       if constexpr (kVectorBytes >= 4)
-        copyAsync<kVectorBytes>(address, line + c, valid);
+        copyAsync<kVectorBytes, kSource>(address, line + c, valid);
       else
         storeShared2(address, valid ? line[c].bits : u16(0));
     }
@@ -97,7 +114,7 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
 /// Starts the copy of kRows rows of a tile from `first` on by one warp, at most 32: its lane r says
 /// where row `first + r` begins, or not `valid`: that row becomes zero and is not read. kVectorBytes
 /// is as in copyTile.
-template <int kVectorBytes, int kRows, class Tile, class T>
+template <int kVectorBytes, int kRows, Source kSource = Source::Global, class Tile, class T>
 ATTNC_DEVICE void copyRows(Tile tile, int first, const T *line, bool valid) {
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
   constexpr int kPieces = Tile::kWidth / kVector, kAll = kRows * kPieces;
@@ -121,7 +138,7 @@ ATTNC_DEVICE void copyRows(Tile tile, int first, const T *line, bool valid) {
       const bool exists = lines[i] && (Tile::kCols == Tile::kWidth || col < Tile::kCols);
       const T *from = reinterpret_cast<const T *>(lines[i]) + col;
       if constexpr (kVectorBytes >= 4)
-        copyAsync<kVectorBytes>(tile.at(row, col), from, exists);
+        copyAsync<kVectorBytes, kSource>(tile.at(row, col), from, exists);
       else
         storeShared2(tile.at(row, col), exists ? from->bits : u16(0));
     }

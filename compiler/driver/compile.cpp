@@ -16,6 +16,7 @@
 #include "compiler/driver/spec_hints.h"
 #include "compiler/driver/step_instruments.h"
 #include "compiler/driver/step_pass.h"
+#include "compiler/schedule/chains/chain_nests.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/steps/step_text.h"
 #include "compiler/schedule/stream/stream_plan.h"
@@ -185,7 +186,9 @@ private:
 
   SmallVector<tile::KernelOp> kernelsOfNests() {
     auto kernels = llvm::to_vector(module->getOps<tile::KernelOp>());
-    llvm::erase_if(kernels, [](tile::KernelOp kernel) { return kernel.getCompanion(); });
+    llvm::erase_if(kernels, [](tile::KernelOp kernel) {
+      return kernel.getCompanion() || kernel.callsOthers();
+    });
     return kernels;
   }
 
@@ -193,6 +196,10 @@ private:
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
       reportScheduleOf(nest, options.target, report);
+      if (nest->hasAttr(schedule::kChainAttr) && !schedule::hasTiles(nest)) {
+        report.whyGeneric = "the threads of a block take the elements of a cell in turn";
+        continue;
+      }
       if (!schedule::hasTiles(nest) && schedule::canLowerPortable(nest, report.whyGeneric))
         report.whyGeneric = "no tile of the portable form fits " + options.target +
                             ", or the schedule asks for this form";
@@ -386,14 +393,16 @@ private:
   // Those of this program, or of a variant.
   void addKernels(Compiler &of) {
     for (auto [i, report] : llvm::enumerate(of.result.nests)) {
-      std::string name = of.own.prefix + report.kernel;
+      if (!of.kernels->hasKernel(i))
+        continue;
+      std::string name = of.kernels->image(i);
       if (KernelDecl *decl = findKernel(name)) {
         setImage(*decl, *of.kernels, i);
         const KernelShape &shape = of.kernels->allShapes()[i];
         for (const std::vector<KernelShape> &companions : {shape.before, shape.after})
           for (const KernelShape &each : companions)
             setImageOfFirst(*findKernel(of.own.prefix + each.name),
-                            each.name.substr(report.kernel.size()), *decl);
+                            each.name.substr(shape.name.size()), *decl);
       }
       addImages(name, report.source, std::move(report.cubin), std::move(report.ptx));
     }
@@ -446,10 +455,10 @@ private:
     if (build) {
       KernelOf first = build->firstOf(of, number);
       decl.image = first.image();
-      decl.symbol = first.report().kernel;
+      decl.symbol = first.symbol();
     } else {
       decl.image = of.image(number);
-      decl.symbol = report.kernel;
+      decl.symbol = of.symbol(number);
     }
   }
 

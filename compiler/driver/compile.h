@@ -80,7 +80,11 @@ struct PassRecord {
 
 /// One nest of the result, in the order in which they run.
 struct NestReport {
-  std::string kernel;     ///< name
+  std::string kernel; ///< name
+  /// Of a nest that is computed with others: the name of their kernel, the tensors that it reads,
+  /// and those that it stores in the shared memory of a block only. Else empty.
+  std::string chain;
+  std::vector<std::string> reads, kept;
   std::string form;       ///< "warpgroups", "portable", "generic" or "cpu"
   std::string whyGeneric; ///< what the portable form lacks; empty if it was chosen
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
@@ -95,11 +99,15 @@ struct NestReport {
   ScheduleReport scheduled;        ///< what that means
   std::vector<std::string> stores; ///< outputs and intermediates that it writes
   std::vector<std::string> intermediates; ///< those of `stores` that go through global memory
-  std::string tile;       ///< the kernel in the tile dialect (keepTexts); empty on the cpu
-  std::string source;     ///< CUDA C++; empty on the cpu
+  /// The kernel in the tile dialect (keepTexts), and CUDA C++; empty on the cpu. The first nest of
+  /// a chain has what all of its nests become, and the others nothing.
+  std::string tile, source;
   std::string ptx, cubin; ///< moved to Compilation::program when all nests are compiled
   std::optional<KernelResources> resources;
   std::vector<std::string> ptxasNotes;
+
+  /// The name of the kernel that is launched for it.
+  const std::string &launched() const { return chain.empty() ? kernel : chain; }
 };
 
 /// The nests of a variant: kernels have their names behind the prefix.

@@ -2,6 +2,8 @@
 #include "compiler/driver/kernels/fold_choice.h"
 #include "compiler/driver/kernels/outline_epilogues.h"
 #include "compiler/driver/reported_errors.h"
+#include "compiler/schedule/chains/chain_nests.h"
+#include "compiler/schedule/chains/join_chain.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/choice/cpu_tiles.h"
 #include "compiler/schedule/cleanup/element_loops.h"
@@ -110,16 +112,31 @@ Status chooseSchedules(Operation *op, const PipelineOptions &options) {
 }
 
 // Kernels lie behind the programs, in the order of their nests; the programs stay.
-Status lowerNests(Operation *op, const PipelineOptions &) {
+Status lowerNests(Operation *op, const PipelineOptions &options) {
+  const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
   SmallVector<red::NestOp> nests;
   op->walk([&](red::NestOp nest) { nests.push_back(nest); });
   OpBuilder builder = OpBuilder::atBlockEnd(cast<ModuleOp>(op).getBody());
   ReportedErrors errors(op->getContext());
-  for (red::NestOp nest : nests) {
-    if (failed(schedule::lowerCompanions(nest, builder)) ||
-        failed(schedule::lowerNest(nest, builder)))
+  SmallVector<red::NestOp> chain;
+  SmallVector<tile::KernelOp> chained;
+  for (auto [i, nest] : llvm::enumerate(nests)) {
+    FailureOr<tile::KernelOp> kernel = failure();
+    if (succeeded(schedule::lowerCompanions(nest, builder)))
+      kernel = schedule::lowerNest(nest, builder);
+    if (failed(kernel))
       return internalError("a nest cannot be lowered: " + errors.str(),
                            "report this with the spec");
+    Attribute number = nest->getAttr(schedule::kChainAttr);
+    if (!number)
+      continue;
+    chain.push_back(nest);
+    chained.push_back(*kernel);
+    if (i + 1 < nests.size() && nests[i + 1]->getAttr(schedule::kChainAttr) == number)
+      continue;
+    schedule::joinChain(chain, chained, machine ? machine->sharedPerBlock : 0, builder);
+    chain.clear();
+    chained.clear();
   }
   return {};
 }

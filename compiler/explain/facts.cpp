@@ -5,6 +5,7 @@
 #include "runtime/program/disjoint.h"
 #include "llvm/ADT/STLExtras.h"
 #include <fmt/format.h>
+#include <set>
 #include <tuple>
 
 namespace attnc {
@@ -16,10 +17,11 @@ using driver::NestReport;
 using driver::WorkTerm;
 using Kind = driver::WorkTerm::Kind;
 
-/// Nothing where that of one is not known, or where the sum leaves 64 bits.
+/// Of what goes through memory. Nothing where that of one is not known, or where the sum leaves 64
+/// bits.
 std::optional<int64_t> sumOfBytes(llvm::ArrayRef<TensorFacts> tensors, int64_t sum) {
   for (const TensorFacts &facts : tensors)
-    if (!facts.bytes || __builtin_add_overflow(sum, *facts.bytes, &sum))
+    if (!facts.kept && (!facts.bytes || __builtin_add_overflow(sum, *facts.bytes, &sum)))
       return std::nullopt;
   return sum;
 }
@@ -55,8 +57,11 @@ public:
     bool between = llvm::any_of(manifest.intermediates, [&](const TensorDecl &intermediate) {
       return intermediate.name == decl.name;
     });
+    bool kept = llvm::any_of(compilation.nests, [&](const NestReport &nest) {
+      return llvm::is_contained(nest.kept, decl.name);
+    });
     return {&decl, fmt::format("{}[{}]", dtypeName(decl.dtype), fmt::join(decl.dims, ", ")),
-            bytesOf(decl), between};
+            bytesOf(decl), between && !kept, kept};
   }
 
   KernelFacts kernel(const NestReport &nest) const {
@@ -107,6 +112,8 @@ private:
   /// The tensors that the nest's kernel reads.
   std::vector<const TensorDecl *> readBy(const NestReport &nest) const {
     std::vector<const TensorDecl *> tensors;
+    for (const std::string &name : nest.reads)
+      tensors.push_back(manifest.findTensor(name));
     auto variant = llvm::find_if(manifest.variants, [&](const VariantDecl &candidate) {
       return llvm::any_of(candidate.launches,
                           [&](const LaunchDecl &launch) { return launch.kernel == nest.kernel; });
@@ -182,6 +189,18 @@ WorkFacts totalOf(const std::vector<KernelFacts> &kernels) {
     addTo(total.written, kernel.work.written);
   }
   return total;
+}
+
+std::string summaryOf(const Compilation &compilation) {
+  std::set<std::string> kernels;
+  for (const NestReport &nest : compilation.nests)
+    kernels.insert(nest.launched());
+  size_t nests = compilation.nests.size();
+  if (nests == 1)
+    return "Everything is computed by one kernel.";
+  return kernels.size() == nests
+             ? fmt::format("{} kernels, in this order.", nests)
+             : fmt::format("{} nests in {} kernels, in this order.", nests, kernels.size());
 }
 
 std::string budgetSentence(const Explanation &explanation) {
@@ -262,9 +281,7 @@ Explanation explain(const Compilation &compilation, const std::string &doc,
       kernel.facts.push_back({"compiled", {decl->notes}});
   explanation.rules = rulesOf(compilation);
   explanation.total = totalOf(explanation.kernels);
-  size_t count = compilation.nests.size();
-  explanation.summary = count == 1 ? "Everything is computed by one kernel."
-                                   : fmt::format("{} kernels, in this order.", count);
+  explanation.summary = summaryOf(compilation);
   explanation.materialised = gatherer.materialised();
   explanation.materialisedBytes = sumOfBytes(explanation.materialised, 0);
   explanation.budgetText = budgetSentence(explanation);

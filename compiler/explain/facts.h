@@ -18,6 +18,7 @@ struct TensorFacts {
   std::string type;             ///< "bf16[b, h, j, d]"
   std::optional<int64_t> bytes; ///< nothing where an extent is not known
   bool intermediate = false;    ///< lies in the workspace, between kernels
+  bool kept = false;            ///< lies in the shared memory of the blocks of a chain
 };
 
 /// Operations and bytes of a kernel at the extents; nothing where one of them is not known.

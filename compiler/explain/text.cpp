@@ -131,6 +131,7 @@ nlohmann::ordered_json derivationJson(const NestReport &nest) {
 nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
   const NestReport &nest = *kernel.nest;
   nlohmann::ordered_json json = {{"kernel", nest.kernel},
+                                 {"launched", nest.launched()},
                                  {"form", nest.form},
                                  {"why_generic", nest.whyGeneric},
                                  {"grid", nest.grid},
@@ -150,7 +151,8 @@ nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
                                  {"schedule_report", nest.scheduled.numbers},
                                  {"steps", nest.scheduled.steps},
                                  {"stores", nest.stores},
-                                 {"intermediates", nest.intermediates}};
+                                 {"intermediates", nest.intermediates},
+                                 {"kept", nest.kept}};
   if (nest.resources)
     json["resources"] = {{"registers", nest.resources->registers},
                          {"spill_stores", nest.resources->spillStores},

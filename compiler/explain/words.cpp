@@ -49,6 +49,15 @@ std::string formText(const NestReport &nest) {
   return nest.form + (more.empty() ? "" : ": " + more);
 }
 
+std::vector<std::string> chainLines(const NestReport &nest) {
+  std::vector<std::string> lines = {fmt::format(
+      "{} computes it with others: a block has one cell, one nest after the other", nest.chain)};
+  if (!nest.kept.empty())
+    lines.push_back(
+        fmt::format("in shared memory, for those after it: {}", fmt::join(nest.kept, ", ")));
+  return lines;
+}
+
 Fact boundsOf(const NestReport &nest) {
   if (nest.domain.empty())
     return {"mask", {"none that bounds the stream: every tile is visited"}};
@@ -145,6 +154,8 @@ std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
     add(boundsOf(nest));
   add(workOf(kernel, shape));
   add(movesOf(kernel.work));
+  if (!nest.chain.empty())
+    add({"chain", chainLines(nest)});
   add({"form", {formText(nest)}});
   if (!nest.schedule.empty()) {
     add({"schedule", {nest.schedule, "from: " + nest.scheduled.source}});

@@ -35,10 +35,10 @@ llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
   if (code->perPoint) {
     for (int64_t block = 0; fine && block < launch.blocks; ++block)
       for (int64_t thread = 0; fine && thread < code->threads; ++thread)
-        fine = machine.runPoint(block, thread);
+        fine = machine.runPoint(launch.first + block, thread);
   } else if (code->perThread) {
     for (int64_t block = 0; fine && block < launch.blocks; ++block)
-      fine = machine.runThreads(block);
+      fine = machine.runThreads(launch.first + block);
   } else {
     if (code->cluster == 0 || launch.blocks < 0 || launch.blocks % code->cluster != 0)
       return llvm::createStringError("%lld blocks are no multiple of the kernel's cluster of %u",
@@ -49,7 +49,8 @@ llvm::Error KernelInterpreter::run(const Launch &launch, uint64_t seed) const {
     // Blocks may run in any order: from a random one on, up or down.
     uint64_t first = adversary.below(clusters), down = adversary.below(2);
     for (int64_t i = 0; fine && i < clusters; ++i)
-      fine = machine.runCluster((first + (down ? clusters - i : i)) % clusters * code->cluster);
+      fine = machine.runCluster(launch.first +
+                                (first + (down ? clusters - i : i)) % clusters * code->cluster);
   }
   return fine ? llvm::Error::success() : llvm::createStringError(machine.fault());
 }

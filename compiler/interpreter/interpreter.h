@@ -32,6 +32,7 @@ struct Launch {
   std::vector<ArgValue> args;
   int64_t blocks = 1;
   std::vector<GlobalRange> memory;
+  int64_t first = 0; ///< the number of the first block
 };
 
 struct KernelCode;

@@ -67,7 +67,13 @@ ScheduleKeys RowsSchedule::keys() {
           {"stream_tile", &streamTile, {.least = 1, .most = 1024}}};
 }
 
-ScheduleKeys GenericSchedule::keys() { return {{"threads", &threads, kThreads}}; }
+ScheduleKeys GenericSchedule::keys() {
+  return {{"threads", &threads, kThreads},
+          {"cell_dims",
+           &cellDims,
+           {.least = 1, .most = 16, .zero = "a block has as many elements as threads"},
+           true}};
+}
 
 ScheduleKeys CpuSchedule::keys() {
   constexpr KeyRange tile = {.least = 1, .most = 1024, .zero = "the compiler's choice"};

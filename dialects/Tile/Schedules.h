@@ -147,6 +147,9 @@ struct GenericSchedule {
   using Attr = GenericAttr;
 
   int64_t threads = 128; ///< of a block
+  /// A block has all elements at one index of each of the first `cellDims` dims, whose threads take
+  /// them in turn. 0: it has as many elements as threads.
+  int64_t cellDims = 0;
 
   bool operator==(const GenericSchedule &) const = default;
   ScheduleKeys keys();

@@ -29,4 +29,11 @@ inline constexpr int64_t kBlockBytes = 227 * 1024;
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.h.inc"
 
+namespace attnc::tile {
+
+/// The kernel that a call names.
+KernelOp calledKernel(CallOp call);
+
+} // namespace attnc::tile
+
 #endif

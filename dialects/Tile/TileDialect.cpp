@@ -199,6 +199,8 @@ LogicalResult SharedOp::verify() {
     return barriers.getCount() >= 1 && barriers.getCount() <= 1024
                ? success()
                : emitOpError("has ") << barriers.getCount() << " barriers; it can be 1 to 1024";
+  if (isa<PtrType>(getType()))
+    return success();
   auto ring = dyn_cast<RingType>(getType());
   SharedType tile = ring ? ring.getTile() : cast<SharedType>(getType());
   if (!tile.fitsBlock(ring ? ring.getStages() : 1))

@@ -32,12 +32,14 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBl
     operations are those of integers in a manifest.
     `schedule` is that of the nest that the kernel computes. A kernel that is a `companion` is launched
     before the next one that is none, for that one alone; with `only_if` after it, and does nothing where
-    the i32 that this argument points to is 0.
+    the i32 that this argument points to is 0. Kernels with the same `chain` are not launched: the kernel
+    behind the last of them calls them one after the other.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$grid,
                        I64Attr:$threads, I64Attr:$smem, OptionalAttr<I64Attr>:$min_blocks,
                        OptionalAttr<I64Attr>:$cluster, OptionalAttr<Red_Schedule>:$schedule,
-                       UnitAttr:$companion, OptionalAttr<I64Attr>:$only_if);
+                       UnitAttr:$companion, OptionalAttr<I64Attr>:$only_if,
+                       OptionalAttr<I64Attr>:$chain);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -47,7 +49,19 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBl
     "int64_t":$threads, "int64_t":$smem)>];
   let extraClassDeclaration = [{
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }
+    /// True if it is launched for the kernels of a chain, which it calls.
+    bool callsOthers();
   }];
+}
+
+def Tile_CallOp : Tile_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Does what a block of another kernel does, with these arguments";
+  let description = [{
+    The block has the number, the threads and the shared memory of the kernel that calls. All its threads
+    call. A tile.barrier orders what two calls do.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyType>:$operands);
+  let assemblyFormat = "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)";
 }
 
 def Tile_PointOp : Tile_Op<"point", [Pure]> {
@@ -124,8 +138,13 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
 
 def Tile_SharedOp : Tile_Op<"shared", [Pure]> {
   let summary = "A tile, or a ring of tiles, at a byte offset of the block's shared memory";
+  let description = [{
+    In a kernel that calls others also an array there, which these read and write as if it were in global
+    memory.
+  }];
   let arguments = (ins I64Attr:$offset);
-  let results = (outs AnyTypeOf<[Tile_SharedType, Tile_RingType, Tile_BarriersType]>:$result);
+  let results = (outs AnyTypeOf<[Tile_SharedType, Tile_RingType, Tile_BarriersType,
+                                 Tile_PtrType]>:$result);
   let assemblyFormat = "`at` $offset attr-dict `:` type($result)";
   let hasVerifier = 1;
 }

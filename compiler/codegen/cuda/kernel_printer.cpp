@@ -58,23 +58,37 @@ FailureOr<std::string> KernelPrinter::print() {
   return out;
 }
 
-// A pointer that the kernel only reads is const; tensors never overlap.
-static std::string pointerText(BlockArgument arg) {
+// A pointer that the kernel only reads is const; tensors never overlap. What others of the chain
+// write is no constant of the launch.
+static std::string pointerText(tile::KernelOp kernel, BlockArgument arg) {
   bool stored = llvm::any_of(arg.getUsers(), [](Operation *op) {
     return isa<tile::StoreOp, tile::StoreTileOp, tile::StoreRowsOp, tile::StoreFragmentRowsOp,
-               tile::AddBulkOp, tile::SaveOp, tile::TicketOp, tile::LastBlockOp>(op);
+               tile::AddBulkOp, tile::SaveOp, tile::TicketOp, tile::LastBlockOp, tile::CallOp>(op);
   });
   std::string element = typeText(cast<tile::PtrType>(arg.getType()).getElement());
-  return (stored ? "" : "const ") + element + " *__restrict__ ";
+  bool isPart = kernel.getChain() || kernel.callsOthers();
+  return (stored ? "" : "const ") + element + (isPart ? " *" : " *__restrict__ ");
 }
 
-static std::string argumentType(BlockArgument arg) {
+static std::string argumentType(tile::KernelOp kernel, BlockArgument arg) {
   if (isa<tile::PtrType>(arg.getType()))
-    return pointerText(arg);
+    return pointerText(kernel, arg);
   // By value, where the copy engine finds it in the constant bank.
   if (isa<tile::TensorMapType>(arg.getType()))
     return "const __grid_constant__ TensorMap ";
   return typeText(arg.getType()) + " ";
+}
+
+// `start` and the items, in lines of which all but the first begin with `indent`.
+static std::string listText(std::string start, ArrayRef<std::string> items, StringRef indent) {
+  for (const std::string &item : items) {
+    if (start.size() - (start.rfind('\n') + 1) + item.size() > 96)
+      start += "\n" + indent.str();
+    else if (&item != items.begin())
+      start += " ";
+    start += item + (&item + 1 == items.end() ? "" : ",");
+  }
+  return start;
 }
 
 void KernelPrinter::printHead() {
@@ -97,22 +111,20 @@ void KernelPrinter::printHead() {
                            : "";
   std::string cluster =
       kernel.getCluster() ? "__cluster_dims__(" + std::to_string(*kernel.getCluster()) + ") " : "";
-  line("extern \"C\" __global__ void " + cluster + "__launch_bounds__(" +
-       Twine(kernel.getThreads()) + blocks + ")");
-  std::string head = kernel.getSymName().str() + "(";
+  if (kernel.getChain())
+    line("static __device__ __noinline__ void");
+  else
+    line("extern \"C\" __global__ void " + cluster + "__launch_bounds__(" +
+         Twine(kernel.getThreads()) + blocks + ")");
+  SmallVector<std::string> args;
   auto argNames = kernel.getArgNames().getAsRange<StringAttr>();
   for (auto [arg, name] : llvm::zip(kernel.getBodyBlock()->getArguments(), argNames)) {
     variables[arg] = names.unique(name.getValue());
-    std::string piece = argumentType(arg) + variables[arg];
-    bool last = arg.getArgNumber() + 1 == kernel.getBodyBlock()->getNumArguments();
-    if (head.size() - (head.rfind('\n') + 1) + piece.size() > 96)
-      head += "\n    ";
-    else if (arg.getArgNumber())
-      head += " ";
-    head += piece + (last ? "" : ",");
+    args.push_back(argumentType(kernel, arg) + variables[arg]);
   }
-  line(head + ") {");
-  line("  awaitLaunchBefore();");
+  line(listText(kernel.getSymName().str() + "(", args, "    ") + ") {");
+  if (!kernel.getChain())
+    line("  awaitLaunchBefore();");
   if (std::optional<uint64_t> flag = kernel.getOnlyIf())
     line("  if (!*" + variables[kernel.getBodyBlock()->getArgument(*flag)] + ") return;");
 }
@@ -232,6 +244,7 @@ void KernelPrinter::printOp(Operation &op) {
       .Case([&](scf::IfOp branch) { printIf(branch); })
       .Case([&](scf::YieldOp yield) { printYield(yield); })
       .Case([&](tile::StoreOp store) { printStore(store); })
+      .Case([&](tile::CallOp call) { printCall(call); })
       .Default([&](Operation *other) {
         if (isScalarOp(other))
           return printScalar(*other);
@@ -255,6 +268,13 @@ void KernelPrinter::printScalar(Operation &op) {
   std::string type = typeText(value.getType());
   StringRef fallback = isa<tile::GroupOp>(op) ? "group" : "x";
   line("const " + type + " " + declare(value, fallback) + " = " + full.text + ";");
+}
+
+void KernelPrinter::printCall(tile::CallOp call) {
+  SmallVector<std::string> args;
+  for (Value operand : call.getOperands())
+    args.push_back(text(operand));
+  line(listText(call.getCallee().str() + "(", args, std::string(2 * depth + 4, ' ')) + ");");
 }
 
 void KernelPrinter::printStore(tile::StoreOp store) {

@@ -36,6 +36,7 @@ private:
   void printIf(mlir::scf::IfOp op);
   void printYield(mlir::scf::YieldOp yield);
   void printStore(tile::StoreOp store);
+  void printCall(tile::CallOp call);
   /// Assigns values to variables all at once.
   void assignTogether(llvm::ArrayRef<std::pair<std::string, mlir::Value>> list);
   void assign(llvm::StringRef variable, mlir::Value value);

@@ -110,6 +110,11 @@ void KernelPrinter::declareSharedBase() {
 void KernelPrinter::printShared(tile::SharedOp shared) {
   declareSharedBase();
   Value value = shared.getResult();
+  if (auto pointer = dyn_cast<tile::PtrType>(value.getType())) {
+    std::string element = typeText(pointer.getElement());
+    return line(element + " *const " + declare(value, "array") + " = reinterpret_cast<" + element +
+                " *>(memory + " + number(shared.getOffset()) + ");");
+  }
   std::string type = tileTypeText(value.getType());
   line("const " + type + " " + declare(value, "tile") + "{" + sharedText(shared.getOffset()) +
        "};");
@@ -143,12 +148,15 @@ std::string address(const std::string &pointer, const Text &offset) {
 std::string KernelPrinter::columnsText(Value cols) { return cols ? ", " + text(cols) : ""; }
 
 void KernelPrinter::printCopy(tile::CopyOp copy) {
+  // What a chain hands over may be in shared memory.
+  std::string source = kernel.getChain() ? ", Source::Any" : "";
   if (copy.isRow())
     return line("copyRow<" + number(kernel.getThreads()) + ", " + number(copy.getVectorBytes()) +
-                ">(" + tileText(copy.getTile()) + ", " +
+                source + ">(" + tileText(copy.getTile()) + ", " +
                 address(text(copy.getPointer()), expression(copy.getOffset())) +
                 columnsText(copy.getCols()) + ");");
-  std::string tiles = copy.getTiles() > 1 ? ", " + number(copy.getTiles()) : "";
+  bool isPlain = copy.getTiles() == 1 && source.empty();
+  std::string tiles = isPlain ? "" : ", " + number(copy.getTiles()) + source;
   line("copyTile<" + number(kernel.getThreads()) + ", " + number(copy.getVectorBytes()) + tiles +
        ">(" + tileText(copy.getTile()) + ", " +
        address(text(copy.getPointer()), expression(copy.getOffset())) + ", " +
@@ -173,9 +181,10 @@ void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
        (first == "0" ? "" : first + " + ") + begin + " + lane();");
   printBlock(body);
   auto yield = cast<tile::YieldOp>(body.getTerminator());
-  line("copyRows<" + number(copy.getVectorBytes()) + ", " + number(rows) + ">(" + tile + ", " +
-       begin + ", " + address(text(copy.getPointer()), expression(yield.getValues().front())) +
-       ", " + text(yield.getValues().back()) + ");");
+  line("copyRows<" + number(copy.getVectorBytes()) + ", " + number(rows) +
+       (kernel.getChain() ? ", Source::Any" : "") + ">(" + tile + ", " + begin + ", " +
+       address(text(copy.getPointer()), expression(yield.getValues().front())) + ", " +
+       text(yield.getValues().back()) + ");");
   close();
   names.closeScope();
 }

@@ -18,9 +18,26 @@ namespace {
 
 constexpr const char *kReport = "report this with the spec";
 
+struct InterpretedKernel;
+
+/// A call of a kernel of a chain. An argument is one of the launch, a number, or a place in the
+/// shared memory.
+struct InterpretedCall {
+  struct Argument {
+    std::optional<unsigned> number;
+    std::optional<int64_t> value;
+    int64_t offset = 0;
+  };
+  const InterpretedKernel *callee;
+  std::vector<Argument> args;
+};
+
 /// A kernel of the program, parsed from what the compilation shows of it.
 struct InterpretedKernel {
   std::optional<interpreter::KernelInterpreter> interpreter;
+  /// Not empty: each block does what a block of these does, one after the other.
+  std::vector<InterpretedCall> calls;
+  size_t sharedBytes = 0; ///< of the block that calls
   /// The order of blocks decides the order of a sum.
   bool addsInAnyOrder = false;
 };
@@ -52,6 +69,20 @@ private:
   std::map<std::string, InterpretedKernel> kernels;
 };
 
+std::vector<InterpretedCall::Argument> argumentsOf(tile::CallOp call) {
+  std::vector<InterpretedCall::Argument> args;
+  for (Value operand : call.getOperands()) {
+    InterpretedCall::Argument &arg = args.emplace_back();
+    if (auto number = dyn_cast<BlockArgument>(operand))
+      arg.number = number.getArgNumber();
+    else if (auto shared = operand.getDefiningOp<tile::SharedOp>())
+      arg.offset = shared.getOffset();
+    else
+      arg.value = getConstantIntValue(operand);
+  }
+  return args;
+}
+
 Status InterpreterExecutor::add(const std::string &prefix, const std::string &text) {
   std::string problem;
   ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
@@ -63,6 +94,11 @@ Status InterpreterExecutor::add(const std::string &prefix, const std::string &te
     return internalError("tile IR cannot be read: " + problem, kReport);
   for (auto kernel : module->getOps<tile::KernelOp>()) {
     InterpretedKernel &entry = kernels[prefix + kernel.getSymName().str()];
+    for (auto call : kernel.getBodyBlock()->getOps<tile::CallOp>())
+      entry.calls.push_back({&kernels.at(prefix + call.getCallee().str()), argumentsOf(call)});
+    entry.sharedBytes = kernel.getSmem();
+    if (!entry.calls.empty())
+      continue;
     kernel.walk([&](tile::AddBulkOp) { entry.addsInAnyOrder = true; });
     auto compiled = interpreter::KernelInterpreter::compile(kernel, text);
     if (!compiled)
@@ -100,11 +136,44 @@ Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &bindi
   return plan;
 }
 
+// A block of a chain finds what it reads in memory, or what is poisoned: the cells are computed in
+// any order.
+llvm::Error runChain(const InterpretedKernel &chain, const interpreter::Launch &launch,
+                     uint64_t seed) {
+  std::vector<std::byte> shared(chain.sharedBytes);
+  interpreter::Launch own{{}, 1, launch.memory};
+  for (const InterpretedCall &call : chain.calls)
+    for (const InterpretedCall::Argument &arg : call.args)
+      if (!arg.number && !arg.value)
+        own.memory.push_back({"the shared memory of a chain", &shared[arg.offset],
+                              shared.size() - arg.offset, true});
+  for (int64_t i = 0; i < launch.blocks; ++i) {
+    std::ranges::fill(shared, std::byte(0xff));
+    own.first = launch.first + (seed % 2 ? i : launch.blocks - 1 - i);
+    for (const InterpretedCall &call : chain.calls) {
+      own.args.clear();
+      for (const InterpretedCall::Argument &arg : call.args)
+        own.args.push_back(arg.number  ? launch.args[*arg.number]
+                           : arg.value ? ArgValue(*arg.value)
+                                       : ArgValue(static_cast<void *>(&shared[arg.offset])));
+      if (llvm::Error fault = call.callee->interpreter->run(own, seed + i))
+        return fault;
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error runKernel(const InterpretedKernel &kernel, const interpreter::Launch &launch,
+                      uint64_t seed) {
+  return kernel.calls.empty() ? kernel.interpreter->run(launch, seed)
+                              : runChain(kernel, launch, seed);
+}
+
 Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
   for (const KernelCall &call : plan.calls) {
     clearCounters(call);
     interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2], plan.ranges};
-    if (llvm::Error fault = kernels.at(call.kernel).interpreter->run(launch, seed))
+    if (llvm::Error fault = runKernel(kernels.at(call.kernel), launch, seed))
       return internalError(fmt::format("{}\n  (order {} of warps and asynchronous ops)",
                                        llvm::toString(std::move(fault)), seed),
                            kReport);
@@ -129,7 +198,9 @@ Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
   bool repeatable =
       llvm::none_of(kernels, [](auto &kernel) { return kernel.second.addsInAnyOrder; });
   std::vector<uint64_t> seeds = options.seeds;
-  if (llvm::none_of(kernels, [](auto &kernel) { return kernel.second.interpreter->hasOrders(); }))
+  if (llvm::none_of(kernels, [](auto &kernel) {
+        return !kernel.second.calls.empty() || kernel.second.interpreter->hasOrders();
+      }))
     seeds.resize(1);
   RunResult result;
   for (uint64_t seed : seeds) {
@@ -159,13 +230,18 @@ Result<RunResult> InterpreterExecutor::run(const RunRequest &request) const {
 static Result<std::unique_ptr<Executor>> interpretOne(const Compilation &compilation,
                                                       const InterpreterOptions &options) {
   auto executor = std::make_unique<InterpreterExecutor>(compilation.program.manifest, options);
-  for (const NestReport &nest : compilation.nests)
-    if (Status status = executor->add("", nest.tile); !status)
-      return status.error();
+  auto addAll = [&](const std::string &prefix, ArrayRef<NestReport> nests) -> Status {
+    for (const NestReport &nest : nests)
+      if (!nest.tile.empty()) // else with the first of its chain
+        if (Status status = executor->add(prefix, nest.tile); !status)
+          return status;
+    return {};
+  };
+  if (Status status = addAll("", compilation.nests); !status)
+    return status.error();
   for (const VariantNests &variant : compilation.variants)
-    for (const NestReport &nest : variant.nests)
-      if (Status status = executor->add(variant.prefix, nest.tile); !status)
-        return status.error();
+    if (Status status = addAll(variant.prefix, variant.nests); !status)
+      return status.error();
   for (const AlignedCopy &copy : compilation.copies.tensors)
     if (Status status = executor->add("", copy.tile); !status)
       return status.error();

@@ -10,12 +10,13 @@ ImageBuild::ImageBuild(std::vector<NestKernels *> programsOf, bool othersWait)
   std::vector<KernelOf> all;
   std::vector<std::string> keys;
   for (NestKernels *program : programs)
-    for (size_t i = 0; i < program->size(); ++i) {
-      all.push_back({program, i});
-      keys.push_back(program->nameless(i));
-    }
+    for (size_t i = 0; i < program->size(); ++i)
+      if (program->hasKernel(i)) {
+        all.push_back({program, i});
+        keys.push_back(program->nameless(i));
+      }
   for (auto [kernel, first] : llvm::zip(all, firstEqual(keys))) {
-    firsts[kernel.program].push_back(all[first]);
+    firsts[kernel.program].emplace(kernel.number, all[first]);
     if (kernel == all[first]) {
       bool waits = othersWait && kernel.program != programs.front();
       (waits ? left : builds).push_back(kernel);
@@ -24,7 +25,7 @@ ImageBuild::ImageBuild(std::vector<NestKernels *> programsOf, bool othersWait)
 }
 
 KernelOf ImageBuild::firstOf(const NestKernels &program, size_t number) const {
-  return firsts.at(&program)[number];
+  return firsts.at(&program).at(number);
 }
 
 Status ImageBuild::run(const ImageCompiler &images, const std::string &target,
@@ -53,11 +54,10 @@ Status ImageBuild::run(const ImageCompiler &images, const std::string &target,
 // Once all is built: what stands for the others has another schedule if it spilled.
 Status ImageBuild::followFirsts() {
   for (NestKernels *program : programs)
-    for (size_t i = 0; i < program->size(); ++i) {
-      KernelOf first = firstOf(*program, i);
-      if (first == KernelOf{program, i})
+    for (const auto &[number, first] : firsts[program]) {
+      if (first == KernelOf{program, number})
         continue;
-      if (Status status = program->follow(i, *first.program, first.number); !status)
+      if (Status status = program->follow(number, *first.program, first.number); !status)
         return status;
     }
   return {};
@@ -70,7 +70,7 @@ Result<std::vector<KernelOf>> ImageBuild::buildOnce(const ImageCompiler &images,
                                                     bool withCopies, CompileWatch *watch) {
   std::vector<NvrtcRequest> requests;
   for (const KernelOf &kernel : kernels)
-    requests.push_back(requestFor(target, kernel.report().source, kernel.report().kernel));
+    requests.push_back(requestFor(target, kernel.report().source, kernel.symbol()));
   const AlignedCopies &copying = programs.front()->copies();
   if (withCopies)
     requests.push_back(requestFor(target, copying.source, copying.image));

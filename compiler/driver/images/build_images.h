@@ -15,6 +15,7 @@ struct KernelOf {
   bool operator==(const KernelOf &) const = default;
   const NestReport &report() const { return program->report(number); }
   std::string image() const { return program->image(number); }
+  const std::string &symbol() const { return program->symbol(number); }
   int64_t code() const { return program->code(number); }
 };
 
@@ -48,7 +49,7 @@ private:
   Status followFirsts();
 
   std::vector<NestKernels *> programs;
-  std::map<const NestKernels *, std::vector<KernelOf>> firsts; // of each nest
+  std::map<const NestKernels *, std::map<size_t, KernelOf>> firsts; // of each number
   std::vector<KernelOf> builds, left;
 };
 

@@ -16,6 +16,7 @@ public:
     attributes.erase(kernel.getSymNameAttrName());
     attributes.erase(kernel.getArgNamesAttrName());
     attributes.erase(kernel.getGridAttrName()); // which each launch says by itself
+    attributes.erase(kernel.getChainAttrName());
     add(attributes.getDictionary(kernel.getContext()).getAsOpaquePointer());
     addRegions(kernel);
     return std::move(key);

@@ -192,8 +192,11 @@ static LaunchDecl launchOnCopies(const KernelShape &kernel, const Copied &copied
   return decl;
 }
 
-// A kernel with its companions, in the order of their launches.
+// A kernel with its companions, in the order of their launches. Nests that another one's kernel
+// computes have none.
 static void forAll(const KernelShape &kernel, llvm::function_ref<void(const KernelShape &)> body) {
+  if (kernel.name.empty())
+    return;
   for (const KernelShape &before : kernel.before)
     body(before);
   body(kernel);

@@ -4,6 +4,7 @@
 #include "compiler/driver/images/equal_kernels.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/step_pass.h"
+#include "compiler/schedule/chains/chain_memory.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/passes.h"
@@ -31,31 +32,68 @@ NestKernels::NestKernels(attn::ProgramOp program, std::string target,
 }
 
 std::string NestKernels::image(size_t number) const {
-  return choices.prefix.str() + reports[number].kernel;
+  return choices.prefix.str() + symbol(number);
 }
 
 Status NestKernels::takeAll(CompileWatch *watch) {
   keys.resize(nests.size());
   sizes.resize(nests.size());
-  SmallVector<tile::KernelOp> companions;
+  SmallVector<tile::KernelOp> before; // companions of the next kernel, or members of its chain
   for (tile::KernelOp kernel :
        llvm::to_vector(program->getParentOfType<ModuleOp>().getOps<tile::KernelOp>())) {
-    if (kernel.getCompanion()) {
-      companions.push_back(kernel);
+    if (kernel.getCompanion() || kernel.getChain()) {
+      before.push_back(kernel);
       continue;
     }
     if (Status status = enter(watch, "emit-cuda", kernel.getSymName().str()); !status)
       return status;
-    Result<KernelShape> shape = takeKernel(shapes.size(), kernel, companions);
+    Result<KernelShape> shape = kernel.callsOthers() ? takeChain(shapes.size(), before, kernel)
+                                                     : takeKernel(shapes.size(), kernel, before);
     if (!shape)
       return shape.error();
+    size_t others = kernel.callsOthers() ? before.size() - 1 : 0;
     shapes.push_back(*std::move(shape));
+    shapes.resize(shapes.size() + others);
     kernel.erase();
-    for (tile::KernelOp each : companions)
+    for (tile::KernelOp each : before)
       each.erase();
-    companions.clear();
+    before.clear();
   }
   return {};
+}
+
+void NestKernels::reportMember(size_t number, const std::string &chain) {
+  NestReport &report = reports[number];
+  report.chain = chain;
+  for (Value result : nests[number].getResults())
+    if (schedule::isKept(result))
+      report.kept.push_back(schedule::tensorOf(result).name);
+  llvm::erase_if(report.intermediates,
+                 [&](const std::string &name) { return llvm::is_contained(report.kept, name); });
+  for (Value captured : nests[number].captures())
+    if (!captured.getDefiningOp<attn::ParamOp>())
+      report.reads.push_back(schedule::tensorOf(captured).name);
+}
+
+// Members that are equal but for their names are one function.
+Result<KernelShape> NestKernels::takeChain(size_t first, MutableArrayRef<tile::KernelOp> members,
+                                           tile::KernelOp joined) {
+  std::vector<std::string> equal;
+  for (auto [i, member] : llvm::enumerate(members)) {
+    reportMember(first + i, joined.getSymName().str());
+    equal.push_back(namelessKey(member));
+  }
+  auto calls = llvm::to_vector(joined.getBodyBlock()->getOps<tile::CallOp>());
+  for (auto [i, same] : llvm::enumerate(firstEqual(equal)))
+    if (same == i) {
+      if (Status status = takeTexts(first, members[i]); !status)
+        return status.error();
+    } else {
+      calls[i].setCallee(members[same].getSymName());
+    }
+  if (Status status = takeTexts(first, joined); !status)
+    return status.error();
+  return shapeOf(schedule::KernelSignature(ArrayRef(nests).slice(first, members.size())), joined);
 }
 
 // The back of the pipeline once more, for one nest.
@@ -142,12 +180,12 @@ Result<bool> NestKernels::take(size_t number, NvrtcOutput output) {
   NestReport &report = reports[number];
   report.ptxasNotes = output.notes;
   for (const KernelReport &kernel : output.kernels)
-    if (kernel.symbol == report.kernel)
+    if (kernel.symbol == symbol(number))
       report.resources = kernel.resources;
   report.cubin = std::move(output.cubin);
   report.ptx = std::move(output.ptx);
   const schedule::GpuModel *machine = schedule::findGpuModel(target);
-  if (!spills(report) || choices.keepSchedules)
+  if (!spills(report) || choices.keepSchedules || !report.chain.empty())
     return false;
   schedule::PlannedNest nest(nests[number]);
   red::Schedule next = schedule::smallerSchedule(nest, *machine);
@@ -163,7 +201,7 @@ Result<bool> NestKernels::take(size_t number, NvrtcOutput output) {
 Status NestKernels::follow(size_t number, const NestKernels &other, size_t first) {
   red::NestOp nest = nests[number], model = other.nests[first];
   NestReport &report = reports[number];
-  if (nest.getScheduleAttr() != model.getScheduleAttr()) {
+  if (report.chain.empty() && nest.getScheduleAttr() != model.getScheduleAttr()) {
     nest.setScheduleAttr(model.getScheduleAttr());
     if (Status status = lowerAgain(number); !status)
       return status;

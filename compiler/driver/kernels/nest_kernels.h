@@ -14,7 +14,8 @@ namespace attnc::driver {
 /// How `form` and `schedule` of a report follow from the schedule of its nest.
 void reportScheduleOf(red::NestOp nest, const std::string &target, NestReport &report);
 
-/// The kernels of one scheduled program, by the number of their nest. Not thread-safe.
+/// The kernels of one scheduled program, by the number of their nest. That of a chain has the
+/// number of the first of its nests, the others have none. Not thread-safe.
 class NestKernels {
 public:
   struct Choices {
@@ -43,6 +44,9 @@ public:
   size_t size() const { return nests.size(); }
   red::NestOp nest(size_t number) const { return nests[number]; }
   const NestReport &report(size_t number) const { return reports[number]; }
+  /// Whether there is a kernel of this number, and its name.
+  bool hasKernel(size_t number) const { return !symbol(number).empty(); }
+  const std::string &symbol(size_t number) const { return shapes[number].name; }
   /// What the kernel does, without names (equal_kernels.h).
   const std::string &nameless(size_t number) const { return keys[number]; }
   /// The size of its code (code_size.h).
@@ -64,6 +68,10 @@ private:
   Result<KernelShape> takeKernel(size_t number, tile::KernelOp kernel,
                                  llvm::ArrayRef<tile::KernelOp> companions);
   Status takeTexts(size_t number, tile::KernelOp kernel);
+  void reportMember(size_t number, const std::string &chain);
+  /// The kernels of a chain, of nests from a number on, and the one that calls them.
+  Result<KernelShape> takeChain(size_t first, llvm::MutableArrayRef<tile::KernelOp> members,
+                                tile::KernelOp joined);
   Status lowerAgain(size_t number);
 
   attn::ProgramOp program;

@@ -1,4 +1,5 @@
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/chains/chain_nests.h"
 #include "compiler/schedule/choice/nest_key.h"
 #include "compiler/schedule/choice/same_arithmetic.h"
 #include "compiler/schedule/choice/schedule_override.h"
@@ -80,9 +81,13 @@ Status chooseSchedules(attn::ProgramOp program, StringRef target, const nlohmann
     if (tuned)
       applyTuned(planned, *machine, *tuned);
   }
+  proposeChains(nests, *machine);
   agreeOnScores(nests, *machine);
   agreeOnComparedElements(nests, *machine);
-  return applyOverrides(nests, *machine, overrides);
+  if (Status status = applyOverrides(nests, *machine, overrides); !status)
+    return status;
+  markChains(nests);
+  return {};
 }
 
 } // namespace attnc::schedule

@@ -105,13 +105,19 @@ public:
   StringRef source() const override { return "no tiles to choose"; }
 
 protected:
-  std::string checkFor(PlannedNest &, const tile::GenericSchedule &schedule,
+  std::string checkFor(PlannedNest &nest, const tile::GenericSchedule &schedule,
                        const GpuModel &) const override {
-    return schedule.check();
+    if (std::string why = schedule.check(); !why.empty())
+      return why;
+    int64_t dims = pointDims(nest.op()).size();
+    return schedule.cellDims <= dims
+               ? ""
+               : fmt::format("cell_dims is {}; the results have {} dims", schedule.cellDims, dims);
   }
 
   std::string shortOf(const tile::GenericSchedule &s) const override {
-    return fmt::format("{} threads", s.threads);
+    return fmt::format("{} threads{}", s.threads,
+                       s.cellDims ? fmt::format(", cell_dims {}", s.cellDims) : "");
   }
 };
 

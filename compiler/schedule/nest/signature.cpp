@@ -1,4 +1,5 @@
 #include "compiler/schedule/nest/signature.h"
+#include "compiler/schedule/chains/chain_memory.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/nest/symbol_name.h"
@@ -185,6 +186,19 @@ KernelSignature::KernelSignature(red::NestOp nest) {
   *this = KernelSignature(planned);
 }
 
+bool KernelArg::isSame(const KernelArg &other) const {
+  return kind == other.kind && array == other.array && axis == other.axis && dim == other.dim &&
+         box == other.box && half == other.half;
+}
+
+KernelSignature::KernelSignature(ArrayRef<red::NestOp> nests) {
+  for (red::NestOp nest : nests)
+    for (KernelSignature own(nest); const KernelArg &arg : own.args())
+      if (llvm::none_of(list, [&](const KernelArg &known) { return known.isSame(arg); }) &&
+          !(arg.array && isKept(arg.array)))
+        list.push_back(arg);
+}
+
 KernelSignature::KernelSignature(attn::ProgramOp program, ArrayRef<Value> tensors,
                                  ArrayRef<Value> params) {
   llvm::SmallDenseSet<StringAttr> dims;
@@ -311,50 +325,55 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
     addTensor(lost.getLost());
 }
 
-static unsigned position(ArrayRef<KernelArg> list, function_ref<bool(const KernelArg &)> match) {
+static unsigned positionIn(ArrayRef<KernelArg> list, function_ref<bool(const KernelArg &)> match) {
   auto found = llvm::find_if(list, match);
   assert(found != list.end() && "the signature has this argument");
   return found - list.begin();
 }
 
+unsigned KernelSignature::position(const KernelArg &arg) const {
+  return positionIn(list, [&](const KernelArg &known) { return known.isSame(arg); });
+}
+
 unsigned KernelSignature::pointer(Value array) const {
-  return position(list, [&](const KernelArg &arg) {
+  return positionIn(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::Pointer && arg.array == array;
   });
 }
 
 unsigned KernelSignature::stride(Value array, unsigned axis) const {
-  return position(list, [&](const KernelArg &arg) {
+  return positionIn(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::Stride && arg.array == array && arg.axis == axis;
   });
 }
 
 unsigned KernelSignature::param(Value array) const {
-  return position(list, [&](const KernelArg &arg) {
+  return positionIn(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::Param && arg.array == array;
   });
 }
 
 unsigned KernelSignature::tensorMap(attn::ReadOp read, Half half) const {
-  return position(list, [&](KernelArg arg) {
+  return positionIn(list, [&](KernelArg arg) {
     return arg.kind == KernelArg::Kind::TensorMap && arg.read == read && arg.half == half;
   });
 }
 
 unsigned KernelSignature::tensorMap(Value result) const {
-  return position(list, [&](const KernelArg &arg) {
+  return positionIn(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::TensorMap && arg.array == result;
   });
 }
 
 unsigned KernelSignature::size(StringAttr dim) const {
-  return position(list, [&](const KernelArg &arg) {
+  return positionIn(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::Size && arg.dim == dim;
   });
 }
 
 unsigned KernelSignature::counter() const {
-  return position(list, [](const KernelArg &arg) { return arg.kind == KernelArg::Kind::Counter; });
+  return positionIn(list,
+                    [](const KernelArg &arg) { return arg.kind == KernelArg::Kind::Counter; });
 }
 
 } // namespace attnc::schedule

@@ -47,6 +47,9 @@ struct KernelArg {
   attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it; null of results
   llvm::SmallVector<int64_t> box = {};
   Half half = Half::None; ///< TensorMap: of the operand
+
+  /// True if both are always called with the same.
+  bool isSame(const KernelArg &other) const;
 };
 
 /// The arguments of the kernel of a nest, in order: for each captured tensor and then each result
@@ -64,7 +67,13 @@ public:
   KernelSignature(attn::ProgramOp program, llvm::ArrayRef<mlir::Value> tensors,
                   llvm::ArrayRef<mlir::Value> params);
 
+  /// Of a kernel that does what those of the nests do: all their arguments, each once, but for the
+  /// results that a chain keeps (chains/chain_memory.h).
+  explicit KernelSignature(llvm::ArrayRef<red::NestOp> nests);
+
   llvm::ArrayRef<KernelArg> args() const { return list; }
+  /// That of the same argument; asserts that it exists.
+  unsigned position(const KernelArg &arg) const;
   /// Position of an argument; asserts that it exists.
   unsigned pointer(mlir::Value array) const;
   unsigned stride(mlir::Value array, unsigned axis) const;

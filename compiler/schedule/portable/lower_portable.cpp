@@ -377,6 +377,10 @@ int64_t requiredAlignment(tile::KernelOp kernel, unsigned number) {
     if (auto store = dyn_cast<tile::StoreFragmentRowsOp>(op);
         store && store.getPointer() == pointer)
       bytes = std::max<int64_t>(bytes, 16);
+    if (auto call = dyn_cast<tile::CallOp>(op))
+      for (auto [i, operand] : llvm::enumerate(call.getOperands()))
+        if (operand == pointer)
+          bytes = std::max(bytes, requiredAlignment(tile::calledKernel(call), i));
   });
   return bytes;
 }

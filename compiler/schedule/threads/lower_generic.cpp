@@ -8,16 +8,15 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-static int64_t threadsOf(red::NestOp nest) {
-  auto schedule = tile::scheduleAs<tile::GenericSchedule>(nest.getScheduleAttr());
-  return schedule.value_or(tile::GenericSchedule()).threads;
+static tile::GenericSchedule scheduleOf(red::NestOp nest) {
+  return tile::scheduleAs<tile::GenericSchedule>(nest.getScheduleAttr())
+      .value_or(tile::GenericSchedule());
 }
 
 // Elements that a thread has along the last dim where nothing is folded: they share their indices.
 static constexpr int64_t kPointsTogether = 4;
 
-// The dims of all results; neighbouring threads store what lies side by side.
-static SmallVector<StringAttr> pointDims(red::NestOp nest) {
+SmallVector<StringAttr> pointDims(red::NestOp nest) {
   llvm::SetVector<StringAttr> order;
   const auto first = tensorOf(nest.getResults().front()); // outlives what goes over its dims
   SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
@@ -108,56 +107,118 @@ static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const K
   }
 }
 
+namespace {
+
+/// One kernel while it is built.
+class GenericLowering {
+public:
+  GenericLowering(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
+                  ArrayRef<StringAttr> cells, ArrayRef<StringAttr> dims, OpBuilder &builder)
+      : nest(nest), loc(nest.getLoc()), b(builder), memory(nest, signature, kernel),
+        evaluator(nest, memory, builder), cells(cells), dims(dims),
+        together(pointsTogether(nest, dims)) {}
+
+  void build(int64_t threads) {
+    if (cells.empty())
+      return storeAt(tile::PointOp::create(b, NameLoc::get(b.getStringAttr("point"))));
+    bindPoint(evaluator, extentsOf(cells), b, loc, widen(tile::BlockOp::create(b, named("block"))),
+              cells);
+    Value thread = widen(tile::ThreadOp::create(b, named("thread")));
+    SmallVector<Value> extents = pointExtents();
+    auto turns = scf::ForOp::create(b, loc, thread, product(extents), constant(threads));
+    turns.getInductionVar().setLoc(named("point"));
+    b.setInsertionPointToStart(turns.getBody());
+    store(turns.getInductionVar(), extents);
+  }
+
+private:
+  Location named(StringRef name) { return NameLoc::get(b.getStringAttr(name)); }
+  Value widen(Value index) {
+    return arith::ExtSIOp::create(b, index.getLoc(), b.getI64Type(), index);
+  }
+  Value constant(int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  }
+
+  SmallVector<Value> extentsOf(ArrayRef<StringAttr> list) {
+    SmallVector<Value> extents;
+    for (StringAttr dim : list)
+      extents.push_back(memory.extent(b, loc, dim));
+    return extents;
+  }
+
+  // A thread has several elements of the last dim.
+  SmallVector<Value> pointExtents() {
+    SmallVector<Value> extents = extentsOf(dims);
+    if (together > 1)
+      extents.back() = arith::DivSIOp::create(
+          b, loc, arith::AddIOp::create(b, loc, extents.back(), constant(together - 1)),
+          constant(together));
+    return extents;
+  }
+
+  Value product(ArrayRef<Value> extents) {
+    Value total;
+    for (Value extent : extents)
+      total = total ? arith::MulIOp::create(b, loc, total, extent).getResult() : extent;
+    return total ? total : constant(1);
+  }
+
+  // The elements of the thread, if there are any.
+  void storeAt(Value point) {
+    SmallVector<Value> extents = pointExtents();
+    Value inside =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, point, product(extents));
+    auto guarded = scf::IfOp::create(b, loc, inside, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(&guarded.getThenRegion().front());
+    store(point, extents);
+  }
+
+  void store(Value point, ArrayRef<Value> extents) {
+    bindPoint(evaluator, extents, b, loc, point, dims);
+    SmallVector<StringAttr> all(cells);
+    llvm::append_range(all, dims);
+    if (together > 1)
+      storeNeighbours(nest, evaluator, memory, b, all, together);
+    else
+      storeResults(nest, evaluator, memory, b, all);
+  }
+
+  red::NestOp nest;
+  Location loc;
+  OpBuilder &b;
+  KernelMemory memory;
+  PointEvaluator evaluator;
+  ArrayRef<StringAttr> cells, dims;
+  int64_t together;
+};
+
+} // namespace
+
 tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   red::NestOp nest = planned.op();
-  Location loc = nest.getLoc();
   KernelSignature signature(planned);
-  SmallVector<StringAttr> dims = pointDims(nest);
-  int64_t threads = threadsOf(nest), together = pointsTogether(nest, dims);
+  tile::GenericSchedule schedule = scheduleOf(nest);
+  SmallVector<StringAttr> all = pointDims(nest);
+  auto cells = ArrayRef(all).take_front(schedule.cellDims);
+  auto dims = ArrayRef(all).drop_front(schedule.cellDims);
 
-  Attribute points = builder.getI64IntegerAttr(1);
-  for (StringAttr dim : dims) {
+  Attribute blocks = builder.getI64IntegerAttr(1);
+  for (StringAttr dim : cells.empty() ? dims : cells) {
     Attribute extent = gridExtent(nest, dim);
-    if (dim == dims.back())
-      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(together));
-    points = gridApply("mul", points, extent);
+    if (cells.empty() && dim == dims.back())
+      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(pointsTogether(nest, dims)));
+    blocks = gridApply("mul", blocks, extent);
   }
-  Attribute blocks = gridApply("ceildiv", points, builder.getI64IntegerAttr(threads));
+  if (cells.empty())
+    blocks = gridApply("ceildiv", blocks, builder.getI64IntegerAttr(schedule.threads));
 
   OpBuilder::InsertionGuard guard(builder);
-  auto kernel = tile::KernelOp::create(builder, loc, kernelName(nest),
-                                       argumentTypes(signature, nest.getContext()),
-                                       builder.getArrayAttr({blocks}), threads, /*smem=*/0);
+  auto kernel = tile::KernelOp::create(
+      builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
+      builder.getArrayAttr({blocks}), schedule.threads, /*smem=*/0);
   builder.setInsertionPointToStart(kernel.getBodyBlock());
-  KernelMemory memory(nest, signature, kernel);
-  PointEvaluator evaluator(nest, memory, builder);
-
-  Location pointLoc = NameLoc::get(builder.getStringAttr("point"));
-  Value point = tile::PointOp::create(builder, pointLoc);
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
-  };
-  SmallVector<Value> extents;
-  for (StringAttr dim : dims)
-    extents.push_back(memory.extent(builder, loc, dim));
-  if (together > 1)
-    extents.back() = arith::DivSIOp::create(
-        builder, loc, arith::AddIOp::create(builder, loc, extents.back(), constant(together - 1)),
-        constant(together));
-  Value total;
-  for (Value extent : extents)
-    total = total ? arith::MulIOp::create(builder, loc, total, extent).getResult() : extent;
-  if (!total)
-    total = constant(1);
-  Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, point, total);
-  auto guarded = scf::IfOp::create(builder, loc, inside, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(&guarded.getThenRegion().front());
-
-  bindPoint(evaluator, extents, builder, loc, point, dims);
-  if (together > 1)
-    storeNeighbours(nest, evaluator, memory, builder, dims, together);
-  else
-    storeResults(nest, evaluator, memory, builder, dims);
+  GenericLowering(nest, signature, kernel, cells, dims, builder).build(schedule.threads);
   return kernel;
 }
 

@@ -178,9 +178,18 @@ private:
   void emit(Plan &plan) {
     if (std::exchange(plan.emitted, true))
       return;
-    for (Value value : plan.reads)
-      emit(planOf(value));
+    // Passes over sequences first: what is small can then follow each other, in one launch.
+    for (bool isLong : {true, false})
+      for (Value value : plan.reads)
+        if (streamsSequence(planOf(value)) == isLong)
+          emit(planOf(value));
     build(plan);
+  }
+
+  bool streamsSequence(const Plan &plan) {
+    return plan.pass && llvm::any_of(plan.pass->stream, [&](StringAttr dim) {
+             return !program.lookupDim(dim).isStatic();
+           });
   }
 
   // Ops of the body in the order of the program.

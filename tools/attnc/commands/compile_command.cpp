@@ -122,7 +122,8 @@ std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool
     return imagesOf(compilation.program, emit.is("ptx") ? ImageKind::Ptx : ImageKind::Cubin, all);
   std::vector<Part> parts;
   for (const driver::NestReport &nest : compilation.nests)
-    parts.push_back({nest.kernel, nest.source});
+    if (!nest.source.empty())
+      parts.push_back({nest.launched(), nest.source});
   return parts;
 }
 

@@ -49,7 +49,8 @@ void printIr(const Compilation &compilation) {
 
 void printCuda(const Compilation &compilation) {
   for (const driver::NestReport &nest : compilation.nests)
-    print(fmt::format("\n// ---- {}.cu ----\n{}\n", nest.kernel, nest.source));
+    if (!nest.source.empty())
+      print(fmt::format("\n// ---- {}.cu ----\n{}\n", nest.launched(), nest.source));
 }
 
 void printAsJson(const Explanation &explanation, const ExplainArguments &arguments) {
@@ -65,7 +66,8 @@ void printAsJson(const Explanation &explanation, const ExplainArguments &argumen
   }
   if (arguments.cuda)
     for (const driver::NestReport &nest : compilation.nests)
-      json["cuda"][nest.kernel] = nest.source;
+      if (!nest.source.empty())
+        json["cuda"][nest.launched()] = nest.source;
   printJson(json);
 }
 

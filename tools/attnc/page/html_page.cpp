@@ -349,7 +349,7 @@ Markup generated(const Compilation &compilation) {
   Markup content;
   for (const NestReport &nest : compilation.nests)
     if (!nest.source.empty())
-      content += folded(element("b", nest.kernel + ".cu"), numberedCode(nest.source));
+      content += folded(element("b", nest.launched() + ".cu"), numberedCode(nest.source));
   if (content.empty())
     content = paragraph("The kernels are compiled by LLVM for this processor; "
                         "attnc compile --emit llvm prints them.");

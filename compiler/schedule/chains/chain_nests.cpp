@@ -1,0 +1,201 @@
+#include "compiler/schedule/chains/chain_nests.h"
+#include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/portable/stream_inputs.h"
+#include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/threads/lower_generic.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// A block of a chain: 16 rows for each of four warps.
+static constexpr int64_t kWarps = 4, kThreads = 32 * kWarps, kRows = 16 * kWarps;
+// Elements of the stream, and columns, that a block multiplies in a few microseconds, which is what
+// a launch takes.
+static constexpr int64_t kMostStream = 256, kMostColumns = 256;
+// Elements that a thread computes or folds.
+static constexpr int64_t kMostTurns = 1024;
+
+static SmallVector<StringAttr> gridDims(red::NestOp nest) {
+  return llvm::to_vector(nest.getGrid().getAsRange<StringAttr>());
+}
+
+// The product of the extents, if all are known.
+static std::optional<int64_t> knownExtent(red::NestOp nest, ArrayRef<StringAttr> dims) {
+  int64_t product = 1;
+  for (StringAttr dim : dims) {
+    attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);
+    if (!declared.isStatic())
+      return std::nullopt;
+    product *= declared.getExtent();
+  }
+  return product;
+}
+
+static std::optional<int64_t> knownExtent(red::NestOp nest, ArrayAttr dims) {
+  return knownExtent(nest, llvm::to_vector(dims.getAsRange<StringAttr>()));
+}
+
+static bool isAtMost(std::optional<int64_t> extent, int64_t most) {
+  return extent && *extent <= most;
+}
+
+SmallVector<StringAttr> cellDims(red::NestOp nest) {
+  if (auto generic = tile::scheduleAs<tile::GenericSchedule>(nest.getScheduleAttr())) {
+    SmallVector<StringAttr> dims = pointDims(nest);
+    dims.truncate(generic->cellDims);
+    return dims;
+  }
+  auto tiles = tile::scheduleAs<PortableSchedule>(nest.getScheduleAttr());
+  bool isWhole = tiles && !tiles->columnWarps && !tiles->headDimTile && !nest.getRow().empty() &&
+                 isAtMost(knownExtent(nest, nest.getRow()), tiles->rowTile);
+  return isWhole ? gridDims(nest) : SmallVector<StringAttr>();
+}
+
+static int64_t threadsOf(red::NestOp nest) {
+  if (auto generic = tile::scheduleAs<tile::GenericSchedule>(nest.getScheduleAttr()))
+    return generic->threads;
+  auto tiles = tile::scheduleAs<PortableSchedule>(nest.getScheduleAttr());
+  return tiles ? 32 * tiles->warps : 0;
+}
+
+// True if the nest reads of the others' results only what a block with the same cell has stored.
+static bool staysInCell(red::NestOp nest, ArrayRef<red::NestOp> others, ArrayRef<StringAttr> cell) {
+  bool stays = true;
+  nest.walk([&](attn::ReadOp read) {
+    auto source = read.getSource().getDefiningOp<red::NestOp>();
+    if (!source || !llvm::is_contained(others, source))
+      return;
+    for (auto [axis, dim] : llvm::enumerate(tensorOf(read.getSource()).dims))
+      stays &= !llvm::is_contained(cell, dim) || read.subscriptDim(axis) == dim;
+  });
+  return stays;
+}
+
+// True if an element of each result belongs to one cell.
+static bool hasCell(red::NestOp nest, ArrayRef<StringAttr> cell) {
+  return llvm::all_of(nest.getResultTypes(), [&](Type type) {
+    return llvm::all_of(cell,
+                        [&](StringAttr dim) { return cast<attn::ArrayType>(type).hasDim(dim); });
+  });
+}
+
+//===--- schedules --------------------------------------------------------------------------===//
+
+// All rows in a tile, or null.
+static red::Schedule tileSchedule(PlannedNest &planned, const GpuModel &machine) {
+  red::NestOp nest = planned.op();
+  if (!planned.stream() || nest.getRow().empty() ||
+      !isAtMost(knownExtent(nest, nest.getRow()), kRows) ||
+      !isAtMost(knownExtent(nest, nest.getStream()), kMostStream) ||
+      !isAtMost(knownExtent(nest, nest.getInner()), kMostColumns * kMostStream))
+    return {};
+  PortableSchedule schedule{.rowTile = kRows, .warps = kWarps, .stages = 2};
+  schedule.copyInputs = planned.stream()->hasProducts() && planned.stream()->contractions.empty();
+  for (int64_t blocks : {2, 1})
+    for (int64_t streamTile : {64, 32, 16}) {
+      schedule.minBlocks = blocks;
+      schedule.streamTile = streamTile;
+      if (checkSchedule(nest, *planned.stream(), schedule, machine).empty())
+        return tile::PortableAttr::get(nest.getContext(), schedule);
+    }
+  return {};
+}
+
+// The elements of a cell by its threads in turn, or null.
+static red::Schedule pointSchedule(red::NestOp nest, ArrayRef<StringAttr> cell) {
+  SmallVector<StringAttr> dims = pointDims(nest);
+  if (dims.size() < cell.size() || ArrayRef(dims).take_front(cell.size()) != cell)
+    return {};
+  std::optional<int64_t> points = knownExtent(nest, ArrayRef(dims).drop_front(cell.size()));
+  std::optional<int64_t> folded = knownExtent(nest, nest.getStream());
+  std::optional<int64_t> inner = knownExtent(nest, nest.getInner());
+  if (!points || !folded || !inner ||
+      llvm::divideCeil(*points, kThreads) * *folded * *inner > kMostTurns)
+    return {};
+  return tile::GenericAttr::get(
+      nest.getContext(), {.threads = kThreads, .cellDims = static_cast<int64_t>(cell.size())});
+}
+
+namespace {
+
+/// A chain while it is found.
+struct Chain {
+  SmallVector<StringAttr> cell;
+  SmallVector<red::NestOp> nests;
+  SmallVector<red::Schedule> schedules;
+  size_t products = 0; // nests that multiply matrices
+
+  bool add(red::NestOp nest, const GpuModel &machine) {
+    if (nest->hasAttr(kScheduleSourceAttr))
+      return false;
+    PlannedNest planned(nest);
+    SmallVector<StringAttr> grid = gridDims(nest);
+    red::Schedule schedule;
+    if (nests.empty() || grid == cell)
+      schedule = tileSchedule(planned, machine);
+    if (nests.empty() && schedule)
+      cell = grid;
+    if (!schedule && !nests.empty())
+      schedule = pointSchedule(nest, cell);
+    if (!schedule || cell.empty() || !hasCell(nest, cell) || !staysInCell(nest, nests, cell))
+      return false;
+    nests.push_back(nest);
+    schedules.push_back(schedule);
+    products += planned.stream() && planned.stream()->hasProducts();
+    return true;
+  }
+
+  void take() {
+    if (nests.size() < 2 || 2 * products < nests.size())
+      return;
+    for (auto [nest, schedule] : llvm::zip(nests, schedules)) {
+      nest.setScheduleAttr(schedule);
+      nest->setAttr(kScheduleSourceAttr,
+                    Builder(nest.getContext())
+                        .getStringAttr("the compiler: a launch computes several nests, and each "
+                                       "block all of a cell"));
+    }
+  }
+};
+
+} // namespace
+
+void proposeChains(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
+  Chain chain;
+  for (red::NestOp nest : nests) {
+    if (chain.add(nest, machine))
+      continue;
+    chain.take();
+    chain = {};
+    chain.add(nest, machine);
+  }
+  chain.take();
+}
+
+void markChains(ArrayRef<red::NestOp> nests) {
+  int64_t number = 0;
+  SmallVector<red::NestOp> chain;
+  auto mark = [&] {
+    for (red::NestOp nest : chain)
+      if (chain.size() > 1)
+        nest->setAttr(kChainAttr, Builder(nest.getContext()).getI64IntegerAttr(number));
+    number += chain.size() > 1;
+    chain.clear();
+  };
+  for (red::NestOp nest : nests) {
+    nest->removeAttr(kChainAttr);
+    SmallVector<StringAttr> cell = cellDims(nest);
+    if (!chain.empty() &&
+        (cell != cellDims(chain.front()) || threadsOf(nest) != threadsOf(chain.front()) ||
+         !staysInCell(nest, chain, cell)))
+      mark();
+    if (!cell.empty() && hasCell(nest, cell))
+      chain.push_back(nest);
+  }
+  mark();
+}
+
+} // namespace attnc::schedule
