@@ -42,7 +42,7 @@ protected:
 
 TEST_F(LibraryKernels, AreEqualIfOnlyNamesAndBlocksDiffer) {
   load("nystrom", {});
-  EXPECT_FALSE(kernels.contains("z13_2")); // another turn of the iteration calls z13
+  EXPECT_FALSE(kernels.contains("z13_3")); // another turn of the iteration calls z13_2
   EXPECT_EQ(key("kl"), key("ql"));       // means of segments of keys, and of queries
   EXPECT_NE(key("z13"), key("z15"));     // another number in an equal formula
   EXPECT_NE(key("kl"), key("z13"));
@@ -52,9 +52,8 @@ TEST_F(LibraryKernels, AreEqualIfOnlyNamesAndBlocksDiffer) {
 // wide ones before narrow ones.
 TEST_F(LibraryKernels, AreLargerWithMoreCodeForEachThread) {
   load("nystrom", {{"d", "64"}, {"e", "64"}, {"m", "32"}});
-  EXPECT_GT(code("gv"), code("z13"));
-  EXPECT_GT(code("zgv"), code("z"));
-  EXPECT_GT(code("z13"), code("kl"));
+  EXPECT_GT(code("gv"), code("kl"));
+  EXPECT_GT(code("zgv"), code("kl"));
   EXPECT_GT(code("kl"), code("z"));
 }
 
