@@ -200,7 +200,9 @@ std::string summaryOf(const Compilation &compilation) {
     return "Everything is computed by one kernel.";
   return kernels.size() == nests
              ? fmt::format("{} kernels, in this order.", nests)
-             : fmt::format("{} nests in {} kernels, in this order.", nests, kernels.size());
+             : fmt::format("{} nests in {}, in this order.", nests,
+                           kernels.size() == 1 ? "one kernel"
+                                               : fmt::format("{} kernels", kernels.size()));
 }
 
 std::string budgetSentence(const Explanation &explanation) {

@@ -54,6 +54,7 @@ private:
   void printCopy(tile::CopyOp copy);
   void printCopyRows(tile::CopyRowsOp copy);
   std::string sharedText(int64_t offset);
+  void declareSharedMemory();
   void declareSharedBase();
   void printShared(tile::SharedOp shared);
   void printPipe(tile::PipeOp pipe);
@@ -91,6 +92,7 @@ private:
   unsigned depth = 0;
   std::string lastStatement;
   bool commenting = true;
+  bool sharedMemory = false;
   bool sharedBase = false; ///< the block's shared memory has a name already
   std::string mapElement;  ///< the index of the elements that the map being printed loops over
   std::string warpgroup;   ///< the variable with the warpgroup's number, in kernels with roles

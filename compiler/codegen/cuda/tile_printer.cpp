@@ -99,22 +99,26 @@ std::string KernelPrinter::sharedText(int64_t offset) {
   return offset ? "base + " + number(offset) : "base";
 }
 
+void KernelPrinter::declareSharedMemory() {
+  if (!std::exchange(sharedMemory, true))
+    line("extern __shared__ __align__(1024) unsigned char memory[];");
+}
+
 void KernelPrinter::declareSharedBase() {
-  if (sharedBase)
-    return;
-  line("extern __shared__ __align__(1024) unsigned char memory[];");
-  line("const u32 base = sharedAddress(memory);");
-  sharedBase = true;
+  declareSharedMemory();
+  if (!std::exchange(sharedBase, true))
+    line("const u32 base = sharedAddress(memory);");
 }
 
 void KernelPrinter::printShared(tile::SharedOp shared) {
-  declareSharedBase();
   Value value = shared.getResult();
   if (auto pointer = dyn_cast<tile::PtrType>(value.getType())) {
+    declareSharedMemory();
     std::string element = typeText(pointer.getElement());
     return line(element + " *const " + declare(value, "array") + " = reinterpret_cast<" + element +
                 " *>(memory + " + number(shared.getOffset()) + ");");
   }
+  declareSharedBase();
   std::string type = tileTypeText(value.getType());
   line("const " + type + " " + declare(value, "tile") + "{" + sharedText(shared.getOffset()) +
        "};");

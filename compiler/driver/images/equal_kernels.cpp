@@ -1,5 +1,6 @@
 #include "compiler/driver/images/equal_kernels.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
 #include <map>
 
 using namespace mlir;
@@ -33,7 +34,10 @@ private:
 
   void addOp(Operation &op) {
     add(op.getName().getAsOpaquePointer());
-    add(op.getAttrDictionary().getAsOpaquePointer());
+    if (auto call = dyn_cast<tile::CallOp>(op))
+      add(callees.try_emplace(call.getCallee(), callees.size()).first->second);
+    else
+      add(op.getAttrDictionary().getAsOpaquePointer());
     add(size_t(op.getNumOperands()));
     for (Value operand : op.getOperands())
       add(numbers.at(operand));
@@ -58,6 +62,7 @@ private:
 
   std::string key;
   DenseMap<Value, size_t> numbers;
+  llvm::StringMap<size_t> callees; // in the order in which they are called first
 };
 
 } // namespace

@@ -42,6 +42,12 @@ static bool isAtMost(std::optional<int64_t> extent, int64_t most) {
   return extent && *extent <= most;
 }
 
+// True if a block has computed a cell by the time that a launch takes.
+static bool isSmall(red::NestOp nest) {
+  return isAtMost(knownExtent(nest, nest.getStream()), kMostStream) &&
+         isAtMost(knownExtent(nest, nest.getInner()), kMostColumns * kMostStream);
+}
+
 SmallVector<StringAttr> cellDims(red::NestOp nest) {
   if (auto generic = tile::scheduleAs<tile::GenericSchedule>(nest.getScheduleAttr())) {
     SmallVector<StringAttr> dims = pointDims(nest);
@@ -88,9 +94,7 @@ static bool hasCell(red::NestOp nest, ArrayRef<StringAttr> cell) {
 static red::Schedule tileSchedule(PlannedNest &planned, const GpuModel &machine) {
   red::NestOp nest = planned.op();
   if (!planned.stream() || nest.getRow().empty() ||
-      !isAtMost(knownExtent(nest, nest.getRow()), kRows) ||
-      !isAtMost(knownExtent(nest, nest.getStream()), kMostStream) ||
-      !isAtMost(knownExtent(nest, nest.getInner()), kMostColumns * kMostStream))
+      !isAtMost(knownExtent(nest, nest.getRow()), kRows) || !isSmall(nest))
     return {};
   PortableSchedule schedule{.rowTile = kRows, .warps = kWarps, .stages = 2};
   schedule.copyInputs = planned.stream()->hasProducts() && planned.stream()->contractions.empty();
@@ -188,11 +192,12 @@ void markChains(ArrayRef<red::NestOp> nests) {
   for (red::NestOp nest : nests) {
     nest->removeAttr(kChainAttr);
     SmallVector<StringAttr> cell = cellDims(nest);
+    bool fits = !cell.empty() && hasCell(nest, cell) && isSmall(nest);
     if (!chain.empty() &&
-        (cell != cellDims(chain.front()) || threadsOf(nest) != threadsOf(chain.front()) ||
+        (!fits || cell != cellDims(chain.front()) || threadsOf(nest) != threadsOf(chain.front()) ||
          !staysInCell(nest, chain, cell)))
       mark();
-    if (!cell.empty() && hasCell(nest, cell))
+    if (fits)
       chain.push_back(nest);
   }
   mark();

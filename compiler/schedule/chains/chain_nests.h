@@ -21,8 +21,8 @@ llvm::SmallVector<mlir::StringAttr> cellDims(red::NestOp nest);
 /// been tuned keep theirs.
 void proposeChains(llvm::ArrayRef<red::NestOp> nests, const GpuModel &machine);
 
-/// Numbers the chains: as many nests in a row as possible that have the same cells and the same
-/// threads by their schedules, and read of each other what their own cell has stored.
+/// Numbers the chains: as many small nests in a row as possible that have the same cells and the
+/// same threads by their schedules, and read of each other what their own cell has stored.
 void markChains(llvm::ArrayRef<red::NestOp> nests);
 
 } // namespace attnc::schedule

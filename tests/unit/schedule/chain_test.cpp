@@ -62,6 +62,25 @@ TEST(Chain, matricesThatABlockDoesNotHoldAreNone) {
             (Numbers{-1, -1}));
 }
 
+TEST(Chain, passesOverSequencesAreNone) {
+  std::string text = nlohmann::json{
+      {"attnc", 1},
+      {"name", "small"},
+      {"dims", {{"i", 16}, {"d", 16}, {"e", 16}}},
+      {"inputs",
+       {{"q", "f32[b, i, d]"},
+        {"k", "f32[b, j, d]"},
+        {"v", "f32[b, j, e]"},
+        {"w", "f32[b, i, d]"}}},
+      {"body",
+       {"s[b,i,e] = sum(j, softmax(j, sum(d, q * k)) * v)", "t[b,i,j] = sum(e, s * v)",
+        "o[b,i,e] = sum(j, softmax(j, t) * v)"}},
+      {"outputs",
+       {{"o", "f32"}}}}.dump();
+  Numbers numbers = Chains(text).numbers();
+  EXPECT_EQ(numbers, Numbers(numbers.size(), -1));
+}
+
 TEST(Chain, whatAnotherCellStoresIsNotThereYet) {
   EXPECT_EQ(
       Chains(spec({square, "o[b,h,m,x] = sum(n, q[b,h,m,n] * (s[b,h-1,n,x] else 0))"})).numbers(),
