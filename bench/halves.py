@@ -162,7 +162,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--target", default="sm_90a")
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS),
+                        help="what to measure; the report in docs/performance.md takes all")
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
     report = {"kind": "halves", "machine": attention_machine.describe(torch, options.target),

@@ -442,8 +442,9 @@ private:
 
   // So that a program says without the compiler what its kernels are.
   static void describe(KernelDecl &decl, const NestReport &report) {
-    decl.form = report.form;
-    decl.schedule = report.schedule;
+    bool isAlone = report.chain.empty(); // the nests of a chain have a schedule each
+    decl.form = isAlone ? report.form : "chain";
+    decl.schedule = isAlone ? report.schedule : "";
     decl.notes = llvm::join(report.ptxasNotes, "\n");
   }
 

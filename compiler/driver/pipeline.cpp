@@ -122,7 +122,8 @@ Status lowerNests(Operation *op, const PipelineOptions &options) {
   SmallVector<tile::KernelOp> chained;
   for (auto [i, nest] : llvm::enumerate(nests)) {
     FailureOr<tile::KernelOp> kernel = failure();
-    if (succeeded(schedule::lowerCompanions(nest, builder)))
+    FailureOr<SmallVector<tile::KernelOp>> companions = schedule::lowerCompanions(nest, builder);
+    if (succeeded(companions))
       kernel = schedule::lowerNest(nest, builder);
     if (failed(kernel))
       return internalError("a nest cannot be lowered: " + errors.str(),
@@ -130,6 +131,7 @@ Status lowerNests(Operation *op, const PipelineOptions &options) {
     Attribute number = nest->getAttr(schedule::kChainAttr);
     if (!number)
       continue;
+    assert(companions->empty() && "nests with encodings are of another form");
     chain.push_back(nest);
     chained.push_back(*kernel);
     if (i + 1 < nests.size() && nests[i + 1]->getAttr(schedule::kChainAttr) == number)

@@ -92,10 +92,10 @@ private:
   unsigned depth = 0;
   std::string lastStatement;
   bool commenting = true;
-  bool sharedMemory = false;
-  bool sharedBase = false; ///< the block's shared memory has a name already
-  std::string mapElement;  ///< the index of the elements that the map being printed loops over
-  std::string warpgroup;   ///< the variable with the warpgroup's number, in kernels with roles
+  bool sharedMemory = false; ///< the block's shared memory has a name already
+  bool sharedBase = false;   ///< its address has
+  std::string mapElement;    ///< the index of the elements that the map being printed loops over
+  std::string warpgroup;     ///< the variable with the warpgroup's number, in kernels with roles
   bool failed = false;
 };
 

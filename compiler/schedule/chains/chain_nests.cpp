@@ -12,11 +12,17 @@ namespace attnc::schedule {
 
 // A block of a chain: 16 rows for each of four warps.
 static constexpr int64_t kWarps = 4, kThreads = 32 * kWarps, kRows = 16 * kWarps;
-// Elements of the stream, and columns, that a block multiplies in a few microseconds, which is what
-// a launch takes.
-static constexpr int64_t kMostStream = 256, kMostColumns = 256;
+// Elements of the stream, and of the inner dims (columns and the depth of scores), with which a
+// nest is still little work for one block.
+static constexpr int64_t kMostStream = 256, kMostInner = 256 * 256;
 // Elements that a thread computes or folds.
 static constexpr int64_t kMostTurns = 1024;
+
+// Where a schedule is from that was chosen for a chain, and what is said of one that is in none.
+static constexpr llvm::StringLiteral
+    kForChain = "the compiler: a launch computes several nests, and each block all of a cell",
+    kWithoutChain = "the compiler: for a launch of several nests, of which others have been given "
+                    "schedules that keep them out of it";
 
 static SmallVector<StringAttr> gridDims(red::NestOp nest) {
   return llvm::to_vector(nest.getGrid().getAsRange<StringAttr>());
@@ -42,10 +48,10 @@ static bool isAtMost(std::optional<int64_t> extent, int64_t most) {
   return extent && *extent <= most;
 }
 
-// True if a block has computed a cell by the time that a launch takes.
+// True if a cell is little work for one block.
 static bool isSmall(red::NestOp nest) {
   return isAtMost(knownExtent(nest, nest.getStream()), kMostStream) &&
-         isAtMost(knownExtent(nest, nest.getInner()), kMostColumns * kMostStream);
+         isAtMost(knownExtent(nest, nest.getInner()), kMostInner);
 }
 
 SmallVector<StringAttr> cellDims(red::NestOp nest) {
@@ -157,10 +163,7 @@ struct Chain {
       return;
     for (auto [nest, schedule] : llvm::zip(nests, schedules)) {
       nest.setScheduleAttr(schedule);
-      nest->setAttr(kScheduleSourceAttr,
-                    Builder(nest.getContext())
-                        .getStringAttr("the compiler: a launch computes several nests, and each "
-                                       "block all of a cell"));
+      nest->setAttr(kScheduleSourceAttr, StringAttr::get(nest.getContext(), kForChain));
     }
   }
 };
@@ -201,6 +204,11 @@ void markChains(ArrayRef<red::NestOp> nests) {
       chain.push_back(nest);
   }
   mark();
+  for (red::NestOp nest : nests) {
+    auto source = nest->getAttrOfType<StringAttr>(kScheduleSourceAttr);
+    if (source && source == kForChain && !nest->hasAttr(kChainAttr))
+      nest->setAttr(kScheduleSourceAttr, StringAttr::get(nest.getContext(), kWithoutChain));
+  }
 }
 
 } // namespace attnc::schedule

@@ -17,8 +17,8 @@ inline constexpr llvm::StringLiteral kChainAttr = "red.chain";
 llvm::SmallVector<mlir::StringAttr> cellDims(red::NestOp nest);
 
 /// Gives schedules with the same cells to nests that follow each other, where most multiply
-/// matrices so small that a block computes each in less time than a launch takes. Nests that have
-/// been tuned keep theirs.
+/// matrices so small that one block for each cell is enough. Nests that have been tuned keep
+/// theirs.
 void proposeChains(llvm::ArrayRef<red::NestOp> nests, const GpuModel &machine);
 
 /// Numbers the chains: as many small nests in a row as possible that have the same cells and the

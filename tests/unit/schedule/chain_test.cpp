@@ -107,6 +107,13 @@ TEST(Chain, scheduleOfTheUserStands) {
             (Numbers{-1, -1}));
 }
 
+TEST(Chain, whoIsLeftAloneSaysSo) {
+  Chains chains(spec({square, cube}), {{"small_s", {{"row_tile", 16}, {"warps", 1}}}});
+  auto source = chains.nests()[1]->getAttrOfType<mlir::StringAttr>(kScheduleSourceAttr);
+  ASSERT_TRUE(source);
+  EXPECT_NE(source.str().find("keep them out of it"), std::string::npos) << source.str();
+}
+
 TEST(Chain, blocksHoldWhatOnlyTheChainReads) {
   Chains chains(spec({square, cube}));
   llvm::SmallVector<ChainArray> arrays = chains.arrays(1024, 100000);
