@@ -2,10 +2,12 @@
 #include "compiler/transforms/derivation/spec_text.h"
 #include "compiler/transforms/fusion/compared_elements.h"
 #include "compiler/transforms/fusion/epilogue_values.h"
+#include "compiler/transforms/fusion/fold_form.h"
 #include "compiler/transforms/fusion/fold_order.h"
 #include "compiler/transforms/fusion/join_extremum.h"
 #include "compiler/transforms/fusion/join_sum.h"
 #include "compiler/transforms/fusion/keep_in_range.h"
+#include "compiler/transforms/fusion/segment_sums.h"
 #include "dialects/Red/Cancellation.h"
 #include "llvm/ADT/SetOperations.h"
 #include <optional>
@@ -318,12 +320,25 @@ private:
   // True if neither the fold nor the pass computes anything that the other could use, and each has
   // an inner dim of its own: every element of the one would be walked for each of the other.
   bool isIdleBeside(FoldOp fold, const Pass &pass) {
+    if (llvm::any_of(pass.states,
+                     [&](FoldOp s) { return lacksRowsOf(s, fold) || lacksRowsOf(fold, s); }))
+      return true;
     auto hasOwn = [&](FoldOp one, FoldOp other) { return !hasDims(other, one); };
     return llvm::all_of(pass.states,
                         [&](FoldOp state) {
                           return hasOwn(fold, state) && hasOwn(state, fold) && !contracts(state);
                         }) &&
            !contracts(fold);
+  }
+
+  // True if a mask of `other` has a row for each index of a dim that `fold` lacks.
+  bool lacksRowsOf(FoldOp fold, FoldOp other) {
+    return llvm::any_of(other.getFactors(), [&](Value factor) {
+      return isMask(factor) && llvm::any_of(arrayType(factor).getDims(), [&](StringAttr dim) {
+               return program.lookupDim(dim).isStatic() && arrayType(other).hasDim(dim) &&
+                      !arrayType(fold).hasDim(dim);
+             });
+    });
   }
 
   // True if a contraction of the step is behind the fold.
@@ -418,6 +433,8 @@ private:
 
 void fuseNests(ProgramOp program) {
   flattenNests(program);
+  sumSegmentsAsProducts(program);
+  shareRowsOfMasks(program);
   Partition partition = Fuser(program).run();
   outlineNests(program, partition);
 }

@@ -29,18 +29,23 @@ private:
     return known[scalar] = result;
   }
 
+  static Magnitudes ofNumber(double magnitude) {
+    return magnitude == 0 ? kNone : Magnitudes{magnitude, magnitude};
+  }
+
   std::optional<Magnitudes> compute(attn::MapOp map, Value scalar) {
     if (auto argument = dyn_cast<BlockArgument>(scalar))
       return ofArray(map.getOperand(argument.getArgNumber()));
     FloatAttr literal;
-    if (matchPattern(scalar, m_Constant(&literal))) {
-      double magnitude = std::abs(literal.getValueAsDouble());
-      return magnitude == 0 ? kNone : Magnitudes{magnitude, magnitude};
-    }
+    if (matchPattern(scalar, m_Constant(&literal)))
+      return ofNumber(std::abs(literal.getValueAsDouble()));
+    IntegerAttr whole;
+    if (!scalar.getType().isInteger(1) && matchPattern(scalar, m_Constant(&whole)))
+      return ofNumber(std::abs(static_cast<double>(whole.getInt())));
     Operation *op = scalar.getDefiningOp();
     if (isa<arith::UIToFPOp>(op) && op->getOperand(0).getType().isInteger(1))
       return Magnitudes{1, 1};
-    if (isa<arith::NegFOp>(op))
+    if (isa<arith::NegFOp, arith::SIToFPOp>(op))
       return ofScalar(map, op->getOperand(0));
     bool isSelect = isa<arith::SelectOp>(op);
     if (!isSelect && !isa<arith::MulFOp>(op))

@@ -21,11 +21,23 @@ static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAx
   return map;
 }
 
+// True if the dims are one, or as long as each other at any size.
+static bool areAsLong(attn::ProgramOp program, StringAttr a, StringAttr b) {
+  attn::DimAttr first = program.lookupDim(a), second = program.lookupDim(b);
+  return a == b || (first.isStatic() && first.getExtent() == second.getExtent());
+}
+
+bool hasWholeRows(attn::ReadOp read) {
+  SmallVector<StringAttr> dims = tensorOf(read.getSource()).dims;
+  return areAsLong(attn::programOf(read), dims.back(), read.subscriptDim(dims.size() - 1));
+}
+
 bool comesByRows(const OperandTile &operand, StringAttr along) {
-  Tensor tensor = tensorOf(operand.tensorRead().getSource());
+  attn::ReadOp read = operand.tensorRead();
+  Tensor tensor = tensorOf(read.getSource());
   // What a box reads beyond the tile has to be beyond the tensor, where copies give zeros.
   return operand.gathered || operand.length || tensor.dims.size() > kMostMapAxes ||
-         tensor.dims[operand.rowAxis] != along;
+         !areAsLong(attn::programOf(read), tensor.dims[operand.rowAxis], along);
 }
 
 // True if something other than a product of tiles reads the operand.

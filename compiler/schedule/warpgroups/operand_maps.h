@@ -33,6 +33,9 @@ struct OperandMap {
 /// lie anywhere in the tensor, or a length that comes from data ends them inside of it.
 bool comesByRows(const OperandTile &operand, mlir::StringAttr along);
 
+/// True if what is read along the tensor's last axis is all of it.
+bool hasWholeRows(attn::ReadOp read);
+
 /// The tensors that the nest's schedule copies by boxes: operands and row x stream inputs in the
 /// form "warpgroups", none in others.
 llvm::SmallVector<OperandMap> boxMaps(PlannedNest &nest);

@@ -62,10 +62,9 @@ static std::string sourceName(const OperandTile &operand) {
 }
 
 // Why neither a box of a tensor map nor rows of a tensor are the operand's tile, or "".
-static std::string checkOperand(const OperandTile &operand) {
-  Tensor tensor = tensorOf(operand.tensorRead().getSource());
+static std::string checkOperand(const OperandTile &operand, StringAttr along) {
   std::string name = sourceName(operand);
-  if (isEncoded(operand) && (operand.gathered || operand.length))
+  if (isEncoded(operand) && comesByRows(operand, along))
     return name + " is f32 whose rows lie anywhere; products of warpgroups take halves of tensors";
   if (!tile::elementType(operand.element).warpgroupProducts && !isEncoded(operand)) {
     std::string element;
@@ -75,7 +74,7 @@ static std::string checkOperand(const OperandTile &operand) {
   if (operand.cols % 8)
     return llvm::formatv("{0} is {1} wide; it can be a multiple of 8", name, operand.cols);
   // What a copy reads beyond the tile has to be beyond the tensor, where it gives zeros.
-  if (tensor.dims.back() != operand.tensorRead().subscriptDim(tensor.dims.size() - 1))
+  if (!hasWholeRows(operand.tensorRead()))
     return name + " has rows of which a part is read";
   return "";
 }
@@ -118,10 +117,10 @@ bool canUseWarpgroups(const StreamPlan &plan, std::string &why) {
     return false;
   }
   for (const Contraction &contraction : plan.contractions)
-    if (why = checkOperand(contraction.resident); !why.empty())
+    if (why = checkOperand(contraction.resident, plan.row); !why.empty())
       return false;
   for (const OperandTile &operand : plan.streamed)
-    if (why = checkOperand(operand); !why.empty())
+    if (why = checkOperand(operand, plan.stream); !why.empty())
       return false;
   why = checkHalves(plan);
   return why.empty();

@@ -66,6 +66,9 @@ constexpr Description kDescriptions[] = {
     {Rule::Reassociated, "reassociated",
      "* is associative and distributes over +: sums of products of sums in any order",
      "computed as {value}"},
+    {Rule::Segments, "segments",
+     "sum(t, x[s(n) + t]) = sum(j, w[n, j] x[j]), where w is 1 in the segment of n and else 0",
+     "a sum over {dims} of each segment is one over {along}, with weights 0 and 1"},
     {Rule::Cut, "cut", "what has no such form starts another pass",
      "needs another pass over {dims}: `{operation}`[ in `{expression}`][ (line {line})][ takes "
      "`{result}`, which is known only at the end of the first]: {property}"},

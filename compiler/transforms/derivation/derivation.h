@@ -34,6 +34,7 @@ enum class Rule {
   Negated,
   // what goes where
   Reassociated,
+  Segments,
   Cut,
   Demoted,
   Eliminated,

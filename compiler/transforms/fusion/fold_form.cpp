@@ -133,6 +133,20 @@ SmallVector<Value> productFactors(OpBuilder &b, Value array, bool ofReductions) 
   return found.factors;
 }
 
+bool isMask(Value array) {
+  auto map = array.getDefiningOp<MapOp>();
+  if (!map)
+    return false;
+  Value scalar = map.getYielded();
+  Operation *op = scalar.getDefiningOp();
+  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
+    scalar = op->getOperand(0);
+  auto choice = scalar.getDefiningOp<arith::SelectOp>();
+  return scalar.getType().isInteger(1) ||
+         (choice && matchPattern(choice.getTrueValue(), m_Constant()) &&
+          matchPattern(choice.getFalseValue(), m_Constant()));
+}
+
 static red::FoldKind foldKind(ReduceKind kind) {
   // The first six kinds are the same in both dialects; sugar is gone.
   return static_cast<red::FoldKind>(kind);

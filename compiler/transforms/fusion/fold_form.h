@@ -35,6 +35,9 @@ attn::MapOp subexpression(mlir::OpBuilder &b, attn::MapOp map, mlir::Value scala
 /// normalised output, say.
 bool scalesReduction(attn::MapOp map);
 
+/// True of a map that chooses between constants: which terms of a sum count.
+bool isMask(mlir::Value array);
+
 /// True if `productFactors` with `ofReductions` looks through `map`.
 bool isProduct(attn::MapOp map);
 

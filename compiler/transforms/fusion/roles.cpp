@@ -1,4 +1,5 @@
 #include "compiler/transforms/fusion/roles.h"
+#include "compiler/transforms/fusion/fold_form.h"
 #include "llvm/ADT/SetOperations.h"
 
 using namespace mlir;
@@ -60,6 +61,7 @@ void addWeightedSum(red::FoldOp fold, attn::ProgramOp program, Scores &scores) {
       bool isValue = llvm::any_of(columns, [&](StringAttr dim) {
         return program.lookupDim(dim).isStatic() && !rows.contains(dim);
       });
+      isValue = isValue && !isMask(value);
       llvm::set_subtract(rows, columns);
       bool hasRows =
           llvm::any_of(rows, [&](StringAttr dim) { return !program.lookupDim(dim).isStatic(); });
@@ -245,7 +247,8 @@ private:
     });
   }
 
-  // A product along the stream: rows are dims of one factor alone, columns those of the other.
+  // A product along the stream: rows are dims of one factor alone, columns those of the other, but
+  // for dims of the grid, which one of them may lack.
   void considerProduct(Value first, Value second) {
     DimSet rows = dimsOf(first), columns = dimsOf(second);
     for (StringAttr dim : stream)
@@ -253,9 +256,10 @@ private:
         return;
     llvm::set_subtract(columns, dimsOf(first));
     llvm::set_subtract(rows, dimsOf(second));
-    if (columns.size() != 1 || !program.lookupDim(*columns.begin()).isStatic())
+    auto isFixed = [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); };
+    if (llvm::count_if(columns, isFixed) != 1)
       return;
-    StringAttr column = *columns.begin();
+    StringAttr column = *llvm::find_if(columns, isFixed);
     // Columns that arrive as they lie in memory, many rows.
     bool plain = isContiguous(column, second.getDefiningOp());
     for (StringAttr dim : attn::canonicalDims(program, llvm::to_vector(rows)))

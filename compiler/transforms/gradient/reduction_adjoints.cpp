@@ -1,5 +1,5 @@
 #include "compiler/transforms/gradient/reduction_adjoints.h"
-#include "compiler/transforms/gradient/substitution.h"
+#include "compiler/transforms/arrays/substitution.h"
 #include "dialects/Attn/Derivatives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>

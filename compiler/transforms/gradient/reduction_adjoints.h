@@ -1,7 +1,7 @@
 #ifndef ATTNC_COMPILER_TRANSFORMS_GRADIENT_REDUCTION_ADJOINTS_H
 #define ATTNC_COMPILER_TRANSFORMS_GRADIENT_REDUCTION_ADJOINTS_H
 
-#include "compiler/transforms/gradient/array_builder.h"
+#include "compiler/transforms/arrays/array_builder.h"
 
 namespace attnc {
 

@@ -2,7 +2,7 @@
 #define ATTNC_COMPILER_TRANSFORMS_GRADIENT_SCALAR_ADJOINTS_H
 
 #include "attnc/result.h"
-#include "compiler/transforms/gradient/array_builder.h"
+#include "compiler/transforms/arrays/array_builder.h"
 
 namespace attnc {
 

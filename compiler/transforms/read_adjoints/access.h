@@ -1,7 +1,7 @@
 #ifndef ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_ACCESS_H
 #define ATTNC_COMPILER_TRANSFORMS_READ_ADJOINTS_ACCESS_H
 
-#include "compiler/transforms/gradient/array_builder.h"
+#include "compiler/transforms/arrays/array_builder.h"
 
 namespace attnc {
 

@@ -1,5 +1,5 @@
 #include "compiler/transforms/read_adjoints/clamped_subscript.h"
-#include "compiler/transforms/gradient/substitution.h"
+#include "compiler/transforms/arrays/substitution.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 

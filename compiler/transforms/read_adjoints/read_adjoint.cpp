@@ -1,5 +1,5 @@
 #include "compiler/transforms/read_adjoints/read_adjoint.h"
-#include "compiler/transforms/gradient/substitution.h"
+#include "compiler/transforms/arrays/substitution.h"
 #include "compiler/transforms/read_adjoints/access.h"
 #include "compiler/transforms/read_adjoints/clamped_subscript.h"
 #include "compiler/transforms/read_adjoints/table_adjoint.h"

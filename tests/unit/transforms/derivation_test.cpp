@@ -22,8 +22,9 @@ std::string specOf(llvm::StringRef body) {
   std::string statements;
   for (llvm::StringRef statement : llvm::split(body, ';'))
     statements += ", \"" + statement.trim().str() + "\"";
-  return R"j({"attnc": 1, "name": "t", "dims": {"d": 16, "e": 8}, "params": {"w": "f32 > 0 = 1"},
-    "inputs": {"q": "f32[b,h,i,d]", "k": "f32[b,h,j,d]", "v": "f32[b,h,j,e]", "g": "f32[h]",
+  return R"j({"attnc": 1, "name": "t", "dims": {"d": 16, "e": 8, "x": 8, "u": "size(j) // 8"},
+    "params": {"w": "f32 > 0 = 1"},
+    "inputs": {"q": "f32[b,h,i,d]", "k": "f32[b,h,j,d]", "v": "f32[b,h,j,e]", "g": "f32[h]", "y": "f16[b,h,j,e]",
                "doc_q": "i32[b,i]", "doc_k": "i32[b,j]"},
     "body": ["s = sum(d, q[b,h,i,d] * k[b,h,j,d])")j" +
          statements + R"j(], "outputs": {"o": "f32"}})j";
@@ -75,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{Rule::Monotone, "z = sum(j, s); o[b,h,i] = max(j, exp(s + z))"},
         RuleCase{Rule::Negated, "o[b,h,i] = min(j, -s)"},
         RuleCase{Rule::Reassociated, "o[b,h,i,e] = sum(j, s * v[b,h,j,e])"},
+        RuleCase{Rule::Segments, "o[b,h,x,e] = sum(u, y[b,h,x*size(u)+u,e])"},
         RuleCase{Rule::Cut, "z = sum(j, s); o[b,h,i] = sum(j, tanh(s * z))"},
         RuleCase{Rule::Recomputed, "p = softmax(j, s); o[b,h,j] = sum(i, p)"},
         RuleCase{Rule::Materialised, "p = softmax(j, s); o[b,h,j] = sum(i, p)"},

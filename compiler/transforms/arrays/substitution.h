@@ -1,7 +1,7 @@
-#ifndef ATTNC_COMPILER_TRANSFORMS_GRADIENT_SUBSTITUTION_H
-#define ATTNC_COMPILER_TRANSFORMS_GRADIENT_SUBSTITUTION_H
+#ifndef ATTNC_COMPILER_TRANSFORMS_ARRAYS_SUBSTITUTION_H
+#define ATTNC_COMPILER_TRANSFORMS_ARRAYS_SUBSTITUTION_H
 
-#include "compiler/transforms/gradient/array_builder.h"
+#include "compiler/transforms/arrays/array_builder.h"
 #include <optional>
 
 namespace attnc {

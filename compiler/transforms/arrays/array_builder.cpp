@@ -1,4 +1,4 @@
-#include "compiler/transforms/gradient/array_builder.h"
+#include "compiler/transforms/arrays/array_builder.h"
 #include "dialects/Attn/Derivatives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"

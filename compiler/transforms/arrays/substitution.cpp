@@ -1,4 +1,4 @@
-#include "compiler/transforms/gradient/substitution.h"
+#include "compiler/transforms/arrays/substitution.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"

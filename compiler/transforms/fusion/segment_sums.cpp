@@ -1,0 +1,357 @@
+#include "compiler/transforms/fusion/segment_sums.h"
+#include "compiler/transforms/arrays/substitution.h"
+#include "compiler/transforms/derivation/derivation.h"
+#include "compiler/transforms/derivation/spec_text.h"
+#include "compiler/transforms/fusion/eliminate_common.h"
+#include "compiler/transforms/fusion/fold_form.h"
+#include "dialects/Attn/SpecLocation.h"
+#include "dialects/Attn/Subscripts.h"
+#include "dialects/Red/Cancellation.h"
+#include "dialects/Red/Red.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace attnc::attn;
+using attnc::red::FoldKind;
+using attnc::red::FoldOp;
+
+namespace attnc {
+namespace {
+
+// Products go over the whole axis for each tile of segments, which few leave empty.
+constexpr int64_t kFewestSegments = 8, kMostSegments = 256;
+
+attn::ArrayType arrayType(Value value) { return cast<attn::ArrayType>(value.getType()); }
+
+/// For each index of `row` a sum of elements along `along`, an axis of a tensor: of those that some
+/// conditions choose, or of a segment that `subscript` walks, from a start on, with `within`.
+struct SegmentSum {
+  ReadOp read;
+  unsigned axis = 0;
+  Value subscript; // null where there is none but the index along `along`
+  StringAttr row, within, along;
+  SmallVector<Value> conditions; // of elements that count
+};
+
+class SegmentSums {
+public:
+  explicit SegmentSums(ProgramOp program) : program(program) {}
+
+  void run() {
+    for (FoldOp fold : llvm::to_vector(program.getBodyBlock()->getOps<FoldOp>()))
+      if (std::optional<SegmentSum> sum = segmentSum(fold))
+        replace(fold, *sum);
+  }
+
+private:
+  std::optional<SegmentSum> segmentSum(FoldOp fold) {
+    if (fold.getKind() != FoldKind::Add || fold.getExponent() || fold.getDims().size() != 1 ||
+        fold.getFactors().size() != 1)
+      return std::nullopt;
+    SegmentSum sum;
+    sum.within = dimNames(fold.getDims()).front();
+    OpBuilder b(fold);
+    sum.read = chosenRead(b, fold.getFactors().front(), sum.conditions);
+    if (sum.read && isDynamic(sum.within) && readsRows(sum.read) && findAxis(sum) && findRow(sum) &&
+        arrayType(fold).hasDim(sum.row) && !arrayType(fold).hasDim(sum.along))
+      return sum;
+    return std::nullopt;
+  }
+
+  bool isDynamic(StringAttr dim) { return !program.lookupDim(dim).isStatic(); }
+
+  // The read whose elements, or zeros, `array` has.
+  static ReadOp chosenRead(OpBuilder &b, Value array, SmallVectorImpl<Value> &conditions) {
+    while (auto map = array.getDefiningOp<MapOp>()) {
+      Value scalar = map.getYielded();
+      while (auto choice = scalar.getDefiningOp<arith::SelectOp>()) {
+        if (!matchPattern(choice.getFalseValue(), m_AnyZeroFloat()))
+          return {};
+        conditions.push_back(subexpression(b, map, choice.getCondition()));
+        scalar = choice.getTrueValue();
+      }
+      auto argument = dyn_cast<BlockArgument>(scalar);
+      if (!argument)
+        return {};
+      array = map.getOperand(argument.getArgNumber());
+    }
+    return array.getDefiningOp<ReadOp>();
+  }
+
+  // Of an input of 16 bits, whose rows lie along a last axis that is known.
+  bool readsRows(ReadOp read) {
+    auto input = read.getSource().getDefiningOp<InputOp>();
+    auto texts = read->getAttrOfType<ArrayAttr>(kCheckedAttr);
+    bool isChecked = texts && llvm::any_of(texts.getAsRange<StringAttr>(),
+                                           [](StringAttr text) { return !text.empty(); });
+    if (!input || isChecked || (read.getOtherwise() && !read.getOtherwise()->isZero()))
+      return false;
+    Type element = arrayType(input).getElementType();
+    StringAttr last = read.subscriptDim(read.getSubscripts().size() - 1);
+    return (element.isF16() || element.isBF16()) && last && !isDynamic(last);
+  }
+
+  bool findAxis(SegmentSum &sum) {
+    if (sum.read.getIndices().size() > 1)
+      return false;
+    for (unsigned axis = 0; axis < sum.read.getSubscripts().size(); ++axis)
+      if (Value subscript = sum.read.subscriptValue(axis)) {
+        sum.subscript = subscript;
+        sum.axis = axis;
+      } else if (sum.read.subscriptDim(axis) == sum.within) {
+        sum.axis = axis;
+      }
+    StringAttr axisDim = arrayType(sum.read.getSource()).getDims()[sum.axis];
+    sum.along = sum.subscript ? axisDim : sum.within;
+    return isDynamic(axisDim) && (!sum.subscript || slopeAlong(sum.subscript, sum.within) == 1);
+  }
+
+  // The one dim that elements do not have.
+  bool findRow(SegmentSum &sum) {
+    SmallVector<Value> masks = sum.conditions;
+    if (sum.subscript)
+      masks.push_back(sum.subscript);
+    StringAttr last = sum.read.subscriptDim(sum.read.getSubscripts().size() - 1);
+    for (StringAttr dim : unionDims(program, masks)) {
+      bool isPlain = llvm::is_contained(sum.read.getSubscripts(), Attribute(dim));
+      if (dim == last || (isPlain && sum.subscript && dim == sum.within))
+        return false;
+      if (isPlain || dim == sum.within)
+        continue;
+      if (sum.row)
+        return false;
+      sum.row = dim;
+    }
+    if (!sum.row || isDynamic(sum.row))
+      return false;
+    int64_t rows = program.lookupDim(sum.row).getExtent();
+    return rows >= kFewestSegments && rows <= kMostSegments;
+  }
+
+  void replace(FoldOp fold, const SegmentSum &sum) {
+    ArrayBuilder arrays(program);
+    arrays.builder().setInsertionPoint(fold);
+    arrays.setLocation(renamed(fold.getLoc(), ""));
+    OpBuilder &b = arrays.builder();
+    SmallVector<Value> factors = {weightsOf(arrays, sum), readAlong(b, sum)};
+    Value product = red::withCancellationOf(
+        fold, FoldOp::create(b, fold.getLoc(), fold.getType(), FoldKind::Add,
+                             b.getArrayAttr({sum.along}), factors, Value(), Value()));
+    if (sum.subscript)
+      derivation::record(
+          program, derivation::stepAt(derivation::Rule::Segments, fold.getLoc(), definitionOf(fold),
+                                      {{"dims", sum.within.str()}, {"along", sum.along.str()}}));
+    fold.getResult().replaceAllUsesWith(product);
+    fold.erase();
+  }
+
+  // 1 where an element is of the row's segment and counts, else 0.
+  Value weightsOf(ArrayBuilder &arrays, const SegmentSum &sum) {
+    SmallVector<Value> conditions = sum.conditions;
+    if (sum.subscript) {
+      Value index = indexWithin(arrays, sum);
+      for (Value &condition : conditions)
+        condition = substitute(arrays, condition, {{sum.within, index}});
+      conditions.insert(conditions.begin(), arrays.map({index, arrays.size(sum.within)},
+                                                       arrays.builder().getI1Type(), isIndex));
+    }
+    return arrays.map(conditions, arrays.builder().getF32Type(),
+                      [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                        Value counts = x.front();
+                        for (Value condition : x.drop_front())
+                          counts = arith::AndIOp::create(b, counts, condition);
+                        return arith::SelectOp::create(
+                            b, counts, arith::ConstantOp::create(b, b.getF32FloatAttr(1)),
+                            arith::ConstantOp::create(b, b.getF32FloatAttr(0)));
+                      });
+  }
+
+  // How far behind the start of the row's segment an element lies.
+  static Value indexWithin(ArrayBuilder &arrays, const SegmentSum &sum) {
+    Type integer = arrays.builder().getI64Type();
+    Value zero = arrays.map({}, integer, [](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+      return arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
+    });
+    Value start = substitute(arrays, sum.subscript, {{sum.within, zero}});
+    return arrays.map({arrays.index(sum.along), start}, integer,
+                      [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                        return arith::SubIOp::create(b, x[0], x[1]);
+                      });
+  }
+
+  // Of a dim with the size x[1].
+  static Value isIndex(ImplicitLocOpBuilder &b, ValueRange x) {
+    using arith::CmpIPredicate;
+    Value zero = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
+    return arith::AndIOp::create(b, arith::CmpIOp::create(b, CmpIPredicate::sge, x[0], zero),
+                                 arith::CmpIOp::create(b, CmpIPredicate::slt, x[0], x[1]));
+  }
+
+  Value readAlong(OpBuilder &b, const SegmentSum &sum) {
+    ReadOp read = sum.read;
+    SmallVector<Attribute> subscripts(read.getSubscripts().begin(), read.getSubscripts().end());
+    subscripts[sum.axis] = sum.along;
+    SmallVector<StringAttr> dims;
+    for (Attribute dim : subscripts)
+      dims.push_back(cast<StringAttr>(dim));
+    auto type = attn::ArrayType::get(b.getContext(), canonicalDims(program, dims),
+                                     arrayType(read).getElementType());
+    return ReadOp::create(b, read.getLoc(), type, read.getSource(), ValueRange(),
+                          b.getArrayAttr(subscripts), FloatAttr());
+  }
+
+  ProgramOp program;
+};
+
+} // namespace
+
+void sumSegmentsAsProducts(ProgramOp program) {
+  SegmentSums(program).run();
+  eliminateCommon(program);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of other names
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class SharedRows {
+public:
+  explicit SharedRows(ProgramOp program) : program(program) {}
+
+  void run() {
+    for (FoldOp fold : llvm::to_vector(program.getBodyBlock()->getOps<FoldOp>()))
+      if (StringAttr row = rowOfMask(fold))
+        if (StringAttr other = rowOfOthers(fold, row))
+          rename(fold, row, other);
+  }
+
+private:
+  // The dim that the mask alone has, of a sum of what it leaves of a tensor.
+  StringAttr rowOfMask(FoldOp fold) {
+    if (fold.getKind() != FoldKind::Add || fold.getExponent() || fold.getFactors().size() != 2 ||
+        fold.getDims().size() != 1)
+      return {};
+    Value mask = fold.getFactors()[0], elements = fold.getFactors()[1];
+    if (!isMask(mask))
+      std::swap(mask, elements);
+    if (!isMask(mask) || !elements.getDefiningOp<ReadOp>())
+      return {};
+    StringAttr row;
+    for (StringAttr dim : arrayType(mask).getDims())
+      if (!arrayType(elements).hasDim(dim)) {
+        if (row || !program.lookupDim(dim).isStatic())
+          return {};
+        row = dim;
+      }
+    return row;
+  }
+
+  static ReadOp elementsOf(FoldOp fold) {
+    for (Value factor : fold.getFactors())
+      if (auto read = factor.getDefiningOp<ReadOp>())
+        return read;
+    return {};
+  }
+
+  // A dim as long as `row` that folds along the same stream keep, of what they compute from the
+  // same elements.
+  StringAttr rowOfOthers(FoldOp fold, StringAttr row) {
+    StringAttr stream = dimNames(fold.getDims()).front();
+    ReadOp elements = elementsOf(fold);
+    int64_t extent = program.lookupDim(row).getExtent();
+    llvm::SetVector<Value> reached;
+    reached.insert(elements);
+    for (size_t i = 0; i < reached.size(); ++i)
+      for (Operation *user : reached[i].getUsers()) {
+        if (!isa<MapOp, FoldOp>(user))
+          continue;
+        Value result = user->getResult(0);
+        if (arrayType(result).hasDim(stream))
+          reached.insert(result);
+        else if (auto other = dyn_cast<FoldOp>(user); other && other.getDims() == fold.getDims())
+          for (StringAttr dim : arrayType(other).getDims())
+            if (dim != row && program.lookupDim(dim).getExtent() == extent &&
+                !arrayType(fold).hasDim(dim))
+              return dim;
+      }
+    return {};
+  }
+
+  // Whoever takes the sum, scaled perhaps, reads it at the row that it has meant.
+  void rename(FoldOp fold, StringAttr row, StringAttr other) {
+    SmallVector<Operation *> ops = withScales(fold);
+    Value sum = ops.back()->getResult(0);
+    if (llvm::any_of(sum.getUsers(), [](Operation *user) { return isa<OutputOp>(user); }))
+      return;
+    ArrayBuilder arrays(program);
+    OpBuilder &b = arrays.builder();
+    b.setInsertionPointAfterValue(sum);
+    Value renamed = inRows(arrays, ops, row, other);
+    SmallVector<Attribute> subscripts;
+    for (StringAttr dim : arrayType(renamed).getDims())
+      subscripts.push_back(dim == other ? row : dim);
+    sum.replaceAllUsesWith(ReadOp::create(b, sum.getLoc(), sum.getType(), renamed, ValueRange(),
+                                          b.getArrayAttr(subscripts), FloatAttr()));
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
+  }
+
+  // A copy of `ops` whose last one has `other` in the place of `row`.
+  Value inRows(ArrayBuilder &arrays, ArrayRef<Operation *> ops, StringAttr row, StringAttr other) {
+    Substitution at = {{row, arrays.index(other)}};
+    IRMapping mapping;
+    Value result;
+    for (Operation *op : ops) {
+      for (Value operand : op->getOperands())
+        if (!mapping.contains(operand))
+          mapping.map(operand, substitute(arrays, operand, at));
+      result = arrays.builder().clone(*op, mapping)->getResult(0);
+      SmallVector<StringAttr> dims;
+      for (StringAttr dim : arrayType(result).getDims())
+        dims.push_back(dim == row ? other : dim);
+      result.setType(attn::ArrayType::get(program.getContext(), canonicalDims(program, dims),
+                                          arrayType(result).getElementType()));
+    }
+    return result;
+  }
+
+  // False of what is read from a tensor, or folded.
+  static bool isOfIndices(Value array) {
+    llvm::SetVector<Value> reached;
+    reached.insert(array);
+    for (size_t i = 0; i < reached.size(); ++i) {
+      Operation *op = reached[i].getDefiningOp();
+      if (isa<ReadOp, FoldOp>(op))
+        return false;
+      if (isa<MapOp>(op))
+        reached.insert_range(op->getOperands());
+    }
+    return true;
+  }
+
+  // The fold, and the maps that follow it one by one and take nothing else that is data.
+  static SmallVector<Operation *> withScales(FoldOp fold) {
+    SmallVector<Operation *> ops = {fold};
+    while (ops.back()->hasOneUse()) {
+      Value value = ops.back()->getResult(0);
+      auto map = dyn_cast<MapOp>(*value.getUsers().begin());
+      if (!map || map.getType() != value.getType() ||
+          !llvm::all_of(map.getOperands(), [&](Value x) { return x == value || isOfIndices(x); }))
+        break;
+      ops.push_back(map);
+    }
+    return ops;
+  }
+
+  ProgramOp program;
+};
+
+} // namespace
+
+void shareRowsOfMasks(ProgramOp program) { SharedRows(program).run(); }
+
+} // namespace attnc
