@@ -81,10 +81,12 @@ def explained(options, path, content, name, tensors):
 
 
 def kernel_facts(facts):
-    """What is said of the kernels of the usual variant."""
+    """What is said of the kernels of the usual variant. Of those that one launch computes together the
+    first has the registers."""
     return [{"name": k["kernel"], "form": k["form"], "why_generic": k["why_generic"],
              "limit": ((k.get("schedule_report") or {}).get("predicted") or {}).get("limit"),
-             "registers": k["resources"]["registers"], "spilled": k["resources"]["spill_stores"]}
+             "registers": k.get("resources", {}).get("registers"),
+             "spilled": k.get("resources", {}).get("spill_stores")}
             for k in facts["kernels"]]
 
 

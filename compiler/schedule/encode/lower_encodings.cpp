@@ -1,5 +1,6 @@
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/encode/thread_code.h"
+#include "compiler/schedule/encode/walk_blocks.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/nest/symbol_name.h"
 #include "compiler/schedule/passes.h"
@@ -427,6 +428,9 @@ Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
   return blocks;
 }
 
+// Enough for any GPU, and few to start where there is nothing to do.
+constexpr int64_t kFallbackBlocks = 1024;
+
 constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode",
                         kFallbackSuffix = "_fallback";
 
@@ -478,6 +482,7 @@ FailureOr<tile::KernelOp> lowerFallback(red::NestOp nest, const Companion &compa
   kernel->setSymName(companion.name);
   kernel->setCompanion(true);
   kernel->setOnlyIf(companion.signature.args().size() - 1);
+  walkBlocks(*kernel, nest, companion.signature, kFallbackBlocks);
   return kernel;
 }
 

@@ -372,7 +372,9 @@ void AheadExpansion::runStep(StepOp step) {
 }
 
 void expandAhead(KernelOp kernel) {
-  for (auto stream : llvm::make_early_inc_range(kernel.getBodyBlock()->getOps<StreamAheadOp>()))
+  SmallVector<StreamAheadOp> streams;
+  kernel.walk([&](StreamAheadOp stream) { streams.push_back(stream); });
+  for (StreamAheadOp stream : streams)
     AheadExpansion(stream).expand();
 }
 
