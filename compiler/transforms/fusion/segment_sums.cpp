@@ -150,13 +150,8 @@ private:
   // 1 where an element is of the row's segment and counts, else 0.
   Value weightsOf(ArrayBuilder &arrays, const SegmentSum &sum) {
     SmallVector<Value> conditions = sum.conditions;
-    if (sum.subscript) {
-      Value index = indexWithin(arrays, sum);
-      for (Value &condition : conditions)
-        condition = substitute(arrays, condition, {{sum.within, index}});
-      conditions.insert(conditions.begin(), arrays.map({index, arrays.size(sum.within)},
-                                                       arrays.builder().getI1Type(), isIndex));
-    }
+    if (sum.subscript)
+      conditions = conditionsOfSegment(arrays, sum);
     return arrays.map(conditions, arrays.builder().getF32Type(),
                       [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                         Value counts = x.front();
@@ -168,25 +163,56 @@ private:
                       });
   }
 
-  // How far behind the start of the row's segment an element lies.
-  static Value indexWithin(ArrayBuilder &arrays, const SegmentSum &sum) {
+  // Begin and end of a segment are known for a row, and the index is only compared with them.
+  static SmallVector<Value> conditionsOfSegment(ArrayBuilder &arrays, const SegmentSum &sum) {
     Type integer = arrays.builder().getI64Type();
     Value zero = arrays.map({}, integer, [](ImplicitLocOpBuilder &b, ValueRange) -> Value {
       return arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
     });
+    Value place = arrays.index(sum.along);
     Value start = substitute(arrays, sum.subscript, {{sum.within, zero}});
-    return arrays.map({arrays.index(sum.along), start}, integer,
-                      [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                        return arith::SubIOp::create(b, x[0], x[1]);
+    Value within = arrays.map({place, start}, integer, [](ImplicitLocOpBuilder &b, ValueRange x) {
+      return arith::SubIOp::create(b, x[0], x[1]).getResult();
+    });
+    SmallVector<Value> lengths = {start, arrays.size(sum.within)}, others;
+    for (Value condition : sum.conditions)
+      if (Value bound = boundOf(condition, sum.within))
+        lengths.push_back(bound);
+      else
+        others.push_back(substitute(arrays, condition, {{sum.within, within}}));
+    Value end = arrays.map(lengths, integer, [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+      Value length = x[1];
+      for (Value other : x.drop_front(2))
+        length = arith::MinSIOp::create(b, length, other);
+      return arith::AddIOp::create(b, x[0], length);
+    });
+    SmallVector<Value> conditions = {compare(arrays, arith::CmpIPredicate::sge, place, start),
+                                     compare(arrays, arith::CmpIPredicate::slt, place, end)};
+    llvm::append_range(conditions, others);
+    return conditions;
+  }
+
+  static Value compare(ArrayBuilder &arrays, arith::CmpIPredicate predicate, Value x, Value y) {
+    return arrays.map({x, y}, arrays.builder().getI1Type(),
+                      [&](ImplicitLocOpBuilder &b, ValueRange at) -> Value {
+                        return arith::CmpIOp::create(b, predicate, at[0], at[1]);
                       });
   }
 
-  // Of a dim with the size x[1].
-  static Value isIndex(ImplicitLocOpBuilder &b, ValueRange x) {
-    using arith::CmpIPredicate;
-    Value zero = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
-    return arith::AndIOp::create(b, arith::CmpIOp::create(b, CmpIPredicate::sge, x[0], zero),
-                                 arith::CmpIOp::create(b, CmpIPredicate::slt, x[0], x[1]));
+  // What a condition says the index along `dim` is below, if that is all that it says.
+  static Value boundOf(Value condition, StringAttr dim) {
+    auto map = condition.getDefiningOp<MapOp>();
+    auto compare = map ? map.getYielded().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+    if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt)
+      return {};
+    auto operand = [&](Value scalar) {
+      auto argument = dyn_cast<BlockArgument>(scalar);
+      return argument ? map.getOperand(argument.getArgNumber()) : Value();
+    };
+    Value index = operand(compare.getLhs()), bound = operand(compare.getRhs());
+    auto own = index ? index.getDefiningOp<IndexOp>() : IndexOp();
+    return own && own.getDimAttr() == dim && bound && !arrayType(bound).hasDim(dim) ? bound
+                                                                                    : Value();
   }
 
   Value readAlong(OpBuilder &b, const SegmentSum &sum) {

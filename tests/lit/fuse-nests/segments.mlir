@@ -17,6 +17,7 @@
 // CHECK: rule = "state"
 // CHECK: attn.read {{.*}} [b, n, d] : (!attn.array<[b, m, d], f32>) -> !attn.array<[b, d, n], f32>
 // CHECK: red.nest grid [b] row [x] stream [j] inner [e]
+// CHECK: arith.addi
 // CHECK: arith.cmpi sge
 // CHECK: arith.cmpi slt
 // CHECK: arith.select
