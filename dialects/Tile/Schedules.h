@@ -78,6 +78,12 @@ struct WarpgroupSchedule {
   /// Indices of the row dim in a tile.
   int64_t rowIndices() const { return rowTile() / pack; }
   int64_t threads() const { return 128 * (groups + 1); }
+  /// Blocks that a multiprocessor has room for: two of one group that leave registers for each
+  /// other. While one waits for its products, the other computes.
+  int64_t minBlocks() const {
+    constexpr int64_t kOfOneThreadEach = 65536 / 128;
+    return groups == 1 && 2 * (producerRegisters + consumerRegisters) <= kOfOneThreadEach ? 2 : 1;
+  }
   /// Parts in a ring whose products may be unfinished while the next ones are started: some slots
   /// are left for what is on its way.
   int64_t pendingParts() const { return std::clamp<int64_t>(stages - 2, 1, 2); }

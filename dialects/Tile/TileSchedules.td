@@ -34,6 +34,7 @@ class Tile_Form<string name, string cppName, string keys, string declarations = 
 
 def Tile_WarpgroupsAttr : Tile_Form<"warpgroups", "Warpgroups", "WarpgroupSchedule", [{
     bool hasTiles() const { return true; }
+    int64_t getMinBlocks() const { return getValue().minBlocks(); }
   }]> {
   let summary = "Warps with roles: one warpgroup copies, the others compute";
 }

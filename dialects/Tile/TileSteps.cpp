@@ -313,7 +313,7 @@ int64_t StreamAheadOp::countParts() {
 static constexpr int64_t kMostAhead = 63, kMostParts = 65536;
 
 LogicalResult StreamAheadOp::verify() {
-  if (!isa<KernelOp>((*this)->getParentOp()))
+  if (!(*this)->getParentOfType<KernelOp>() || (*this)->getParentOfType<RoleOp>())
     return emitOpError("belongs to a kernel without roles");
   auto ahead = static_cast<int64_t>(getAhead());
   if (ahead < 1 || ahead > kMostAhead)

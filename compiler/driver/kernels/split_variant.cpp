@@ -65,7 +65,11 @@ static Expr withSizeOne(Expr expr, const std::string &dim) {
 // The blocks that a kernel has of each part. One whose blocks stay says how many there would be.
 static Expr blocksOfPart(const KernelShape &kernel, const std::string &part) {
   const Expr &grid = kernel.grid[0];
-  bool stay = grid.op == ExprOp::Min && grid.operands.back().op == ExprOp::Multiprocessors;
+  auto isRoom = [](const Expr &e) {
+    return e.op == ExprOp::Multiprocessors ||
+           (e.op == ExprOp::Mul && e.operands.front().op == ExprOp::Multiprocessors);
+  };
+  bool stay = grid.op == ExprOp::Min && isRoom(grid.operands.back());
   return withSizeOne(stay ? grid.operands.front() : grid, part);
 }
 

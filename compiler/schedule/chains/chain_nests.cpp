@@ -104,8 +104,11 @@ static red::Schedule tileSchedule(PlannedNest &planned, const GpuModel &machine)
     return {};
   PortableSchedule schedule{.rowTile = kRows, .warps = kWarps, .stages = 2};
   schedule.copyInputs = planned.stream()->hasProducts() && planned.stream()->contractions.empty();
+  int64_t stream = *knownExtent(nest, nest.getStream());
   for (int64_t blocks : {2, 1})
     for (int64_t streamTile : {64, 32, 16}) {
+      if (streamTile > 16 && streamTile / 2 >= stream) // no more than zeros in the second half
+        continue;
       schedule.minBlocks = blocks;
       schedule.streamTile = streamTile;
       if (checkSchedule(nest, *planned.stream(), schedule, machine).empty())

@@ -13,6 +13,8 @@ namespace attnc::schedule {
 // The maxima of columns are found by so many blocks for each cell, and put together by whoever
 // reads them.
 static constexpr int64_t kTopParts = 16;
+// Rows that are known to be so few make one part: a block has them all.
+static constexpr int64_t kRowsOfOnePart = 256;
 // What the maxima of all warps have room for in shared memory.
 static constexpr int64_t kMostColumns = 1024;
 // Of the kernel that takes over where halves lose something.
@@ -158,9 +160,11 @@ red::EncodeOp encodingOf(red::NestOp nest, attn::ReadOp read, unsigned rowAxis, 
   return {};
 }
 
-// The dim of the parts in which maxima of columns are found, the same for all of the program.
-static StringAttr topPartsDim(attn::ProgramOp program) {
-  if (auto known = program->getAttrOfType<StringAttr>(kTopPartsAttr))
+// The dim of the parts in which maxima of columns are found, the same for all of the program that
+// have as many.
+static StringAttr topPartsDim(attn::ProgramOp program, int64_t parts) {
+  std::string attribute = kTopPartsAttr.str() + "_" + std::to_string(parts);
+  if (auto known = program->getAttrOfType<StringAttr>(attribute))
     return known;
   MLIRContext *context = program.getContext();
   std::string name = "top_part";
@@ -168,9 +172,9 @@ static StringAttr topPartsDim(attn::ProgramOp program) {
     name += "_";
   auto dim = StringAttr::get(context, name);
   SmallVector<Attribute> dims(program.getDims().begin(), program.getDims().end());
-  dims.push_back(attn::DimAttr::get(context, dim, kTopParts));
+  dims.push_back(attn::DimAttr::get(context, dim, parts));
   program.setDimsAttr(ArrayAttr::get(context, dims));
-  program->setAttr(kTopPartsAttr, dim);
+  program->setAttr(attribute, dim);
   return dim;
 }
 
@@ -224,7 +228,10 @@ private:
       if (op.getTensor() == tensor && op.getAxis() == operand.rowAxis)
         return op.getTops();
     SmallVector<StringAttr> dims = without(tensorOf(tensor).dims, operand.rowAxis);
-    dims.insert(dims.end() - 1, topPartsDim(attn::programOf(nest)));
+    attn::ProgramOp program = attn::programOf(nest);
+    attn::DimAttr rows = program.lookupDim(tensorOf(tensor).dims[operand.rowAxis]);
+    bool isOne = rows.isStatic() && rows.getExtent() <= kRowsOfOnePart;
+    dims.insert(dims.end() - 1, topPartsDim(program, isOne ? 1 : kTopParts));
     OpBuilder::InsertionGuard guard(b);
     if (SmallVector<red::EncodeOp> encodings = encodingsOf(nest); !encodings.empty())
       b.setInsertionPoint(encodings.front());

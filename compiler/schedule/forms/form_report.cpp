@@ -54,10 +54,12 @@ public:
     reportParts(*cutPlan(plan, s), s.depth, into, s.seesaw ? s.groups : 1);
     reportTiles(s, into);
     reportMemory(s.rowTile(), s.streamTile, s.stages, bytes, into);
-    into.occupancy = fmt::format("one block of {} threads on a multiprocessor; {}", s.threads(),
-                                 s.dynamicScheduler ? "it stays and draws row tiles from a counter"
-                                 : s.persistent     ? "it stays and takes row tiles in turn"
-                                                    : "a new one for each row tile");
+    into.occupancy =
+        fmt::format("{} of {} threads on a multiprocessor; {}",
+                    s.minBlocks() == 1 ? "one block" : "two blocks", s.threads(),
+                    s.dynamicScheduler ? "each stays and draws row tiles from a counter"
+                    : s.persistent     ? "each stays and takes row tiles in turn"
+                                       : "a new one for each row tile");
     CostModel model(nest, plan, machine);
     StepPrediction step = model.step(s);
     double share = model.kernelShare(s);

@@ -186,11 +186,14 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
                            StepGroups which) {
   const Rates &rates = *machine.warpgroups;
   GroupPhases group = phasesOf(plan, schedule, work, rates);
-  double groups = static_cast<double>(which.computing);
+  // Of all blocks of a multiprocessor.
+  double blocks = static_cast<double>(schedule.minBlocks());
+  double groups = blocks * static_cast<double>(which.computing);
   double scores = static_cast<double>(64 * which.computing * schedule.streamTile);
   double masking = 64 * static_cast<double>(schedule.streamTile) *
                    (masks.special / rates.special + masks.plain / rates.lanes);
-  double arithmetic = groups * group.arithmetic + static_cast<double>(which.masking) * masking;
+  double arithmetic =
+      groups * group.arithmetic + blocks * static_cast<double>(which.masking) * masking;
   StepPrediction step;
   step.flops =
       2 * scores * (static_cast<double>(work.scoreColumns) + weightColumns(work, schedule));
@@ -213,16 +216,17 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
   step.bounds = {
       {"tensor cores", groups * (group.products + kProductStart)},
       {"shared memory",
-       groups * group.shared +
-           (step.copiedBytes + (copiesReads ? step.readBytes + read : 0)) / rates.sharedBytes},
+       groups * group.shared + blocks *
+                                   (step.copiedBytes + (copiesReads ? step.readBytes + read : 0)) /
+                                   rates.sharedBytes},
       {"exponentials and arithmetic", arithmetic},
       {"the chain of one group", step.chain},
       {"refill of a stage", refillClocks(plan, schedule, rates)},
       {"copies from L2",
-       (step.copiedBytes + (copiesReads ? step.readBytes : 0)) / rates.cacheBytes},
+       blocks * (step.copiedBytes + (copiesReads ? step.readBytes : 0)) / rates.cacheBytes},
       // Cells that share a tensor read it from L2, if it arrives as tiles.
-      {"memory",
-       (copiesReads ? scores * static_cast<double>(work.ownScoreBytes) : read) / rates.memoryBytes},
+      {"memory", blocks * (copiesReads ? scores * static_cast<double>(work.ownScoreBytes) : read) /
+                     rates.memoryBytes},
   };
   step.clocks =
       std::max(jammed({groups * turn, arithmetic, step.chain, refillClocks(plan, schedule, rates)},
@@ -303,10 +307,10 @@ const CostModel::Visits &CostModel::visits(int64_t rowTile, size_t reference) {
 // may, where the extents want it so, all meet the longest of their round.
 double CostModel::lastDone(const WarpgroupSchedule &schedule, double total, double longest,
                            double tiles, bool uniform) const {
-  double multiprocessors = static_cast<double>(machine.warpgroups->multiprocessors);
+  double room = static_cast<double>(machine.warpgroups->multiprocessors * schedule.minBlocks());
   if (uniform || (schedule.persistent && !schedule.dynamicScheduler))
-    return std::ceil(tiles / multiprocessors) * longest;
-  return std::max(longest, total / multiprocessors + total / tiles / 2);
+    return std::ceil(tiles / room) * longest;
+  return std::max(longest, total / room + total / tiles / 2);
 }
 
 double CostModel::endsClocks(const WarpgroupSchedule &schedule, const StepPrediction &step) const {

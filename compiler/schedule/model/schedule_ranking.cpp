@@ -53,6 +53,20 @@ RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
   return usual;
 }
 
+// Of one group in two blocks, beside each other on a multiprocessor.
+static constexpr RegisterBudget kOfTwoBlocks = {24, 232};
+
+// All that is possible.
+static llvm::SmallVector<RegisterBudget, 2>
+registerBudgets(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  int64_t needed = consumerRegisters(plan, schedule);
+  llvm::SmallVector<RegisterBudget, 2> budgets = {registerBudget(nest, plan, schedule)};
+  if (schedule.groups == 1 && kOfTwoBlocks.load >= producerRegisters(plan))
+    budgets.push_back(kOfTwoBlocks);
+  llvm::erase_if(budgets, [&](const RegisterBudget &each) { return needed > each.group; });
+  return budgets;
+}
+
 // Of nests with operands so wide that tiles have a part of their columns; halves take twice the
 // room.
 static constexpr int64_t kWideOperand = 256, kWideHalves = 128;
@@ -76,13 +90,12 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
   const StreamPlan &plan = *cut;
   // Only nests that read tensors with both dims have a choice there. What else there is to choose
   // changes nothing about the registers.
-  llvm::SmallVector<std::pair<bool, RegisterBudget>, 2> copyInputs;
+  llvm::SmallVector<std::pair<bool, RegisterBudget>, 4> copyInputs;
   for (bool copies : {true, false}) {
     if (!copies && plan.inputs.empty())
       continue;
     schedule.copyInputs = copies;
-    RegisterBudget budget = registerBudget(nest, plan, schedule);
-    if (consumerRegisters(plan, schedule) <= budget.group)
+    for (RegisterBudget budget : registerBudgets(nest, plan, schedule))
       copyInputs.push_back({copies, budget});
   }
   if (copyInputs.empty())

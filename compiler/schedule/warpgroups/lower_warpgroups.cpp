@@ -23,6 +23,8 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
   if (!schedule.persistent)
     return blocks;
   Attribute all = builder.getArrayAttr({builder.getStringAttr("multiprocessors")});
+  if (schedule.minBlocks() > 1)
+    all = gridApply("mul", all, builder.getI64IntegerAttr(schedule.minBlocks()));
   return gridApply("min", blocks, all);
 }
 
@@ -42,7 +44,7 @@ FailureOr<tile::KernelOp> lowerWarpgroupNest(PlannedNest &planned, OpBuilder &bu
       builder.getArrayAttr({blocksOf(nest, plan, schedule, builder)}), schedule.threads(),
       /*smem=*/0);
   kernel.setScheduleAttr(nest.getScheduleAttr());
-  kernel.setMinBlocks(1);
+  kernel.setMinBlocks(schedule.minBlocks());
   if (schedule.cluster)
     kernel.setCluster(schedule.blocks());
   builder.setInsertionPointToStart(kernel.getBodyBlock());

@@ -279,7 +279,7 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
 
 // A block starts with equal shares, in multiples of 8, which its warps then redistribute.
 static int64_t registerShare(const WarpgroupSchedule &s, const GpuModel &machine) {
-  int64_t share = machine.registersPerMultiprocessor / s.threads() / 8 * 8;
+  int64_t share = machine.registersPerMultiprocessor / s.threads() / s.minBlocks() / 8 * 8;
   return std::min(share, kMostRegisters);
 }
 
@@ -447,14 +447,21 @@ static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) 
   return text;
 }
 
+// Of a block that shares a multiprocessor with as many others as have registers there.
+static int64_t sharedRoom(const WarpgroupSchedule &schedule, const GpuModel &machine) {
+  return std::min(machine.sharedPerBlock,
+                  machine.sharedPerMultiprocessor / schedule.minBlocks() - machine.sharedReserved);
+}
+
 // What the machine lacks for a schedule of a possible shape, or "".
 static std::string lack(const StreamPlan &plan, const WarpgroupSchedule &schedule,
                         const GpuModel &machine) {
   int64_t bytes = sharedBytes(plan, schedule);
   int64_t registers = consumerRegisters(plan, schedule);
-  if (bytes > machine.sharedPerBlock)
-    return llvm::formatv("needs {0} KB of shared memory, {1} has {2}", (bytes + 1023) / 1024,
-                         machine.name, machine.sharedPerBlock / 1024);
+  if (int64_t room = sharedRoom(schedule, machine); bytes > room)
+    return llvm::formatv("needs {0} KB of shared memory, {1} has {2}{3}", (bytes + 1023) / 1024,
+                         machine.name, room / 1024,
+                         schedule.minBlocks() == 1 ? "" : " for each of two blocks");
   if (registers > schedule.consumerRegisters)
     return llvm::formatv("needs about {0} registers a thread, consumer_registers is {1}", registers,
                          schedule.consumerRegisters);
@@ -488,7 +495,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
          checkColumnParts(*cutPlan(plan, schedule)).empty() &&
          checkSeesaw(nest, plan, schedule).empty() && checkBulkStores(plan, schedule).empty() &&
          schedule.depthStages >= partsTogether(plan, schedule) &&
-         sharedBytes(plan, schedule) <= machine.sharedPerBlock &&
+         sharedBytes(plan, schedule) <= sharedRoom(schedule, machine) &&
          productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
          consumerRegisters(plan, schedule) <= schedule.consumerRegisters;
 }

@@ -133,18 +133,35 @@ SmallVector<Value> productFactors(OpBuilder &b, Value array, bool ofReductions) 
   return found.factors;
 }
 
+llvm::SetVector<Value> arraysOf(MapOp map, Value scalar) {
+  llvm::SetVector<Value> arrays, scalars;
+  scalars.insert(scalar);
+  for (size_t i = 0; i < scalars.size(); ++i)
+    if (auto argument = dyn_cast<BlockArgument>(scalars[i]))
+      arrays.insert(map.getOperand(argument.getArgNumber()));
+    else
+      scalars.insert_range(scalars[i].getDefiningOp()->getOperands());
+  return arrays;
+}
+
 bool isMask(Value array) {
   auto map = array.getDefiningOp<MapOp>();
   if (!map)
     return false;
   Value scalar = map.getYielded();
-  Operation *op = scalar.getDefiningOp();
-  if (isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op))
+  if (Operation *op = scalar.getDefiningOp();
+      isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op)) {
     scalar = op->getOperand(0);
+    if (scalar.getType().isInteger(1))
+      return true;
+  }
   auto choice = scalar.getDefiningOp<arith::SelectOp>();
-  return scalar.getType().isInteger(1) ||
-         (choice && matchPattern(choice.getTrueValue(), m_Constant()) &&
-          matchPattern(choice.getFalseValue(), m_Constant()));
+  auto isZero = [](Value x) {
+    return matchPattern(x, m_Zero()) || matchPattern(x, m_AnyZeroFloat());
+  };
+  return choice && matchPattern(choice.getTrueValue(), m_Constant()) &&
+         matchPattern(choice.getFalseValue(), m_Constant()) &&
+         (isZero(choice.getTrueValue()) || isZero(choice.getFalseValue()));
 }
 
 static red::FoldKind foldKind(ReduceKind kind) {

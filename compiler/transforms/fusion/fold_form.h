@@ -35,7 +35,10 @@ attn::MapOp subexpression(mlir::OpBuilder &b, attn::MapOp map, mlir::Value scala
 /// normalised output, say.
 bool scalesReduction(attn::MapOp map);
 
-/// True of a map that chooses between constants: which terms of a sum count.
+/// The operands of `map` that `scalar` is computed from.
+llvm::SetVector<mlir::Value> arraysOf(attn::MapOp map, mlir::Value scalar);
+
+/// True of a map that chooses between 0 and another constant: which terms of a sum count.
 bool isMask(mlir::Value array);
 
 /// True if `productFactors` with `ofReductions` looks through `map`.

@@ -256,15 +256,28 @@ private:
         return;
     llvm::set_subtract(columns, dimsOf(first));
     llvm::set_subtract(rows, dimsOf(second));
-    auto isFixed = [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); };
-    if (llvm::count_if(columns, isFixed) != 1)
+    StringAttr column = columnOf(columns, second);
+    if (!column)
       return;
-    StringAttr column = *llvm::find_if(columns, isFixed);
     // Columns that arrive as they lie in memory, many rows.
     bool plain = isContiguous(column, second.getDefiningOp());
     for (StringAttr dim : attn::canonicalDims(program, llvm::to_vector(rows)))
       if (isKeptByStates(dim) && extentOf(dim) >= kFewRows)
         offer({dim, column}, {plain, extentOf(dim)});
+  }
+
+  // Of known extent; where several are, that along which elements follow each other.
+  StringAttr columnOf(const DimSet &dims, Value array) {
+    SmallVector<StringAttr, 2> known, contiguous;
+    for (StringAttr dim : attn::canonicalDims(program, llvm::to_vector(dims)))
+      if (program.lookupDim(dim).isStatic()) {
+        known.push_back(dim);
+        if (isContiguous(dim, array.getDefiningOp()))
+          contiguous.push_back(dim);
+      }
+    if (known.size() != 1)
+      known = contiguous;
+    return known.size() == 1 ? known.front() : StringAttr();
   }
 
   void offer(Rows rows, std::pair<unsigned, int64_t> worth) {

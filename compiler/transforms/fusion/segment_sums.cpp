@@ -32,8 +32,22 @@ struct SegmentSum {
   unsigned axis = 0;
   Value subscript; // null where there is none but the index along `along`
   StringAttr row, within, along;
-  SmallVector<Value> conditions; // of elements that count
+  SmallVector<std::pair<MapOp, Value>> conditions; // scalars of maps: of elements that count
 };
+
+// False of what is read from a tensor, or folded.
+bool isOfIndices(Value array) {
+  llvm::SetVector<Value> reached;
+  reached.insert(array);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    if (isa<ReadOp, FoldOp>(op))
+      return false;
+    if (isa<MapOp>(op))
+      reached.insert_range(op->getOperands());
+  }
+  return true;
+}
 
 class SegmentSums {
 public:
@@ -52,8 +66,7 @@ private:
       return std::nullopt;
     SegmentSum sum;
     sum.within = dimNames(fold.getDims()).front();
-    OpBuilder b(fold);
-    sum.read = chosenRead(b, fold.getFactors().front(), sum.conditions);
+    sum.read = chosenRead(fold.getFactors().front(), sum.conditions);
     if (sum.read && isDynamic(sum.within) && readsRows(sum.read) && findAxis(sum) && findRow(sum) &&
         arrayType(fold).hasDim(sum.row) && !arrayType(fold).hasDim(sum.along))
       return sum;
@@ -63,13 +76,13 @@ private:
   bool isDynamic(StringAttr dim) { return !program.lookupDim(dim).isStatic(); }
 
   // The read whose elements, or zeros, `array` has.
-  static ReadOp chosenRead(OpBuilder &b, Value array, SmallVectorImpl<Value> &conditions) {
+  static ReadOp chosenRead(Value array, SmallVectorImpl<std::pair<MapOp, Value>> &conditions) {
     while (auto map = array.getDefiningOp<MapOp>()) {
       Value scalar = map.getYielded();
       while (auto choice = scalar.getDefiningOp<arith::SelectOp>()) {
         if (!matchPattern(choice.getFalseValue(), m_AnyZeroFloat()))
           return {};
-        conditions.push_back(subexpression(b, map, choice.getCondition()));
+        conditions.push_back({map, choice.getCondition()});
         scalar = choice.getTrueValue();
       }
       auto argument = dyn_cast<BlockArgument>(scalar);
@@ -108,14 +121,21 @@ private:
     return isDynamic(axisDim) && (!sum.subscript || slopeAlong(sum.subscript, sum.within) == 1);
   }
 
-  // The one dim that elements do not have.
+  // The one dim that elements do not have. Nothing but indices decides which elements count: a
+  // condition of data may be there to leave out what is no number, which a product with 0 would
+  // not.
   bool findRow(SegmentSum &sum) {
-    SmallVector<Value> masks = sum.conditions;
+    llvm::SetVector<Value> deciding;
+    for (auto [map, scalar] : sum.conditions)
+      deciding.insert_range(arraysOf(map, scalar));
     if (sum.subscript)
-      masks.push_back(sum.subscript);
+      deciding.insert(sum.subscript);
+    if (!llvm::all_of(deciding, isOfIndices))
+      return false;
     StringAttr last = sum.read.subscriptDim(sum.read.getSubscripts().size() - 1);
-    for (StringAttr dim : unionDims(program, masks)) {
+    for (StringAttr dim : unionDims(program, deciding.getArrayRef())) {
       bool isPlain = llvm::is_contained(sum.read.getSubscripts(), Attribute(dim));
+      // Elements of a row are all in or out, and an index walks one axis.
       if (dim == last || (isPlain && sum.subscript && dim == sum.within))
         return false;
       if (isPlain || dim == sum.within)
@@ -139,19 +159,20 @@ private:
     Value product = red::withCancellationOf(
         fold, FoldOp::create(b, fold.getLoc(), fold.getType(), FoldKind::Add,
                              b.getArrayAttr({sum.along}), factors, Value(), Value()));
-    if (sum.subscript)
-      derivation::record(
-          program, derivation::stepAt(derivation::Rule::Segments, fold.getLoc(), definitionOf(fold),
-                                      {{"dims", sum.within.str()}, {"along", sum.along.str()}}));
+    derivation::record(
+        program, derivation::stepAt(derivation::Rule::Segments, fold.getLoc(), definitionOf(fold),
+                                    {{"dims", sum.within.str()}, {"along", sum.along.str()}}));
     fold.getResult().replaceAllUsesWith(product);
     fold.erase();
   }
 
   // 1 where an element is of the row's segment and counts, else 0.
   Value weightsOf(ArrayBuilder &arrays, const SegmentSum &sum) {
-    SmallVector<Value> conditions = sum.conditions;
+    SmallVector<Value> conditions;
+    for (auto [map, scalar] : sum.conditions)
+      conditions.push_back(conditionArray(arrays, map, scalar));
     if (sum.subscript)
-      conditions = conditionsOfSegment(arrays, sum);
+      conditions = conditionsOfSegment(arrays, sum, conditions);
     return arrays.map(conditions, arrays.builder().getF32Type(),
                       [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                         Value counts = x.front();
@@ -163,8 +184,15 @@ private:
                       });
   }
 
+  static Value conditionArray(ArrayBuilder &arrays, MapOp map, Value scalar) {
+    auto argument = dyn_cast<BlockArgument>(scalar);
+    return argument ? map.getOperand(argument.getArgNumber())
+                    : subexpression(arrays.builder(), map, scalar).getResult();
+  }
+
   // Begin and end of a segment are known for a row, and the index is only compared with them.
-  static SmallVector<Value> conditionsOfSegment(ArrayBuilder &arrays, const SegmentSum &sum) {
+  static SmallVector<Value> conditionsOfSegment(ArrayBuilder &arrays, const SegmentSum &sum,
+                                                ArrayRef<Value> given) {
     Type integer = arrays.builder().getI64Type();
     Value zero = arrays.map({}, integer, [](ImplicitLocOpBuilder &b, ValueRange) -> Value {
       return arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
@@ -175,7 +203,7 @@ private:
       return arith::SubIOp::create(b, x[0], x[1]).getResult();
     });
     SmallVector<Value> lengths = {start, arrays.size(sum.within)}, others;
-    for (Value condition : sum.conditions)
+    for (Value condition : given)
       if (Value bound = boundOf(condition, sum.within))
         lengths.push_back(bound);
       else
@@ -283,28 +311,58 @@ private:
     return {};
   }
 
-  // A dim as long as `row` that folds along the same stream keep, of what they compute from the
-  // same elements.
+  // A dim as long as `row`, the rows that folds along the same stream have, in what they compute
+  // from the same elements; none if one has `row` itself.
   StringAttr rowOfOthers(FoldOp fold, StringAttr row) {
-    StringAttr stream = dimNames(fold.getDims()).front();
-    ReadOp elements = elementsOf(fold);
-    int64_t extent = program.lookupDim(row).getExtent();
+    StringAttr stream = dimNames(fold.getDims()).front(), found;
     llvm::SetVector<Value> reached;
-    reached.insert(elements);
+    reached.insert(elementsOf(fold));
     for (size_t i = 0; i < reached.size(); ++i)
       for (Operation *user : reached[i].getUsers()) {
-        if (!isa<MapOp, FoldOp>(user))
+        if (!isa<MapOp, FoldOp>(user) || user == fold)
           continue;
-        Value result = user->getResult(0);
-        if (arrayType(result).hasDim(stream))
-          reached.insert(result);
-        else if (auto other = dyn_cast<FoldOp>(user); other && other.getDims() == fold.getDims())
-          for (StringAttr dim : arrayType(other).getDims())
-            if (dim != row && program.lookupDim(dim).getExtent() == extent &&
-                !arrayType(fold).hasDim(dim))
-              return dim;
+        auto other = dyn_cast<FoldOp>(user);
+        if (arrayType(user->getResult(0)).hasDim(stream))
+          reached.insert(user->getResult(0));
+        else if (other && other.getDims() == fold.getDims() && isParallel(fold, other))
+          for (StringAttr dim : rowsOf(other)) {
+            if (dim == row)
+              return {};
+            if (!found && isAsLong(dim, row) && !arrayType(fold).hasDim(dim))
+              found = dim;
+          }
       }
-    return {};
+    return found;
+  }
+
+  bool isAsLong(StringAttr a, StringAttr b) {
+    return program.lookupDim(a).getExtent() == program.lookupDim(b).getExtent();
+  }
+
+  // True if both are over the same dims that are known only at run time: they can share a pass.
+  bool isParallel(FoldOp a, FoldOp b) {
+    auto dynamic = [&](FoldOp fold) {
+      return llvm::filter_to_vector(arrayType(fold).getDims(), [&](StringAttr dim) {
+        return !program.lookupDim(dim).isStatic();
+      });
+    };
+    return dynamic(a) == dynamic(b);
+  }
+
+  // The static dims of what a fold weighs elements with: scores, or a mask.
+  SmallVector<StringAttr> rowsOf(FoldOp fold) {
+    SmallVector<StringAttr> rows;
+    auto add = [&](Value weights) {
+      for (StringAttr dim : arrayType(weights).getDims())
+        if (program.lookupDim(dim).isStatic() && arrayType(fold).hasDim(dim))
+          rows.push_back(dim);
+    };
+    if (fold.getExponent())
+      add(fold.getExponent());
+    for (Value factor : fold.getFactors())
+      if (isMask(factor) || fold.getKind() != FoldKind::Add)
+        add(factor);
+    return rows;
   }
 
   // Whoever takes the sum, scaled perhaps, reads it at the row that it has meant.
@@ -317,13 +375,46 @@ private:
     OpBuilder &b = arrays.builder();
     b.setInsertionPointAfterValue(sum);
     Value renamed = inRows(arrays, ops, row, other);
-    SmallVector<Attribute> subscripts;
-    for (StringAttr dim : arrayType(renamed).getDims())
-      subscripts.push_back(dim == other ? row : dim);
-    sum.replaceAllUsesWith(ReadOp::create(b, sum.getLoc(), sum.getType(), renamed, ValueRange(),
-                                          b.getArrayAttr(subscripts), FloatAttr()));
+    readAt(arrays, sum, renamed, [&](StringAttr dim) { return dim == other ? row : dim; });
     for (Operation *op : llvm::reverse(ops))
       op->erase();
+  }
+
+  // Whoever reads `from` reads `to`, whose dims have other names.
+  static void readAt(ArrayBuilder &arrays, Value from, Value to,
+                     function_ref<StringAttr(StringAttr)> nameBefore) {
+    OpBuilder &b = arrays.builder();
+    SmallVector<Attribute> dims;
+    SmallVector<unsigned> axes; // of `from`
+    for (StringAttr dim : arrayType(to).getDims()) {
+      dims.push_back(nameBefore(dim));
+      axes.push_back(llvm::find(arrayType(from).getDims(), dims.back()) -
+                     arrayType(from).getDims().begin());
+    }
+    for (Operation *user : llvm::make_early_inc_range(from.getUsers())) {
+      auto read = dyn_cast<ReadOp>(user);
+      if (!read)
+        continue;
+      SmallVector<Attribute> subscripts;
+      SmallVector<Value> indices;
+      for (unsigned axis : axes) {
+        subscripts.push_back(read.getSubscripts()[axis]);
+        if (Value index = read.subscriptValue(axis))
+          indices.push_back(index);
+      }
+      OpBuilder at(read);
+      bool isSame = indices.empty() && read.getType() == to.getType() &&
+                    llvm::equal(subscripts, arrayType(to).getDims());
+      read.getResult().replaceAllUsesWith(
+          isSame ? to
+                 : ReadOp::create(at, read.getLoc(), read.getType(), to, indices,
+                                  at.getArrayAttr(subscripts), read.getOtherwiseAttr())
+                       .getResult());
+      read.erase();
+    }
+    if (!from.use_empty())
+      from.replaceAllUsesWith(ReadOp::create(b, from.getLoc(), from.getType(), to, ValueRange(),
+                                             b.getArrayAttr(dims), FloatAttr()));
   }
 
   // A copy of `ops` whose last one has `other` in the place of `row`.
@@ -343,20 +434,6 @@ private:
                                           arrayType(result).getElementType()));
     }
     return result;
-  }
-
-  // False of what is read from a tensor, or folded.
-  static bool isOfIndices(Value array) {
-    llvm::SetVector<Value> reached;
-    reached.insert(array);
-    for (size_t i = 0; i < reached.size(); ++i) {
-      Operation *op = reached[i].getDefiningOp();
-      if (isa<ReadOp, FoldOp>(op))
-        return false;
-      if (isa<MapOp>(op))
-        reached.insert_range(op->getOperands());
-    }
-    return true;
   }
 
   // The fold, and the maps that follow it one by one and take nothing else that is data.

@@ -48,18 +48,6 @@ bool coversDims(ArrayRef<Value> arrays, ArrayAttr dims) {
   });
 }
 
-/// The operands of `map` that `scalar` is computed from.
-llvm::SetVector<Value> arraysOf(MapOp map, Value scalar) {
-  llvm::SetVector<Value> arrays, scalars;
-  scalars.insert(scalar);
-  for (size_t i = 0; i < scalars.size(); ++i)
-    if (auto argument = dyn_cast<BlockArgument>(scalars[i]))
-      arrays.insert(map.getOperand(argument.getArgNumber()));
-    else
-      scalars.insert_range(scalars[i].getDefiningOp()->getOperands());
-  return arrays;
-}
-
 /// True if `scalar` is made of a reduction, and of exponentials.
 bool isNormaliser(MapOp map, Value scalar) {
   llvm::SetVector<Value> arrays = arraysOf(map, scalar);
