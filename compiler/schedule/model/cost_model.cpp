@@ -250,6 +250,8 @@ static constexpr ReferenceExtents kReferenceExtents[] = {
 
 llvm::ArrayRef<ReferenceExtents> referenceExtents() { return kReferenceExtents; }
 
+static constexpr int64_t kPartsOfFewRows = 16;
+
 static int64_t extentOf(red::NestOp nest, StringAttr dim, int64_t otherwise) {
   attn::DimAttr attribute = attn::programOf(nest).lookupDim(dim);
   return attribute.isStatic() ? attribute.getExtent() : otherwise;
@@ -257,11 +259,15 @@ static int64_t extentOf(red::NestOp nest, StringAttr dim, int64_t otherwise) {
 
 CostModel::CostModel(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
                      llvm::ArrayRef<ReferenceExtents> references)
-    : nest(nest), plan(plan), machine(machine), references(references), work(countWork(nest, plan)),
-      masks(countMasks(nest, plan)) {
+    : nest(nest), plan(plan), machine(machine), references(references.begin(), references.end()),
+      work(countWork(nest, plan)), masks(countMasks(nest, plan)) {
+  // Where rows are few the parts of the stream are as many as fill the machine.
+  if (plan.needs.inParts && attn::programOf(nest).lookupDim(plan.row).isStatic())
+    for (ReferenceExtents &each : this->references)
+      each.cells *= kPartsOfFewRows;
   // Rows are sampled: bounds change slowly from row to row.
   constexpr int64_t kSample = 16;
-  for (ReferenceExtents reference : references) {
+  for (const ReferenceExtents &reference : this->references) {
     int64_t rows = extentOf(nest, plan.row, reference.rows);
     int64_t stream = extentOf(nest, plan.stream, reference.stream);
     double elements = 0;

@@ -98,7 +98,7 @@ private:
   red::NestOp nest;
   const StreamPlan &plan;
   const GpuModel &machine;
-  llvm::ArrayRef<ReferenceExtents> references;
+  llvm::SmallVector<ReferenceExtents, 2> references;
   StreamWork work, masks;
   std::map<std::pair<int64_t, size_t>, Visits> known;
   std::map<int64_t, Classes> knownClasses; ///< by tile of the stream
