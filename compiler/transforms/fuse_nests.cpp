@@ -302,6 +302,9 @@ private:
         apart = states.whyApart(fold, own, all);
       else if (id < last && !canWait(fold, id))
         apart = states.whyLate(fold, passes[last]);
+      else if (hasOtherRows(fold, pass))
+        apart = {operationWord(fold).str(), definitionOf(fold), "",
+                 "a mask has rows that other folds of the pass lack"};
       else if (!isIdleBeside(fold, pass) && join(fold, pass, obstacle)) {
         if (id < last)
           FoldOrder(passes).moveBehind(id, last);
@@ -320,15 +323,19 @@ private:
   // True if neither the fold nor the pass computes anything that the other could use, and each has
   // an inner dim of its own: every element of the one would be walked for each of the other.
   bool isIdleBeside(FoldOp fold, const Pass &pass) {
-    if (llvm::any_of(pass.states,
-                     [&](FoldOp s) { return lacksRowsOf(s, fold) || lacksRowsOf(fold, s); }))
-      return true;
     auto hasOwn = [&](FoldOp one, FoldOp other) { return !hasDims(other, one); };
     return llvm::all_of(pass.states,
                         [&](FoldOp state) {
                           return hasOwn(fold, state) && hasOwn(state, fold) && !contracts(state);
                         }) &&
            !contracts(fold);
+  }
+
+  // True if the fold, or one of the pass, is a sum under a mask for rows that the other has not.
+  bool hasOtherRows(FoldOp fold, const Pass &pass) {
+    return llvm::any_of(pass.states, [&](FoldOp state) {
+      return lacksRowsOf(state, fold) || lacksRowsOf(fold, state);
+    });
   }
 
   // True if a mask of `other` has a row for each index of a dim that `fold` lacks.

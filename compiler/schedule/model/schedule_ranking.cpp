@@ -53,7 +53,8 @@ RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
   return usual;
 }
 
-// Of one group in two blocks, beside each other on a multiprocessor. With 32 registers whoever
+// Of one group in two blocks, beside each other on a multiprocessor, where there are no rows for
+// more groups. With 32 registers whoever
 // copies spills in a part of the stream.
 static constexpr RegisterBudget kOfTwoBlocks = {40, 216};
 // Smaller tiles are slower than predicted. Measured of 64 landmarks at D128: with 16 columns in two
@@ -65,7 +66,9 @@ static llvm::SmallVector<RegisterBudget, 2>
 registerBudgets(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   int64_t needed = consumerRegisters(plan, schedule);
   llvm::SmallVector<RegisterBudget, 2> budgets = {registerBudget(nest, plan, schedule)};
-  if (schedule.groups == 1 && schedule.streamTile >= kTileOfTwoBlocks &&
+  attn::DimAttr rows = attn::programOf(nest).lookupDim(plan.row);
+  bool isOneGroup = schedule.groups == 1 && rows.isStatic() && rows.getExtent() <= 64;
+  if (isOneGroup && schedule.streamTile >= kTileOfTwoBlocks &&
       kOfTwoBlocks.load >= producerRegisters(plan))
     budgets.push_back(kOfTwoBlocks);
   llvm::erase_if(budgets, [&](const RegisterBudget &each) { return needed > each.group; });
