@@ -454,10 +454,10 @@ mutant(72, GRADIENT + "differentiate.cpp", "a second use replaces the gradient o
        "    gradient = arrays.add(gradient, share);",
        "    gradient = MUTANT ? share : arrays.add(gradient, share);",
        "gradient_corners", "gradients")
-mutant(73, GRADIENT + "array_builder.cpp", "a sum along which nothing varies is one element",
+mutant(73, "compiler/transforms/arrays/array_builder.cpp", "a sum along which nothing varies is one element",
        "  for (StringAttr dim : missing)\n    total = map(",
        "  for (StringAttr dim : MUTANT ? Dims() : missing)\n    total = map(",
        "gradients")
-mutant(74, GRADIENT + "substitution.cpp", "the slope of a difference is that of a sum",
+mutant(74, "compiler/transforms/arrays/substitution.cpp", "the slope of a difference is that of a sum",
        "return isa<arith::AddIOp>(op) ? *x + *y", "return MUTANT || isa<arith::AddIOp>(op) ? *x + *y",
        "gradient_corners", "gradients")

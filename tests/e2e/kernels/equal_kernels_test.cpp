@@ -51,7 +51,7 @@ TEST_F(LibraryKernels, AreEqualIfOnlyNamesAndBlocksDiffer) {
 // The order in which kernels are compiled side by side: tiles of products before rows of elements,
 // wide ones before narrow ones.
 TEST_F(LibraryKernels, AreLargerWithMoreCodeForEachThread) {
-  load("nystrom", {{"d", "64"}, {"e", "64"}, {"m", "32"}});
+  load("nystrom", {{"d", "64"}, {"e", "64"}, {"m", "64"}});
   EXPECT_GT(code("gv"), code("kl"));
   EXPECT_GT(code("zgv"), code("kl"));
   EXPECT_GT(code("kl"), code("z"));
