@@ -54,8 +54,7 @@ RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
 }
 
 // Of one group in two blocks, beside each other on a multiprocessor, where there are no rows for
-// more groups. With 32 registers whoever
-// copies spills in a part of the stream.
+// more groups. With 32 registers whoever copies spills in a part of the stream.
 static constexpr RegisterBudget kOfTwoBlocks = {40, 216};
 // Smaller tiles are slower than predicted. Measured of 64 landmarks at D128: with 16 columns in two
 // blocks 1.8 ms, with 48 in one 1.4 (not recorded).

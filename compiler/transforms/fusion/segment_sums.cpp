@@ -106,8 +106,9 @@ private:
     return (element.isF16() || element.isBF16()) && last && !isDynamic(last);
   }
 
+  // False if the elements are the same for all that is summed, or lie along several axes.
   bool findAxis(SegmentSum &sum) {
-    if (sum.read.getIndices().size() > 1)
+    if (sum.read.getIndices().size() > 1 || !arrayType(sum.read).hasDim(sum.within))
       return false;
     for (unsigned axis = 0; axis < sum.read.getSubscripts().size(); ++axis)
       if (Value subscript = sum.read.subscriptValue(axis)) {
