@@ -57,6 +57,7 @@ ScheduleKeys PortableSchedule::keys() {
           {"head_dim_tile", &headDimTile, partOf(16), true},
           {"depth", &depth, partOf(16), true},
           {"column_warps", &columnWarps, {.least = 2, .most = 8, .zero = "none"}, true},
+          {"column_groups", &columnGroups, {.least = 2, .most = 16, .zero = "none"}, true},
           {"copy_inputs", &copyInputs, {}, true},
           {"halves", &halves, {}, true}};
 }
@@ -173,14 +174,18 @@ std::string PortableSchedule::check() const {
     return llvm::formatv("warps is {0}; it can be 1, 2, 4, 8, 16 or 32", warps);
   if (std::string why = checkKeys(PortableSchedule(*this).keys()); !why.empty())
     return why;
-  if (warps % sharingWarps())
-    return llvm::formatv("column_warps is {0}, which does not divide the {1} warps", columnWarps,
-                         warps);
-  int64_t least = 16 * warps / sharingWarps();
+  if (columnGroups && (columnWarps || depth))
+    return llvm::formatv("column_groups excludes {0}: leave out the one or the other",
+                         columnWarps ? "column_warps" : "depth");
+  int64_t sharing = warpsOfRows();
+  if (warps % sharing)
+    return llvm::formatv("{0} is {1}, which does not divide the {2} warps",
+                         columnGroups ? "column_groups" : "column_warps", sharing, warps);
+  int64_t least = 16 * warps / sharing;
   if (rowTile % least)
     return llvm::formatv(
         "row_tile is {0}; with {1} warps{2} it is a multiple of {3} up to {4}", rowTile, warps,
-        columnWarps ? llvm::formatv(" of which {0} share rows", columnWarps).str() : "", least,
+        sharing > 1 ? llvm::formatv(" of which {0} share rows", sharing).str() : "", least,
         kMostTileRows);
   if (columnWarps && streamTile % (16 * columnWarps))
     return llvm::formatv("stream_tile is {0}; with column_warps {1} it is a multiple of {2}",

@@ -117,6 +117,9 @@ struct PortableSchedule {
   /// Warps that share rows: each has headDimTile columns of the states and a part of a tile's
   /// scores, and takes the weights of the others from shared memory. 0: each has rows of its own.
   int64_t columnWarps = 0;
+  /// Groups of warps that have the same rows: each has headDimTile columns of the states and
+  /// computes the scores itself. 0: all warps have all columns.
+  int64_t columnGroups = 0;
   /// Whether tensors with both dims arrive in shared memory as the streamed
   /// operands do, where their extents allow it (stream_inputs.h); else code
   /// reads their elements.
@@ -126,9 +129,11 @@ struct PortableSchedule {
   bool halves = false;
 
   /// Rows of a warp, and the columns of its scores.
-  int64_t warpRows() const { return rowTile / (warps / sharingWarps()); }
+  int64_t warpRows() const { return rowTile / (warps / warpsOfRows()); }
   int64_t scoreColumns() const { return streamTile / sharingWarps(); }
+  /// Warps that divide the scores of the same rows, and warps that have the same rows.
   int64_t sharingWarps() const { return std::max<int64_t>(1, columnWarps); }
+  int64_t warpsOfRows() const { return std::max<int64_t>(sharingWarps(), columnGroups); }
 
   bool operator==(const PortableSchedule &) const = default;
   ScheduleKeys keys();

@@ -10,8 +10,9 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-// A block of a chain: 16 rows for each of four warps.
-static constexpr int64_t kWarps = 4, kThreads = 32 * kWarps, kRows = 16 * kWarps;
+// A block of a chain: up to four warps with 16 rows each, and as many that have the other half of
+// the columns.
+static constexpr int64_t kWarpRows = 16, kRows = 4 * kWarpRows, kColumnGroups = 2;
 // Elements of the stream, and of the inner dims (columns and the depth of scores), with which a
 // nest is still little work for one block.
 static constexpr int64_t kMostStream = 256, kMostInner = 256 * 256;
@@ -61,7 +62,8 @@ SmallVector<StringAttr> cellDims(red::NestOp nest) {
     return dims;
   }
   auto tiles = tile::scheduleAs<PortableSchedule>(nest.getScheduleAttr());
-  bool isWhole = tiles && !tiles->columnWarps && !tiles->headDimTile && !nest.getRow().empty() &&
+  bool isWhole = tiles && !tiles->columnWarps && (tiles->columnGroups || !tiles->headDimTile) &&
+                 !nest.getRow().empty() &&
                  isAtMost(knownExtent(nest, nest.getRow()), tiles->rowTile);
   return isWhole ? gridDims(nest) : SmallVector<StringAttr>();
 }
@@ -96,17 +98,26 @@ static bool hasCell(red::NestOp nest, ArrayRef<StringAttr> cell) {
 
 //===--- schedules --------------------------------------------------------------------------===//
 
-// All rows in a tile, or null.
-static red::Schedule tileSchedule(PlannedNest &planned, const GpuModel &machine) {
+// All rows in a tile, of so many warps, or as many as there are to be for these rows (0); or null.
+static red::Schedule tileSchedule(PlannedNest &planned, int64_t warps, const GpuModel &machine) {
   red::NestOp nest = planned.op();
   if (!planned.stream() || nest.getRow().empty() ||
       !isAtMost(knownExtent(nest, nest.getRow()), kRows) || !isSmall(nest))
     return {};
-  PortableSchedule schedule{.rowTile = kRows, .warps = kWarps, .stages = 2};
+  int64_t rows = *knownExtent(nest, nest.getRow());
+  int64_t rowWarps = llvm::PowerOf2Ceil(llvm::divideCeil(rows, kWarpRows));
+  warps = warps ? warps : rowWarps * kColumnGroups;
+  if (warps <= rowWarps)
+    return {};
+  int64_t groups = warps / rowWarps, columns = widestColumns(*planned.stream());
+  int64_t part = llvm::alignTo(llvm::divideCeil(columns, groups), 16);
+  PortableSchedule schedule{.rowTile = rowWarps * kWarpRows, .warps = warps, .stages = 2};
+  schedule.columnGroups = groups;
+  schedule.headDimTile = part < columns ? part : 0;
   schedule.copyInputs = planned.stream()->hasProducts() && planned.stream()->contractions.empty();
   int64_t stream = *knownExtent(nest, nest.getStream());
-  for (int64_t blocks : {2, 1})
-    for (int64_t streamTile : {64, 32, 16}) {
+  for (int64_t streamTile : {64, 32, 16})
+    for (int64_t blocks : {2, 1}) {
       if (streamTile > 16 && streamTile / 2 >= stream) // no more than zeros in the second half
         continue;
       schedule.minBlocks = blocks;
@@ -118,7 +129,7 @@ static red::Schedule tileSchedule(PlannedNest &planned, const GpuModel &machine)
 }
 
 // The elements of a cell by its threads in turn, or null.
-static red::Schedule pointSchedule(red::NestOp nest, ArrayRef<StringAttr> cell) {
+static red::Schedule pointSchedule(red::NestOp nest, ArrayRef<StringAttr> cell, int64_t threads) {
   SmallVector<StringAttr> dims = pointDims(nest);
   if (dims.size() < cell.size() || ArrayRef(dims).take_front(cell.size()) != cell)
     return {};
@@ -126,10 +137,10 @@ static red::Schedule pointSchedule(red::NestOp nest, ArrayRef<StringAttr> cell) 
   std::optional<int64_t> folded = knownExtent(nest, nest.getStream());
   std::optional<int64_t> inner = knownExtent(nest, nest.getInner());
   if (!points || !folded || !inner ||
-      llvm::divideCeil(*points, kThreads) * *folded * *inner > kMostTurns)
+      llvm::divideCeil(*points, threads) * *folded * *inner > kMostTurns)
     return {};
   return tile::GenericAttr::get(
-      nest.getContext(), {.threads = kThreads, .cellDims = static_cast<int64_t>(cell.size())});
+      nest.getContext(), {.threads = threads, .cellDims = static_cast<int64_t>(cell.size())});
 }
 
 namespace {
@@ -139,6 +150,7 @@ struct Chain {
   SmallVector<StringAttr> cell;
   SmallVector<red::NestOp> nests;
   SmallVector<red::Schedule> schedules;
+  int64_t threads = 0; // of the block
   size_t products = 0; // nests that multiply matrices
 
   bool add(red::NestOp nest, const GpuModel &machine) {
@@ -148,11 +160,13 @@ struct Chain {
     SmallVector<StringAttr> grid = gridDims(nest);
     red::Schedule schedule;
     if (nests.empty() || grid == cell)
-      schedule = tileSchedule(planned, machine);
-    if (nests.empty() && schedule)
+      schedule = tileSchedule(planned, threads / 32, machine);
+    if (nests.empty() && schedule) {
       cell = grid;
+      threads = 32 * tile::scheduleAs<PortableSchedule>(schedule)->warps;
+    }
     if (!schedule && !nests.empty())
-      schedule = pointSchedule(nest, cell);
+      schedule = pointSchedule(nest, cell, threads);
     if (!schedule || cell.empty() || !hasCell(nest, cell) || !staysInCell(nest, nests, cell))
       return false;
     nests.push_back(nest);

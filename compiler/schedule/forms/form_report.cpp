@@ -126,7 +126,11 @@ public:
           fmt::format("{} warps have the same rows, {} columns of the states each; each computes "
                       "{} of {} scores of a row, and they exchange weights",
                       s.columnWarps, s.headDimTile, s.scoreColumns(), s.streamTile));
-    reportParts(tiledPlan(plan, s.headDimTile, s.depth), s.depth, into, s.sharingWarps(), "a warp");
+    if (s.columnGroups)
+      into.roles.push_back(fmt::format("{} warps have the same rows, each with a part of the "
+                                       "columns of the states and scores of its own",
+                                       s.columnGroups));
+    reportParts(tiledPlan(plan, s.headDimTile, s.depth), s.depth, into, s.warpsOfRows(), "a warp");
     reportTiles(s, into);
     reportMemory(s.rowTile, s.streamTile, s.stages, sharedBytes(nest, plan, s), into);
     into.occupancy = fmt::format(

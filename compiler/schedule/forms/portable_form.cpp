@@ -249,6 +249,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
     return why;
   if (std::string why = checkColumnWarps(*cut, schedule); !why.empty())
     return why;
+  if (std::string why = checkColumnGroups(*cut, schedule); !why.empty())
+    return why;
   int64_t arrivals = tileParts(*cut, schedule);
   if (arrivals > 1 && schedule.stages > arrivals)
     return llvm::formatv("stages is {0}; a tile arrives in {1} parts, so it is 2{2}",
@@ -277,6 +279,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
     parts += llvm::formatv(", head_dim_tile {0}", schedule.headDimTile);
   if (schedule.columnWarps)
     parts += llvm::formatv(", column_warps {0}", schedule.columnWarps);
+  if (schedule.columnGroups)
+    parts += llvm::formatv(", column_groups {0}", schedule.columnGroups);
   std::string text = llvm::formatv("{0} with row_tile {1}, stream_tile {2}{3}, {4} stages{5} {6}",
                                    describeOperands(plan), schedule.rowTile, schedule.streamTile,
                                    parts, schedule.stages, blocks, what);

@@ -24,11 +24,20 @@ Value WarpLowering::stage(Location loc, Value ring, Value number) {
   return tile::StageOp::create(b, loc, type.getTile(), ring, number);
 }
 
+// `index`, of `count`, of things of which there are `period`.
+Value WarpLowering::turn(Value index, int64_t count, int64_t period) {
+  if (count <= period)
+    return index;
+  return arith::RemUIOp::create(b, index.getLoc(), index, constant(period));
+}
+
 // Takes the warp's part of the columns off its number; that among warps of other rows remains.
 Value WarpLowering::takeWarpColumn(Value warp) {
-  Value sharing = constant(schedule.columnWarps);
+  Value sharing = constant(schedule.warpsOfRows());
   warpColumn = arith::RemUIOp::create(b, named("warp_column"), warp, sharing);
   columnPart = warpColumn;
+  if (int64_t parts = headDimTiles(plan); schedule.columnGroups)
+    columnPart = parts == 1 ? Value() : turn(warpColumn, schedule.columnGroups, parts);
   return arith::DivUIOp::create(b, named("warp_of_rows"), warp, sharing);
 }
 
@@ -100,17 +109,22 @@ Value WarpLowering::columnsOfPart(int64_t extent, int64_t cols, int64_t part) {
 
 // Part `part` of the values of a tile: as many rows of them as a warp has scores.
 void WarpLowering::copyValues(unsigned number, Value first, Value part, Value slot) {
+  first = arith::AddIOp::create(b, named("row"), first, times(part, scoreColumns()));
+  copyColumns(number, first, times(slot, schedule.columnWarps), schedule.columnWarps);
+}
+
+// The columns of a tile's rows in `tiles` tiles, the first of them in slot `slot`.
+void WarpLowering::copyColumns(unsigned number, Value first, Value slot, int64_t tiles) {
   const OperandTile &operand = plan.streamed[number];
   Location loc = attn::ReadOp(operand.read).getLoc();
-  first = arith::AddIOp::create(b, named("row"), first, times(part, scoreColumns()));
   // Tiles with whole rows of banks are one copy: their addresses differ by constants.
-  int64_t sharing = schedule.columnWarps, bytes = tile::elementType(operand.element).bytes;
-  int64_t together = operand.cols * bytes % kBankBytes == 0 ? sharing : 1;
-  for (int64_t warp = 0; warp < sharing; warp += together) {
-    int64_t begin = warp * operand.cols, left = operand.wholeCols() - begin;
+  int64_t bytes = tile::elementType(operand.element).bytes;
+  int64_t together = operand.cols * bytes % kBankBytes == 0 ? tiles : 1;
+  for (int64_t part = 0; part < tiles; part += together) {
+    int64_t begin = part * operand.cols, left = operand.wholeCols() - begin;
     Value skipped = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(begin));
     Value base = b.createOrFold<arith::AddIOp>(loc, bases[number], skipped);
-    Value into = b.createOrFold<arith::AddIOp>(loc, times(slot, sharing), constant(warp));
+    Value into = b.createOrFold<arith::AddIOp>(loc, slot, constant(part));
     copyOperand(operand, base, first, ends[number], stage(loc, rings[number], into),
                 left < together * operand.cols ? constant(left) : Value(), together);
   }

@@ -54,9 +54,10 @@ void WarpLowering::locateBlock() {
   Value number = arith::SubIOp::create(b, loc, last, fromEnd);
   row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
   Value cell = arith::DivSIOp::create(b, named("cell"), block, count);
-  bindCells(sharesRows() ? cell : takeColumnPart(cell));
+  bool dividesWarps = schedule.warpsOfRows() > 1;
+  bindCells(dividesWarps ? cell : takeColumnPart(cell));
   Value warp = tile::WarpOp::create(b, named("warp_number"));
-  if (sharesRows())
+  if (dividesWarps)
     warp = takeWarpColumn(warp);
   warpRow = arith::MulIOp::create(b, named("warp_row"), warp, constant(tiles.warpRows));
   rowBegin = arith::AddIOp::create(b, named(row + "_begin"), row0, warpRow);
@@ -110,11 +111,13 @@ void WarpLowering::placeTiles() {
     return placeExchange(offset);
   for (auto [number, operand] : llvm::enumerate(plan.streamed)) {
     tile::SharedType type = sharedTile(operand, schedule.streamTile);
-    if (!isCopied(operand)) {
+    bool copied = isCopied(operand);
+    int64_t stages =
+        (copied ? ringStages(plan, number, schedule) : 1) * columnTiles(plan, number, schedule);
+    if (!copied && stages == 1) {
       rings.push_back(place(type, type.getBytes(), operandName(operand) + "_tile"));
       continue;
     }
-    int64_t stages = ringStages(plan, number, schedule);
     auto ring = tile::RingType::get(b.getContext(), stages, type);
     rings.push_back(place(ring, stages * type.getBytes(), operandName(operand) + "_ring"));
   }
@@ -215,11 +218,9 @@ void WarpLowering::describeTile() {
   b.setInsertionPointToStart(&body);
   beginTile(index, isFull);
   step("operands", [&] { tabulateStreamed(); });
-  for (auto [operand, ring] : llvm::zip(plan.streamed, rings)) {
-    Value slot = isInParts() ? constant(0) : number;
+  for (auto [i, operand] : llvm::enumerate(plan.streamed))
     stageTiles.push_back(
-        isCopied(operand) ? stage(named(operandName(operand) + "_tile"), ring, slot) : ring);
-  }
+        streamedTile(i, named(operandName(operand) + "_tile"), isInParts() ? constant(0) : number));
   beginInputs(number);
   if (isInParts())
     multiplyParts();
@@ -311,10 +312,10 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
   auto whole = tile::SharedType::get(b.getContext(), schedule.rowTile, cols, tensor.element);
   tile::WaitOp::create(b, loc, b.getI64IntegerAttr(0));
   tile::BarrierOp::create(b, loc);
-  auto ring = tile::RingType::get(b.getContext(), schedule.sharingWarps(), whole);
+  auto ring = tile::RingType::get(b.getContext(), schedule.warpsOfRows(), whole);
   Value shared = tile::SharedOp::create(
-      b, named(name + "_tile"), sharesRows() ? Type(ring) : Type(whole), b.getI64IntegerAttr(0));
-  Value own = sharesRows() ? stage(loc, shared, warpColumn) : shared;
+      b, named(name + "_tile"), warpColumn ? Type(ring) : Type(whole), b.getI64IntegerAttr(0));
+  Value own = warpColumn ? stage(loc, shared, warpColumn) : shared;
   tile::StoreFragmentOp::create(b, loc, into, warpStrip(loc, own));
   tile::BarrierOp::create(b, loc);
 
@@ -330,9 +331,9 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
     tile::StoreTileOp::create(b, loc, part, memory.pointer(result), from, stride, rows, left,
                               b.getI64IntegerAttr(std::gcd<int64_t>(16, rowBytes)));
   };
-  if (!sharesRows())
+  if (!warpColumn)
     return storePart(shared, columnPart ? partBegin() : Value(), columnsLeft(wholeCols, cols));
-  for (int64_t part = 0; part < schedule.columnWarps; ++part)
+  for (int64_t part = 0; part * cols < wholeCols; ++part)
     storePart(stage(loc, shared, constant(part)), constant(part * cols),
               columnsOfPart(wholeCols, cols, part));
 }
@@ -347,7 +348,7 @@ FailureOr<tile::KernelOp> lowerPortableNest(PlannedNest &planned, OpBuilder &bui
       gridApply("ceildiv", gridExtent(nest, plan.row), builder.getI64IntegerAttr(schedule.rowTile));
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
     blocks = gridApply("mul", blocks, gridExtent(nest, dim));
-  int64_t parts = schedule.columnWarps ? 1 : headDimTiles(plan);
+  int64_t parts = schedule.warpsOfRows() > 1 ? 1 : headDimTiles(plan);
   blocks = gridApply("mul", builder.getI64IntegerAttr(parts), blocks);
 
   OpBuilder::InsertionGuard guard(builder);

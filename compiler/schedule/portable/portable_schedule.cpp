@@ -29,6 +29,11 @@ int64_t streamedRows(const StreamPlan &plan, unsigned streamed, const PortableSc
   return isScoreOperand(plan, streamed) ? schedule.streamTile : schedule.scoreColumns();
 }
 
+int64_t columnTiles(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule) {
+  return schedule.columnGroups && !isScoreOperand(plan, streamed) ? partsOf(plan.streamed[streamed])
+                                                                  : 1;
+}
+
 int64_t tileParts(const StreamPlan &plan, const PortableSchedule &schedule) {
   return depthTiles(plan) + schedule.columnWarps;
 }
@@ -44,7 +49,7 @@ static int64_t resultBytes(red::NestOp nest, const StreamPlan &plan,
         if (cast<attn::ArrayType>(result.getType()).getDims().size() ==
             cast<attn::ArrayType>(red::FoldOp(state.fold).getType()).getDims().size()) {
           out.element = tensorOf(result).element;
-          bytes = std::max(bytes, schedule.sharingWarps() * tileBytes(out, schedule.rowTile));
+          bytes = std::max(bytes, schedule.warpsOfRows() * tileBytes(out, schedule.rowTile));
         }
     }
   return bytes;
@@ -97,6 +102,17 @@ std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &sch
                        : "leave it out");
 }
 
+std::string checkColumnGroups(const StreamPlan &plan, const PortableSchedule &schedule) {
+  if (schedule.columnGroups == 0 || headDimTiles(plan) <= schedule.columnGroups)
+    return "";
+  int64_t columns =
+      llvm::divideCeil(headDimTiles(plan) * schedule.headDimTile, schedule.columnGroups);
+  return llvm::formatv("head_dim_tile {0} makes {1} parts of the columns for {2} column_groups: "
+                       "{3} fits",
+                       schedule.headDimTile, headDimTiles(plan), schedule.columnGroups,
+                       llvm::alignTo(columns, 16));
+}
+
 int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSchedule &schedule) {
   TiledPlan cut(whole, schedule.headDimTile, schedule.depth);
   const StreamPlan &plan = *cut;
@@ -110,7 +126,7 @@ int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSch
   for (auto [number, operand] : llvm::enumerate(plan.streamed))
     bytes +=
         (isCopied(plan, operand, schedule.columnWarps) ? ringStages(plan, number, schedule) : 1) *
-        tileBytes(operand, schedule.streamTile);
+        columnTiles(plan, number, schedule) * tileBytes(operand, schedule.streamTile);
   for (const StagedInput &input : stagedInputs(nest, plan, schedule))
     bytes += schedule.stages * input.type.getBytes();
   return std::max(bytes, resultBytes(nest, plan, schedule));

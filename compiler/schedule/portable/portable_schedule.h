@@ -18,6 +18,7 @@ int64_t tileParts(const StreamPlan &plan, const PortableSchedule &schedule);
 
 /// Why warps cannot share the rows of a plan that is cut by such a schedule, or "".
 std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &schedule);
+std::string checkColumnGroups(const StreamPlan &plan, const PortableSchedule &schedule);
 
 /// Rows of a tile of a streamed operand: of a part of it, where warps share rows. Of a plan that is
 /// cut.
@@ -25,6 +26,10 @@ int64_t streamedRows(const StreamPlan &plan, unsigned streamed, const PortableSc
 
 /// Tiles of a streamed operand in shared memory at a time. Of a plan that is cut.
 int64_t ringStages(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule);
+
+/// Tiles side by side that a streamed operand has: one for each part of the columns, where groups
+/// of warps have a part each. Of a plan that is cut.
+int64_t columnTiles(const StreamPlan &plan, unsigned streamed, const PortableSchedule &schedule);
 
 /// Bytes of shared memory of a block.
 int64_t sharedBytes(red::NestOp nest, const StreamPlan &plan, const PortableSchedule &schedule);

@@ -50,6 +50,7 @@ private:
   void multiplyWeights(const StreamState &state, Value place, Value weights);
   void storeFragment(Value array, Value result, bool last);
   Value times(Value index, int64_t by);
+  Value turn(Value index, int64_t count, int64_t period);
   /// Slot `number` of a ring.
   Value stage(mlir::Location loc, Value ring, Value number);
 
@@ -61,6 +62,7 @@ private:
   void mergeSharing(red::FoldOp fold, Value rows) override;
   void handOver(const StreamState &state, Value weights);
   void copyValues(unsigned number, Value first, Value part, Value slot);
+  void copyColumns(unsigned number, Value first, Value slot, int64_t tiles);
   void multiplyValues();
   Value columnsOfPart(int64_t extent, int64_t cols, int64_t part);
 
@@ -69,6 +71,9 @@ private:
   Value streamedBase(unsigned number);
   void fillResident(const OperandTile &operand);
   void copyStreamed(unsigned number, Value first, Value slot);
+  /// The tile of a streamed operand in slot `slot` that the warp multiplies with.
+  Value streamedTile(unsigned number, mlir::Location loc, Value slot);
+  void tabulateColumns(unsigned number);
   void gatherStreamed(unsigned number, Value first, Value slot);
   bool isCopied(const OperandTile &operand);
   void copyInPart(unsigned number, Value first, Value part, Value slot);

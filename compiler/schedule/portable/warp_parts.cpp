@@ -16,20 +16,44 @@ namespace attnc::schedule {
 // The offset of row 0 of a streamed operand, from the block's first column on.
 Value WarpLowering::streamedBase(unsigned number) {
   Value base = operandBase(plan.streamed[number]);
-  if (!columnPart || sharesRows() || !isStateOperand(plan, number) || isScoreOperand(plan, number))
+  if (!columnPart || warpColumn || !isStateOperand(plan, number) || isScoreOperand(plan, number))
     return base;
   return arith::AddIOp::create(b, base.getLoc(), base, widen(partBegin(), ""));
 }
 
 void WarpLowering::copyStreamed(unsigned number, Value first, Value slot) {
   const OperandTile &operand = plan.streamed[number];
-  auto ring = cast<tile::RingType>(rings[number].getType());
-  Value stage = tile::StageOp::create(b, attn::ReadOp(operand.read).getLoc(), ring.getTile(),
-                                      rings[number], slot);
+  Location loc = attn::ReadOp(operand.read).getLoc();
+  if (int64_t tiles = columnTiles(plan, number, schedule); tiles > 1)
+    return copyColumns(number, first, times(slot, tiles), tiles);
   Value columns;
-  if (isStateOperand(plan, number) && !isScoreOperand(plan, number))
+  if (!warpColumn && isStateOperand(plan, number) && !isScoreOperand(plan, number))
     columns = columnsLeft(operand.wholeCols(), operand.cols);
-  copyOperand(operand, bases[number], first, ends[number], stage, columns);
+  copyOperand(operand, bases[number], first, ends[number], stage(loc, rings[number], slot),
+              columns);
+}
+
+//===----------------------------------------------------------------------===//
+// Columns of states by groups of warps
+//===----------------------------------------------------------------------===//
+
+Value WarpLowering::streamedTile(unsigned number, Location loc, Value slot) {
+  int64_t tiles = columnTiles(plan, number, schedule);
+  bool copied = isCopied(plan.streamed[number]);
+  if (tiles == 1)
+    return copied ? stage(loc, rings[number], slot) : rings[number];
+  Value own = turn(columnPart, headDimTiles(plan), tiles);
+  if (copied)
+    own = arith::AddIOp::create(b, loc, times(slot, tiles), own);
+  return stage(loc, rings[number], own);
+}
+
+// All parts of an operand that no tensor has.
+void WarpLowering::tabulateColumns(unsigned number) {
+  const OperandTile &operand = plan.streamed[number];
+  for (int64_t part = 0; part < columnTiles(plan, number, schedule); ++part)
+    tabulate(operand, plan.stream, column0, stage(nest.getLoc(), rings[number], constant(part)),
+             constant(part * operand.cols));
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,7 +144,11 @@ void WarpLowering::tabulateStreamed() {
     if (!computes && isInParts()) // what the tile before has read
       tile::BarrierOp::create(b, nest.getLoc());
     computes = true;
-    bool shared = columnPart && !isScoreOperand(plan, i);
+    if (columnTiles(plan, i, schedule) > 1) {
+      tabulateColumns(i);
+      continue;
+    }
+    bool shared = columnPart && !warpColumn && !isScoreOperand(plan, i);
     tabulate(operand, plan.stream, column0, rings[i], shared ? partBegin() : Value());
   }
   if (computes)

@@ -89,13 +89,15 @@ void StreamLowering::storeResults(
   // Row vectors first: a fragment's result takes the place of its state.
   {
     OpBuilder::InsertionGuard guard(b);
-    bool isShared = columnPart && llvm::any_of(nest.getResults(), [&](Value result) {
+    Value part = warpColumn ? warpColumn : columnPart;
+    bool isShared = part && llvm::any_of(nest.getResults(), [&](Value result) {
                       return !llvm::is_contained(nest.getInner(), tensorOf(result).dims.back());
                     });
-    // The blocks that share the columns of a row have the same values: the first stores them.
+    // Blocks, or warps, that share the columns of a row have the same values: the first stores
+    // them.
     if (isShared) {
-      Value isFirst = arith::CmpIOp::create(b, nest.getLoc(), arith::CmpIPredicate::eq, columnPart,
-                                            constant(0));
+      Value isFirst =
+          arith::CmpIOp::create(b, nest.getLoc(), arith::CmpIPredicate::eq, part, constant(0));
       auto branch = scf::IfOp::create(b, nest.getLoc(), isFirst, /*withElseRegion=*/false);
       b.setInsertionPointToStart(branch.thenBlock());
     }

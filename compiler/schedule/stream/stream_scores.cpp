@@ -104,7 +104,7 @@ void StreamLowering::createStates(bool keepTops) {
 void StreamLowering::beginTile(Value index, Value isKnownFull) {
   column0 = arith::MulIOp::create(b, named(plan.stream.getValue().str() + "0"), index,
                                   constant(tiles.columns));
-  if (warpColumn) {
+  if (tiles.sharingWarps > 1) {
     Value first = arith::MulIOp::create(b, nest.getLoc(), warpColumn, constant(scoreColumns()));
     column0 = arith::AddIOp::create(b, column0.getLoc(), column0, first);
   }

@@ -108,6 +108,36 @@ std::vector<Cut> sharedRows() {
 INSTANTIATE_TEST_SUITE_P(SharedRows, InterpretedCut, testing::ValuesIn(sharedRows()),
                          [](const auto &info) { return info.param.name; });
 
+// Groups of warps that have the same rows and scores of their own: as many parts of the columns as
+// groups, fewer, and one; parts of several operands, of computed ones, and of two results.
+std::vector<Cut> columnGroups() {
+  auto cut = [](int64_t groups, int64_t rows, int64_t columns, const std::string &more = "") {
+    return R"({"form": "portable", "warps": 4, "stream_tile": 32, "column_groups": )" +
+           std::to_string(groups) + R"(, "row_tile": )" + std::to_string(rows) +
+           R"(, "head_dim_tile": )" + std::to_string(columns) + more + "}";
+  };
+  const std::map<std::string, std::string> f32 = {{"T", "f32"}};
+  return {
+      {"two_groups", {"full", {}}, "sm_80", cut(2, 32, 32)},
+      {"four_groups", {"causal", {}}, "sm_80", cut(4, 16, 16)},
+      {"fewer_parts_than_groups", {"lse", {}}, "sm_80", cut(4, 16, 32)},
+      {"one_part", {"lse", {}}, "sm_80", cut(2, 32, 64)},
+      {"last_part_is_smaller", {"full", {{"e", "76"}}}, "sm_80", cut(4, 16, 32)},
+      {"rows_of_two_products", {"causal", {}}, "sm_80", cut(2, 64, 32)},
+      {"f32", {"causal", f32}, "sm_80", cut(2, 32, 32)},
+      {"copies_of_two_bytes", {"full", {{"d", "51"}, {"e", "51"}}}, "sm_80", cut(2, 32, 32)},
+      {"computed_operands", {"linear", {}}, "sm_80", cut(2, 32, 32, R"(, "min_blocks": 1)")},
+      {"one_operand_of_both", {"shared_kv", {}}, "sm_80", cut(2, 32, 32)},
+      {"bias", {"bias", {}}, "sm_80", cut(2, 32, 32)},
+      {"skipped_tiles", {"dilated", {}}, "sm_80", cut(2, 32, 32)},
+      {"moments", {"entropy", {}}, "sm_80", cut(2, 32, 32)},
+      {"on_hopper", {"causal", {}}, "sm_90a", cut(4, 16, 16)},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(ColumnGroups, InterpretedCut, testing::ValuesIn(columnGroups()),
+                         [](const auto &info) { return info.param.name; });
+
 /// The one kernel of a program in the interpreter, as it is or with a fault planted in its tile IR.
 class Kernel {
 public:

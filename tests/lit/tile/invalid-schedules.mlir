@@ -90,6 +90,21 @@ module attributes {tile.a = #tile.portable<head_dim_tile = 64, column_warps = 2>
 
 // -----
 
+// expected-error @+1 {{column_groups is 3, which does not divide the 4 warps}}
+module attributes {tile.a = #tile.portable<column_groups = 3>} {}
+
+// -----
+
+// expected-error @+1 {{column_groups excludes column_warps: leave out the one or the other}}
+module attributes {tile.a = #tile.portable<column_warps = 2, column_groups = 2>} {}
+
+// -----
+
+// expected-error @+1 {{column_groups excludes depth: leave out the one or the other}}
+module attributes {tile.a = #tile.portable<depth = 64, column_groups = 2>} {}
+
+// -----
+
 // expected-error-re @+1 {{rescale_threshold is {{8.5.*}}; it is 0 to 8}}
 module attributes {tile.a = #tile.portable<rescale_threshold = 8.5>} {}
 

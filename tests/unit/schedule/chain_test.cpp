@@ -103,12 +103,15 @@ TEST(Chain, mapsAndExtremaBetweenProductsAreInIt) {
 
 TEST(Chain, scheduleOfTheUserStands) {
   std::string first = "small_s";
-  EXPECT_EQ(Chains(spec({square, cube}), {{first, {{"row_tile", 16}, {"warps", 1}}}}).numbers(),
+  EXPECT_EQ(Chains(spec({square, cube}),
+                   {{first, {{"row_tile", 16}, {"warps", 1}, {"column_groups", 0}}}})
+                .numbers(),
             (Numbers{-1, -1}));
 }
 
 TEST(Chain, whoIsLeftAloneSaysSo) {
-  Chains chains(spec({square, cube}), {{"small_s", {{"row_tile", 16}, {"warps", 1}}}});
+  Chains chains(spec({square, cube}),
+                {{"small_s", {{"row_tile", 16}, {"warps", 1}, {"column_groups", 0}}}});
   auto source = chains.nests()[1]->getAttrOfType<mlir::StringAttr>(kScheduleSourceAttr);
   ASSERT_TRUE(source);
   EXPECT_NE(source.str().find("keep them out of it"), std::string::npos) << source.str();

@@ -93,6 +93,19 @@ TEST(ColumnWarps, areThereForWideHeadsOfSixteenBits) {
     }
 }
 
+TEST(ColumnGroups, haveAllColumnsTogether) {
+  PortableSchedule schedule = {
+      .rowTile = 32, .streamTile = 64, .warps = 4, .headDimTile = 32, .columnGroups = 2};
+  EXPECT_EQ(refusedSharing(LibraryNest("full", 64), schedule), "");
+  EXPECT_EQ(refusedSharing(LibraryNest("full", 128), schedule),
+            "head_dim_tile 32 makes 4 parts of the columns for 2 column_groups: 64 fits");
+  EXPECT_EQ(
+      refusedSharing(LibraryNest("differential_norm", 64), schedule),
+      "head_dim_tile divides columns that a fold over the result needs together: leave it out");
+  schedule.headDimTile = 0; // all of them, of each group
+  EXPECT_EQ(refusedSharing(LibraryNest("differential_norm", 64), schedule), "");
+}
+
 TEST(ColumnWarps, areRefusedWithTheReason) {
   PortableSchedule schedule = {.rowTile = 32,
                                .streamTile = 64,
@@ -113,8 +126,7 @@ TEST(ColumnWarps, areRefusedWithTheReason) {
       "column_warps needs scores and states over depth 64 or more, not over 32: leave it out");
   nlohmann::json narrow = librarySpec("full", 128);
   narrow["dims"]["e"] = 32;
-  EXPECT_EQ(
-      refusedSharing(LibraryNest(narrow), schedule),
+  EXPECT_EQ(refusedSharing(LibraryNest(narrow), schedule),
             "column_warps needs scores and states over depth 64 or more, not over 32: "
             "head_dim_tile and depth 16 fit");
   nlohmann::json two = librarySpec("full", 128); // weights of two kinds, of which one would be lost
