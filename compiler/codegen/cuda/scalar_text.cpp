@@ -193,6 +193,12 @@ static Text exactProduct(Type type, ArrayRef<Text> x) {
   return call(type.isF64() ? "__dmul_rn" : "__fmul_rn", x);
 }
 
+// 1 / x of an element: marked by the clean-up of kernels.
+static bool isReciprocal(arith::DivFOp division) {
+  return division.getType().isF32() && matchPattern(division.getLhs(), m_OneFloat()) &&
+         arith::bitEnumContainsAll(division.getFastmath(), arith::FastMathFlags::arcp);
+}
+
 static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
   bool logical = op->getNumResults() == 1 && op->getResult(0).getType().isInteger(1);
   return TypeSwitch<Operation *, FailureOr<Text>>(op)
@@ -203,7 +209,10 @@ static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
         return op->hasAttr(attn::kExactAttr) ? exactProduct(op->getResult(0).getType(), x)
                                              : infix("*", Binding::Multiply, x);
       })
-      .Case<arith::DivFOp, arith::DivSIOp>([&](auto) { return infix("/", Binding::Multiply, x); })
+      .Case([&](arith::DivFOp division) {
+        return isReciprocal(division) ? call("reciprocal", x[1]) : infix("/", Binding::Multiply, x);
+      })
+      .Case([&](arith::DivSIOp) { return infix("/", Binding::Multiply, x); })
       .Case([&](arith::RemSIOp) { return infix("%", Binding::Multiply, x); })
       .Case([&](arith::DivUIOp) { return unsignedInfix("/", op->getResult(0).getType(), x); })
       .Case([&](arith::RemUIOp) { return unsignedInfix("%", op->getResult(0).getType(), x); })

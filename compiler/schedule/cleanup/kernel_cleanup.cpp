@@ -1,6 +1,7 @@
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
 #include "dialects/Attn/ScalarProperties.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -91,14 +92,23 @@ static bool differsInRow(tile::MapOp map, Value value) {
   return false;
 }
 
+// Of an element, and not asked to be exact.
+static bool isOfElement(Operation *op, Value operand) {
+  auto map = op->getParentOfType<tile::MapOp>();
+  return map && !op->hasAttr(attn::kExactAttr) && !map.isOverRows() && differsInRow(map, operand);
+}
+
 void approximateExponentials(tile::KernelOp kernel) {
   if (!kernel->getAttrOfType<DictionaryAttr>(kCleanUpAttr).contains("narrow"))
     return;
   kernel.walk([](math::ExpOp op) {
-    auto map = op->getParentOfType<tile::MapOp>();
-    if (map && !op->hasAttr(attn::kExactAttr) && !map.isOverRows() &&
-        differsInRow(map, op.getOperand()))
+    if (isOfElement(op, op.getOperand()))
       op.setFastmath(arith::FastMathFlags::afn);
+  });
+  kernel.walk([](arith::DivFOp op) {
+    if (op.getType().isF32() && matchPattern(op.getLhs(), m_OneFloat()) &&
+        isOfElement(op, op.getRhs()))
+      op.setFastmath(arith::FastMathFlags::arcp);
   });
 }
 

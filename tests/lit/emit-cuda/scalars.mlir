@@ -44,3 +44,18 @@ tile.kernel @scalars("a" = %a: !tile.ptr<f32>, "int" = %int: !tile.ptr<f32>, "n"
   tile.store %p, %a[%zero] : f32 -> !tile.ptr<f32>
   tile.store %q, %a[%one] : f32 -> !tile.ptr<f32>
 }
+
+// The reciprocal of an element has no branch; other quotients are CUDA's.
+// CHECK-LABEL: quotients(
+tile.kernel @quotients("a" = %a: !tile.ptr<f32>, "x" = %x: f32) grid [1] threads 32 smem 0 {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %marked = arith.divf %one, %x fastmath<arcp> : f32
+  %plain = arith.divf %one, %x : f32
+  %other = arith.divf %two, %x fastmath<arcp> : f32
+  %some = arith.addf %marked, %plain : f32
+  %all = arith.addf %some, %other : f32
+  // CHECK: a[0] = reciprocal(x) + 1.0f / x + 2.0f / x;
+  tile.store %all, %a[%zero] : f32 -> !tile.ptr<f32>
+}

@@ -1,0 +1,41 @@
+// Reciprocals of elements have no branch, around which a thread would compute one after the other; what is
+// computed once for a row is divided.
+//   o[h,i,e] = sigmoid(gate[h,i,e]) * sum(j, softmax(j, sum(d, q * k)) * v)
+// DEFINE: %{schedule} = "groups": 2, "stream_tile": 64
+// RUN: %through-emit-cuda %s -o /dev/null | FileCheck %s
+
+// CHECK: [r] == 0.0f ? 0.0f : 1.0f / {{[a-z0-9_]+}}[r];
+// CHECK: reciprocal(exp(-gate_pipe[turn]{{.*}}) + 1.0f)
+
+attn.program @gated dims [h, i, d = 64, j, e = 64] {
+  %q = attn.input "q" : <[h, i, d], bf16>
+  %k = attn.input "k" : <[h, j, d], bf16>
+  %v = attn.input "v" : <[h, j, e], bf16>
+  %gate = attn.input "gate" : <[h, i, e], bf16>
+  %q_0 = attn.read %q [h, i, d] : (!attn.array<[h, i, d], bf16>) -> !attn.array<[h, i, d], f32>
+  %k_1 = attn.read %k [h, j, d] : (!attn.array<[h, j, d], bf16>) -> !attn.array<[h, d, j], f32>
+  %0 = attn.map (%q_4 = %q_0 : !attn.array<[h, i, d], f32>, %k_5 = %k_1 : !attn.array<[h, d, j], f32>) -> !attn.array<[h, i, d, j], f32> {
+    %3 = arith.mulf %q_4, %k_5 : f32
+    attn.yield %3 : f32
+  }
+  %s = attn.reduce add over [d] %0 : <[h, i, d, j], f32> -> <[h, i, j], f32>
+  %p = attn.softmax over [j] %s : <[h, i, j], f32> -> <[h, i, j], f32>
+  %gate_2 = attn.read %gate [h, i, e] : (!attn.array<[h, i, e], bf16>) -> !attn.array<[h, i, e], f32>
+  %v_3 = attn.read %v [h, j, e] : (!attn.array<[h, j, e], bf16>) -> !attn.array<[h, j, e], f32>
+  %1 = attn.map (%p_4 = %p : !attn.array<[h, i, j], f32>, %v_5 = %v_3 : !attn.array<[h, j, e], f32>) -> !attn.array<[h, i, j, e], f32> {
+    %3 = arith.mulf %p_4, %v_5 : f32
+    attn.yield %3 : f32
+  }
+  %2 = attn.reduce add over [j] %1 : <[h, i, j, e], f32> -> <[h, i, e], f32>
+  %o = attn.map (%gate_4 = %gate_2 : !attn.array<[h, i, e], f32>, %arg1 = %2 : !attn.array<[h, i, e], f32>) -> !attn.array<[h, i, e], f32> {
+    %cst = arith.constant 1.000000e+00 : f32
+    %cst_5 = arith.constant 1.000000e+00 : f32
+    %3 = arith.negf %gate_4 : f32
+    %4 = math.exp %3 : f32
+    %5 = arith.addf %cst_5, %4 : f32
+    %6 = arith.divf %cst, %5 : f32
+    %7 = arith.mulf %6, %arg1 : f32
+    attn.yield %7 : f32
+  }
+  attn.output "o" [h, i, e] %o as bf16 : <[h, i, e], f32>
+}
