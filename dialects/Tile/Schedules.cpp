@@ -43,6 +43,10 @@ ScheduleKeys WarpgroupSchedule::keys() {
           {"head_dim_tile", &headDimTile, partOf(32), true},
           {"depth", &depth, partOf(64), true},
           {"depth_stages", &depthStages, {}, true},
+          {"resident_inputs",
+           &residentInputs,
+           {.least = 64, .most = 512, .multiple = 64, .zero = "tiles that arrive with the stream"},
+           true},
           {"seesaw", &seesaw, {}, true},
           {"cluster", &cluster, {}, true}};
 }
@@ -137,6 +141,9 @@ std::string WarpgroupSchedule::conflict() const {
            "ones";
   if (pingPong && groups == 1)
     return "ping_pong needs 2 groups or more";
+  if (residentInputs)
+    if (std::string why = residentConflict(); !why.empty())
+      return why;
   // A warp's 16 rows, and a group's 64, are of one index or of all.
   int64_t rows = pack > 0 ? rowIndices() : 0;
   if (pack != 1 && (rows < 16 || rowTile() % pack || (rows % 64 && 64 % rows)))
@@ -148,6 +155,30 @@ std::string WarpgroupSchedule::conflict() const {
   return "";
 }
 
+// "a excludes b, c: ...", of those that are set, or "".
+static std::string exclusion(StringRef key, ArrayRef<std::pair<StringRef, bool>> excluded) {
+  SmallVector<StringRef> found;
+  for (auto [name, isSet] : excluded)
+    if (isSet)
+      found.push_back(name);
+  if (found.empty())
+    return "";
+  return key.str() + " excludes " + llvm::join(found, ", ") + ": leave out the one or the other";
+}
+
+// Blocks take row tiles that follow each other, of one cell each, and see all columns of these.
+std::string WarpgroupSchedule::residentConflict() const {
+  if (!persistent || !copyInputs)
+    return llvm::formatv("resident_inputs needs {0}", persistent ? "copy_inputs" : "persistent");
+  if (residentInputs % streamTile)
+    return llvm::formatv("resident_inputs is {0}; it is a multiple of stream_tile, {1}",
+                         residentInputs, streamTile);
+  const std::pair<StringRef, bool> excluded[] = {{"dynamic_scheduler", dynamicScheduler},
+                                                 {"pack", pack != 1},
+                                                 {"head_dim_tile", headDimTile != 0}};
+  return exclusion("resident_inputs", excluded);
+}
+
 std::string WarpgroupSchedule::seesawConflict() const {
   if (groups != 2)
     return llvm::formatv("groups is {0}; seesaw needs 2", groups);
@@ -157,13 +188,10 @@ std::string WarpgroupSchedule::seesawConflict() const {
                                                  {"bulk_stores", bulkStores},
                                                  {"pack", pack != 1},
                                                  {"row_stages", rowStages != 1},
-                                                 {"depth_stages", depthStages != 0}};
-  SmallVector<StringRef> found;
-  for (auto [name, isSet] : excluded)
-    if (isSet)
-      found.push_back(name);
-  if (!found.empty())
-    return "seesaw excludes " + llvm::join(found, ", ") + ": leave out the one or the other";
+                                                 {"depth_stages", depthStages != 0},
+                                                 {"resident_inputs", residentInputs != 0}};
+  if (std::string why = exclusion("seesaw", excluded); !why.empty())
+    return why;
   if (headDimTile == 0)
     return "seesaw needs head_dim_tile, the columns of each group";
   return "";

@@ -61,6 +61,10 @@ struct WarpgroupSchedule {
   /// Columns of the streamed operands of scores that arrive and are released at
   /// a time, and tiles of so many in shared memory at a time. 0: all.
   int64_t depth = 0, depthStages = 0;
+  /// Columns of the row x stream tensors that stay in shared memory while the grid dims go on that
+  /// none of these has: all of the stream, which has no more elements. 0: tiles of them arrive with
+  /// those of the stream.
+  int64_t residentInputs = 0;
   /// Two groups share 64 rows: each has half of a block's columns of the states, and every other
   /// tile of the stream; they exchange weights. Then `stages` are slots of each group's ring of
   /// operands.
@@ -97,6 +101,7 @@ struct WarpgroupSchedule {
 
 private:
   std::string seesawConflict() const;
+  std::string residentConflict() const;
 };
 
 /// How a stream nest is cut into tiles.

@@ -8,8 +8,11 @@ def Tile_RowTilesOp : Tile_Op<"row_tiles", [SingleBlock, NoTerminator, AttrSized
   let summary = "What a block does with each of the row tiles that it takes, of `count`";
   let description = [{
     A block takes the row tile of its own number. With `persistent` it goes on: with a counter in
-    memory it draws the numbers of the others, else it takes every grid-size-th one. The block's
-    arguments are the number of the row tile and how many the block took before (both i32).
+    memory it draws the numbers of the others, else it takes every grid-size-th one, or from `first` on
+    all up to `count`, where these differ from block to block. The block's arguments are the number of
+    the row tile and how many the block took before (both i32).
+
+    Numbers with one quotient by `run` are a run: what is fetched `of_run` stays while it goes on.
 
     Two roles share the work. The first, with `producer_registers`, starts the copies (tile.fetch): one
     thread, or one for each group where fetches are `by_group`. The other, `groups` warpgroups with
@@ -21,13 +24,13 @@ def Tile_RowTilesOp : Tile_Op<"row_tiles", [SingleBlock, NoTerminator, AttrSized
     The blocks of a kernel's cluster take each row tile together: the number is the cluster's.
   }];
   let arguments = (ins I32:$count, Optional<Tile_PtrType>:$counter,
-                       Optional<Tile_PipeType>:$queue, UnitAttr:$persistent,
-                       UnitAttr:$ping_pong, I64Attr:$groups, I64Attr:$producer_registers,
+                       Optional<Tile_PipeType>:$queue, Optional<I32>:$first, Optional<I32>:$run,
+                       UnitAttr:$persistent, UnitAttr:$ping_pong, I64Attr:$groups, I64Attr:$producer_registers,
                        I64Attr:$consumer_registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $count (`drawn` `from` $counter^ `:` type($counter))? (`through` $queue^ `:` type($queue))?
-    attr-dict-with-keyword $body
+    (`from` $first^ `in` `runs` `of` $run)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -124,7 +127,8 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
     come in `parts` of the result's shape, one after the other, which tile.part names: the first at the
     coordinates, the others further `along` that coordinate. With `late`, what rows need comes behind
     what the first tile of the stream needs. What only ops behind the stream use comes behind all that its
-    last tile needs.
+    last tile needs. `of_run` it is fetched for the first row tile of each run alone, and released behind
+    the last one.
 
     With `by_group` each group has its own, and a warp for each group copies. Those that are also `in_ring`
     take turns in the same slots, `stages` of the largest of them.
@@ -137,7 +141,7 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
                        DefaultValuedAttr<I64Attr, "0">:$stage, DefaultValuedAttr<I64Attr, "0">:$order,
                        DefaultValuedAttr<I64Attr, "1">:$parts,
                        DefaultValuedAttr<I64Attr, "0">:$along, UnitAttr:$late, UnitAttr:$by_group,
-                       UnitAttr:$in_ring);
+                       UnitAttr:$in_ring, UnitAttr:$of_run);
   let results = (outs Tile_SharedType:$result);
   let regions = (region MaxSizedRegion<1>:$rows);
   let assemblyFormat = [{
@@ -150,7 +154,8 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$tensor,
                                  "::mlir::ValueRange":$coordinates, "int64_t":$stages), [{
     build($_builder, $_state, result, tensor, coordinates, stages, /*stage=*/0, /*order=*/0,
-          /*parts=*/1, /*along=*/0, /*late=*/false, /*by_group=*/false, /*in_ring=*/false);
+          /*parts=*/1, /*along=*/0, /*late=*/false, /*by_group=*/false, /*in_ring=*/false,
+          /*of_run=*/false);
   }]>];
 }
 

@@ -60,6 +60,8 @@ LogicalResult RowTilesOp::verify() {
     return emitOpError("has a block with the row tile's number and turn");
   if (getCounter() && !getPersistent())
     return emitOpError("draws row tiles for blocks that take one");
+  if (getFirst() && (getCounter() || !getPersistent()))
+    return emitOpError("gives each block row tiles of its own; blocks stay, and draw none");
   if (getPersistent() && (*this)->getParentOfType<KernelOp>().getCluster().value_or(1) != 1)
     return emitOpError("is of a cluster, whose blocks take one row tile");
   if (getGroups() < 1 || getGroups() > 4)
@@ -189,6 +191,17 @@ static LogicalResult verifyRows(FetchOp fetch) {
   return success();
 }
 
+// One tile stays, and steps read it.
+static LogicalResult verifyOfRun(FetchOp fetch) {
+  auto inStep = [](Operation *user) { return user->getParentOfType<StepOp>() != nullptr; };
+  if (!cast<RowTilesOp>(fetch->getParentOp()).getRun() || fetch.getStages() != 1 ||
+      !llvm::any_of(fetch->getUsers(), inStep))
+    return fetch.emitOpError(
+        "is of a run; it has one stage and users in steps, and row tiles are in "
+        "runs");
+  return success();
+}
+
 LogicalResult FetchOp::verify() {
   if (failed(verifyRows(*this)))
     return failure();
@@ -214,12 +227,14 @@ LogicalResult FetchOp::verify() {
   bool behindStream = !stream && llvm::none_of(getResult().getUsers(), inSteps);
   if (!behindStream && !llvm::all_of(getResult().getUsers(), inSteps))
     return emitOpError("is used outside of steps");
+  if (!stream && getOfRun() && failed(verifyOfRun(*this)))
+    return failure();
   if (!stream)
     return getStage() == 0 && getParts() == 1
                ? success()
                : emitOpError("is for a row tile; it has no stage and no parts");
-  if (getLate())
-    return emitOpError("is late, and not for a row tile");
+  if (getLate() || getOfRun())
+    return emitOpError("is late or of a run, and not for a row tile");
   return success(succeeded(verifyUsed(*this)) && succeeded(verifyKnown(*this, stream, getStage())));
 }
 

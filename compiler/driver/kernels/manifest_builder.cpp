@@ -7,6 +7,7 @@
 #include "compiler/schedule/nest/signature.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/ElementTypes.h"
+#include "dialects/Tile/Tile.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -108,6 +109,25 @@ static void limitRowTiles(const KernelShape &kernel, Manifest &manifest) {
   if (llvm::none_of(manifest.requires_, [&](auto &known) { return known.expr == limit; }))
     manifest.requires_.push_back(
         {std::move(limit), llvm::formatv("at most {0} row tiles ({1})", kMost, kernel.name)});
+}
+
+// Of inputs that stay in shared memory all of the stream is there.
+static void limitStreams(attn::ProgramOp program, Manifest &manifest) {
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    auto schedule = tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr());
+    if (!schedule || !schedule->residentInputs)
+      continue;
+    auto dim = cast<StringAttr>(nest.getStream()[0]);
+    if (program.lookupDim(dim).isStatic()) // checked already
+      continue;
+    std::string stream = dim.str();
+    Expr limit =
+        Expr::apply(ExprOp::Le, {Expr::size(stream), Expr::constant(schedule->residentInputs)});
+    manifest.requires_.push_back(
+        {std::move(limit),
+         llvm::formatv("at most {0} elements of {1} (resident_inputs of {2})",
+                       schedule->residentInputs, stream, schedule::kernelName(nest))});
+  }
 }
 
 static void addTensors(attn::ProgramOp program, Manifest &manifest) {
@@ -262,6 +282,7 @@ Result<Manifest> buildManifest(attn::ProgramOp program, StringRef target,
     return status.error();
   if (Status status = addFacts(program, manifest); !status)
     return status.error();
+  limitStreams(program, manifest);
   for (const KernelShape &kernel : kernels)
     forAll(kernel, [&](const KernelShape &each) {
       addKernel(manifest, each, kernel.name);

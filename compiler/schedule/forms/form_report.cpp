@@ -58,6 +58,7 @@ public:
         fmt::format("{} of {} threads on a multiprocessor; {}",
                     s.minBlocks() == 1 ? "one block" : "two blocks", s.threads(),
                     s.dynamicScheduler ? "each stays and draws row tiles from a counter"
+                    : s.residentInputs ? "each stays and takes row tiles that follow each other"
                     : s.persistent     ? "each stays and takes row tiles in turn"
                                        : "a new one for each row tile");
     CostModel model(nest, plan, machine);
@@ -150,10 +151,19 @@ private:
   void reportTiles(const WarpgroupSchedule &s, ScheduleReport &into) {
     for (const OperandMap &map : operandMaps(plan, s))
       into.stages.push_back(tileText(map.read, map.rows, map.cols, map.stages) +
-                            (map.byRows ? ", row by row" : ""));
+                            (map.byRows ? ", row by row" : "") +
+                            (map.stays ? ", which stays while " + runText() + " on" : ""));
     for (const ResultMap &map : resultMaps(plan, s))
       into.stages.push_back(fmt::format("{}: {} x {}, one tile on its way out",
                                         tensorOf(map.result).name, map.rows, map.cols));
+  }
+
+  // "n goes", "b and n go"
+  std::string runText() {
+    SmallVector<StringAttr> dims = runDims(nest, plan);
+    std::string names =
+        llvm::join(llvm::map_range(dims, [](StringAttr dim) { return dim.getValue(); }), " and ");
+    return names + (dims.size() == 1 ? " goes" : " go");
   }
 
   void reportTiles(const PortableSchedule &s, ScheduleReport &into) {

@@ -31,7 +31,8 @@ bool agrees(WarpgroupSchedule schedule, const Json &values) {
     llvm::StringRef name = key.name;
     auto asked = values.find(name.str());
     if (asked == values.end() || name.ends_with("_registers") || name == "bulk_stores" ||
-        name == "row_stages" || name == "pack" || name == "rescale_threshold")
+        name == "row_stages" || name == "pack" || name == "rescale_threshold" ||
+        name == "resident_inputs")
       continue;
     if (auto *const *integer = std::get_if<int64_t *>(&key.value); integer && *asked != **integer)
       return false;

@@ -204,7 +204,11 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const
     step.copiedBytes += static_cast<double>(2 * work.weightColumns * schedule.streamStep());
   bool copiesReads = schedule.copyInputs && !plan.inputs.empty();
   double read = scores * static_cast<double>(work.scoreBytes);
-  step.readBytes = copiesReads ? read * panelShare(schedule.streamTile, work.scoreBytes) : read;
+  // What stays is there for many row tiles.
+  int64_t arriving = schedule.residentInputs ? work.ownScoreBytes : work.scoreBytes;
+  step.readBytes = copiesReads ? scores * static_cast<double>(arriving) *
+                                     panelShare(schedule.streamTile, arriving)
+                               : read;
 
   // A product blocks its group until it is issued, so a group does its own arithmetic after its
   // products, while others have theirs.

@@ -55,6 +55,10 @@ private:
   void stageIn(StepOp step, ArrayRef<Value> tiles, Value pipe, Value number);
   Value number(FetchOp fetch, Value part);
   Value numberInRing(FetchOp fetch, StreamOp stream);
+  Value runNumber(RowTilesOp of);
+  Value isEndOfRun(RowTilesOp of, Value number);
+  void atBeginOfRun(RowTilesOp of);
+  void releaseAtEndOfRun(FetchOp fetch, Value pipe, Value run);
   Value constant(int64_t value) {
     return arith::ConstantOp::create(b, kernel.getLoc(), b.getI32IntegerAttr(value));
   }
@@ -279,9 +283,26 @@ Value Roles::numberInRing(FetchOp fetch, StreamOp stream) {
   return arith::AddIOp::create(b, named("in_ring"), before, offset);
 }
 
+// Runs that the block has begun before the one at hand.
+Value Roles::runNumber(RowTilesOp of) {
+  Location loc = of.getLoc();
+  Value before = arith::DivUIOp::create(b, loc, of.getFirst(), of.getRun());
+  Value now = arith::DivUIOp::create(b, loc, of.getNumber(), of.getRun());
+  return arith::SubIOp::create(b, named("run_number"), now, before);
+}
+
+// i1: a run ends where the row tile `number` begins.
+Value Roles::isEndOfRun(RowTilesOp of, Value number) {
+  Location loc = of.getLoc();
+  Value inRun = arith::RemUIOp::create(b, loc, number, of.getRun());
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, inRun, constant(0));
+}
+
 // The number of a tile in its pipe: `part` of `parts`, null where it is whole.
 Value Roles::number(FetchOp fetch, Value part) {
   auto stream = fetch->getParentOfType<StreamOp>();
+  if (fetch.getOfRun())
+    return runNumber(fetch->getParentOfType<RowTilesOp>());
   Value tile = stream ? stream.getNumber() : fetch->getParentOfType<RowTilesOp>().getTurn();
   if (!part && !fetch.getInRing())
     return tile;
@@ -291,6 +312,16 @@ Value Roles::number(FetchOp fetch, Value part) {
                                              constant(static_cast<int64_t>(fetch.getParts())))
                            .getResult();
   return part ? arith::AddIOp::create(b, named("part"), before, part).getResult() : before;
+}
+
+// Goes on in a branch for the first row tile of a run, or of the block.
+void Roles::atBeginOfRun(RowTilesOp of) {
+  Location loc = of.getLoc();
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, of.getTurn(), constant(0));
+  Value begins = arith::OrIOp::create(b, loc, isFirst, isEndOfRun(of, of.getNumber()));
+  auto branch = scf::IfOp::create(b, loc, begins, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
 }
 
 // Behind the fetch, what one thread does in its place.
@@ -328,6 +359,8 @@ StepOp Roles::fill(FetchOp fetch, const Places &places) {
     auto isFirst = scf::IfOp::create(b, loc, stream.getIsFirst(), /*withElseRegion=*/false);
     b.setInsertionPointToStart(isFirst.thenBlock());
     step.setOrder(kInputs);
+    if (fetch.getOfRun())
+      atBeginOfRun(fetch->getParentOfType<RowTilesOp>());
   } else if (list && !stream && !isByRows) {
     auto single = SingleOp::create(b, loc);
     b.setInsertionPointToStart(&single.getBody().emplaceBlock());
@@ -548,9 +581,14 @@ void Roles::use(FetchOp fetch, Value pipe) {
   OpBuilder::InsertionGuard guard(b);
   if (!stream && isForFinish(fetch))
     return useBehindStream(fetch, pipe);
+  Value run;
+  if (fetch.getOfRun()) {
+    b.setInsertionPoint(streamOf(fetch->getParentOfType<RowTilesOp>()));
+    run = number(fetch, {});
+  }
   for (int64_t part = fetch.getParts() - 1; part >= 0; --part) {
     auto numberHere = [&] {
-      return number(fetch, fetch.getParts() > 1 ? constant(part) : Value());
+      return run ? run : number(fetch, fetch.getParts() > 1 ? constant(part) : Value());
     };
     SmallVector<Value> tiles = tilesOf(fetch, part);
     SmallVector<StepOp> steps = stepsThatUse(tiles);
@@ -571,9 +609,23 @@ void Roles::use(FetchOp fetch, Value pipe) {
   // What rows need is there for all tiles of the stream.
   stream = streamOf(fetch->getParentOfType<RowTilesOp>());
   b.setInsertionPoint(stream);
-  await(loc, pipe, number(fetch, {}));
+  await(loc, pipe, run ? run : number(fetch, {}));
+  if (run)
+    return releaseAtEndOfRun(fetch, pipe, run);
   b.setInsertionPointToEnd(stream.getBodyBlock());
   ReleaseOp::create(b, loc, pipe, number(fetch, {}));
+}
+
+// Behind the stream of a row tile that another run follows.
+void Roles::releaseAtEndOfRun(FetchOp fetch, Value pipe, Value run) {
+  Location loc = fetch.getLoc();
+  auto of = fetch->getParentOfType<RowTilesOp>();
+  b.setInsertionPointAfter(streamOf(of));
+  Value next = arith::AddIOp::create(b, loc, of.getNumber(), constant(1));
+  auto branch = scf::IfOp::create(b, loc, isEndOfRun(of, next), /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  WarpSyncOp::create(b, loc); // one lane releases what all have read
+  ReleaseOp::create(b, loc, pipe, run);
 }
 
 void assignRoles(KernelOp kernel) {

@@ -37,7 +37,10 @@ Value Expansion::blockNumber() {
 
 void Expansion::takeInTurn(Value first) {
   Location loc = rows.getLoc();
-  Value step = GridSizeOp::create(b, loc), zero = constant(0);
+  Value step = rows.getFirst() ? constant(1) : GridSizeOp::create(b, loc).getResult();
+  Value zero = constant(0);
+  if (rows.getFirst())
+    first = rows.getFirst();
   auto loop = scf::ForOp::create(b, loc, first, rows.getCount(), step, ValueRange{zero, zero});
   loop.getInductionVar().setLoc(named("work"));
   loop.getRegionIterArg(0).setLoc(named("tiles_before"));

@@ -21,7 +21,7 @@ void StepsLowering::build() {
   Location loc = nest.getLoc();
   auto flag = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
   auto rows = tile::RowTilesOp::create(
-      b, loc, works, schedule.dynamicScheduler ? memory.counter() : Value(), Value(),
+      b, loc, works, schedule.dynamicScheduler ? memory.counter() : Value(), Value(), first, run,
       flag(schedule.persistent), flag(schedule.pingPong), b.getI64IntegerAttr(schedule.groups),
       b.getI64IntegerAttr(schedule.producerRegisters),
       b.getI64IntegerAttr(schedule.consumerRegisters));
@@ -153,6 +153,14 @@ void StepsLowering::fetchRows() {
     tile.setLate(!anyParts);
     (map.half == Half::Low ? lowRowTilesOf : rowTilesOf)[map.read] = tile;
   }
+  for (const OperandMap &map : mapsOf(OperandMap::Kind::Input)) {
+    if (!map.stays)
+      continue;
+    tile::FetchOp tile = fetch(map, row0, {});
+    tile.setLate(true);
+    tile.setOfRun(true);
+    inputsOf[map.read] = tile;
+  }
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Finish))
     finishTiles[map.read->getResult(0)] = fetch(map, row0, {});
 }
@@ -179,6 +187,8 @@ void StepsLowering::fetchStreamed() {
 
 void StepsLowering::fetchInputs() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Input)) {
+    if (map.stays)
+      continue;
     tile::FetchOp tile = fetch(map, row0, column0);
     tile.setOrder(kInputs);
     tile.setByGroup(schedule.seesaw);
@@ -334,7 +344,7 @@ tile::StepOp StepsLowering::foldStep() {
     if (encoded)
       scaleScores();
     for (auto [read, tile] : inputsOf)
-      inputTiles[read->getResult(0)] = warpStrip(read->getLoc(), tile);
+      inputTiles[read->getResult(0)] = columnsAtHand(warpStrip(read->getLoc(), tile));
     moved = followReferences();
     foldScores();
     fragments.clear();
@@ -348,6 +358,16 @@ tile::StepOp StepsLowering::foldStep() {
     return moved;
   };
   return step("fold", 0, build, results);
+}
+
+// Those of the tile of the stream, where a tile in shared memory has all of the stream.
+Value StepsLowering::columnsAtHand(Value tile) {
+  auto type = cast<tile::SharedType>(tile.getType());
+  if (type.getCols() == tiles.columns)
+    return tile;
+  auto some = tile::SharedType::get(b.getContext(), type.getRows(), tiles.columns,
+                                    type.getElement(), type.getPanelRows());
+  return tile::ColumnsOp::create(b, tile.getLoc(), some, tile, column0);
 }
 
 // The first tile's maximum is the first reference; nothing has been summed against another one.

@@ -40,6 +40,8 @@ static std::string fetchText(FetchOp fetch) {
   text += fetch.getInRing()    ? ", in the ring of each group"
           : fetch.getByGroup() ? ", for each group"
                                : "";
+  if (fetch.getOfRun())
+    return text + ", for each run of tiles of rows";
   if (!fetch->getParentOfType<StreamOp>())
     return text + ", for each tile of rows" +
            (fetch.getLate() ? ", behind the first tile of the stream" : "");

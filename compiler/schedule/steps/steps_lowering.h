@@ -71,6 +71,7 @@ private:
   void ownRange();
   void foldStream();
   void partSteps(const Contraction &contraction, Value place);
+  Value columnsAtHand(Value tile);
   llvm::SmallVector<Value> followReferences();
   void convertStep();
   tile::StepOp rescaleStep(mlir::ValueRange moved);

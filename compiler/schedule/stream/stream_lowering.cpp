@@ -126,9 +126,10 @@ Value StreamLowering::firstPacked(Value tile) {
   return arith::AddIOp::create(b, named(dim.getValue()), first, before);
 }
 
-// The grid dims' indices, the last one fastest. Of the packed one, the block's first.
-void StreamLowering::bindCells(Value cell) {
-  SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
+void StreamLowering::bindCells(Value cell) { bindCells(attn::dimNames(nest.getGrid()), cell); }
+
+// The dims' indices, the last one fastest. Of the packed one, the block's first.
+void StreamLowering::bindCells(ArrayRef<StringAttr> dims, Value cell) {
   Value rest = cell;
   for (size_t i = dims.size(); i-- > 0;) {
     Location here = named(dims[i].getValue());

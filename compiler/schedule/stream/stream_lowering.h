@@ -50,6 +50,8 @@ protected:
   /// i32: how many values the index of a grid dim takes from block to block.
   Value cellExtent(mlir::StringAttr dim);
   void bindCells(Value cell);
+  /// Of some grid dims.
+  void bindCells(llvm::ArrayRef<mlir::StringAttr> dims, Value cell);
   Value firstPacked(Value tile);
   /// Takes the block's part of the columns off the number of a cell and a part; the cell remains.
   Value takeColumnPart(Value cell);

@@ -80,6 +80,26 @@ static bool variesInBlock(attn::ReadOp read, const StreamPlan &plan,
   return schedule.pack != 1 && read.getType().hasDim(plan.packing->dim);
 }
 
+// True if the input is the same at some indices of the grid.
+static bool lacksGridDim(red::NestOp nest, const InputTile &input) {
+  return llvm::any_of(attn::dimNames(nest.getGrid()), [&](StringAttr dim) {
+    return !attn::ReadOp(input.read).getType().hasDim(dim);
+  });
+}
+
+SmallVector<StringAttr> runDims(red::NestOp nest, const StreamPlan &plan) {
+  SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
+  bool any = false;
+  for (const InputTile &input : plan.inputs) {
+    if (!hasAxes(input.read) || !lacksGridDim(nest, input))
+      continue;
+    any = true;
+    llvm::erase_if(dims,
+                   [&](StringAttr dim) { return attn::ReadOp(input.read).getType().hasDim(dim); });
+  }
+  return any ? dims : SmallVector<StringAttr>();
+}
+
 SmallVector<attn::ReadOp> copiedVectors(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   SmallVector<attn::ReadOp> copied;
   for (attn::ReadOp read : plan.vectors)
@@ -144,11 +164,14 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
   }
   if (!schedule.copyInputs)
     return maps;
+  auto nest = red::FoldOp(plan.contractions.front().fold)->getParentOfType<red::NestOp>();
   for (const InputTile &input : plan.inputs)
     if (hasAxes(input.read)) {
+      bool stays = schedule.residentInputs && lacksGridDim(nest, input);
       maps.push_back(mapOf(OperandMap::Kind::Input, input.read, input.rowAxis, schedule.rowTile(),
-                           schedule.streamTile, input.element));
-      maps.back().stages = schedule.stages;
+                           stays ? schedule.residentInputs : schedule.streamTile, input.element));
+      maps.back().stays = stays;
+      maps.back().stages = stays ? 1 : schedule.stages;
     }
   for (attn::ReadOp read : copiedVectors(plan, schedule)) {
     maps.push_back(mapOf(OperandMap::Kind::Vector, read, ~0u, 1, schedule.streamTile,

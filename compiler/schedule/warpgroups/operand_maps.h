@@ -24,6 +24,7 @@ struct OperandMap {
   bool alsoElements = false; ///< scalar code reads single elements, too
   bool byRows = false;       ///< no box: rows are copied one by one, from where each lies
   int64_t stages = 1;        ///< tiles in shared memory at a time
+  bool stays = false;        ///< an input of which all columns are there for a run of row tiles
   Half half = Half::None;
 
   int64_t slotBytes() const; ///< of a tile in shared memory
@@ -44,6 +45,10 @@ llvm::SmallVector<OperandMap> boxMaps(PlannedNest &nest);
 /// each once, then streamed ones, inputs, vectors and what the finish reads, in the plan's order.
 llvm::SmallVector<OperandMap> operandMaps(const StreamPlan &plan,
                                           const WarpgroupSchedule &schedule);
+
+/// The grid dims that none of the inputs which stay has: row tiles that differ in these alone
+/// follow each other. Empty where no input may stay.
+llvm::SmallVector<mlir::StringAttr> runDims(red::NestOp nest, const StreamPlan &plan);
 
 /// The vectors along the stream among them.
 llvm::SmallVector<attn::ReadOp> copiedVectors(const StreamPlan &plan,

@@ -2,6 +2,7 @@
 #include "compiler/schedule/cleanup/narrow_indices.h"
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/warpgroups/operand_maps.h"
 #include "compiler/schedule/warpgroups/row_order.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,6 +16,9 @@ namespace attnc::schedule {
 // of the cells that run side by side; rows and results pass through the rest. Measured of causal
 // D128: with 32 MiB 1024 rows take 10 % longer, 4096 rows 2 %.
 static constexpr int64_t kCellsBytes = int64_t(16) << 20;
+
+// Blocks that take row tiles of one cell at a time, at most.
+static constexpr int64_t kMostBeside = 4;
 
 WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, WarpgroupSchedule schedule,
                                const KernelSignature &signature, tile::KernelOp kernel,
@@ -68,15 +72,65 @@ void WarpgroupFrame::countWork() {
   // With a mask, row tiles differ in work: those of several cells are ordered together.
   if (nest.getDomainBlock())
     together = cellsTogether(cells);
+  if (schedule.residentInputs)
+    divideRuns();
+}
+
+// As many blocks as evenly divide both take the row tiles of the same cells, each its own, so that
+// what is streamed comes from memory once. Each has a range of these, as long as that of others.
+void WarpgroupFrame::divideRuns() {
+  Location loc = nest.getLoc();
+  inRun = runDims(nest, plan);
+  betweenRuns = attn::dimNames(nest.getGrid());
+  llvm::erase_if(betweenRuns, [&](StringAttr dim) { return llvm::is_contained(inRun, dim); });
+  run = constant(1);
+  for (StringAttr dim : inRun)
+    run = b.createOrFold<arith::MulIOp>(named("run"), run, cellExtent(dim));
+  Value blocks = tile::GridSizeOp::create(b, loc), block = tile::BlockOp::create(b, named("block"));
+  auto divides = [&](int64_t count, Value number) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rem(number, constant(count), ""),
+                                 constant(0));
+  };
+  beside = constant(1);
+  for (int64_t count = 2; count <= kMostBeside; ++count) {
+    Value both =
+        arith::AndIOp::create(b, loc, divides(count, rowTileCount), divides(count, blocks));
+    beside = arith::SelectOp::create(b, named("beside"), both, constant(count), beside);
+  }
+  member = rem(block, beside, "member");
+  Value team = div(block, beside, "team"), teams = div(blocks, beside, "teams");
+  Value ofTeams = div(works, beside, "");
+  Value each = div(ofTeams, teams, "each"), more = rem(ofTeams, teams, "more");
+  Value before = arith::MulIOp::create(b, loc, team, each);
+  first = add(before, arith::MinSIOp::create(b, loc, team, more), "first");
+  Value hasMore = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, team, more);
+  works = add(add(first, each, ""),
+              arith::SelectOp::create(b, loc, hasMore, constant(1), constant(0)), "end");
 }
 
 //===----------------------------------------------------------------------===//
 // Row tiles
 //===----------------------------------------------------------------------===//
 
+// Of the runs of the block, and of those beside it: sets the indices of the cell, and returns the
+// row tile's number there. Runs of one cell follow each other.
+Value WarpgroupFrame::numberInRuns(Value work) {
+  Value runs = div(work, run, "runs"), shares = div(rowTileCount, beside, "shares");
+  bindCells(betweenRuns, div(runs, shares, "between_runs"));
+  bindCells(inRun, rem(work, run, "in_run"));
+  Value share = arith::MulIOp::create(b, nest.getLoc(), rem(runs, shares, ""), beside);
+  return add(share, member);
+}
+
 // Row tiles of one cell follow each other. With a mask, those of `together` cells are ordered, the
 // last rows first unless the mask wants another order.
 void WarpgroupFrame::locate(Value work) {
+  if (run) {
+    row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"), numberInRuns(work),
+                                 constant(tiles.rows));
+    indexValues.push_back(row0);
+    return;
+  }
   auto [number, cell] =
       together ? orderedRowTile(work)
                : std::pair(rem(work, rowTileCount, ""), div(work, rowTileCount, "cell"));

@@ -16,6 +16,8 @@ public:
 protected:
   /// How many row tiles there are, and how cells are ordered, at the insertion point.
   void countWork();
+  /// Where inputs stay: which row tiles the block has, `first` to `works`, and how long runs are.
+  void divideRuns();
 
   /// The cell and the first row of a row tile.
   void locate(Value work);
@@ -42,14 +44,20 @@ protected:
   Value group;                      ///< i32: number of the warpgroup in its role
   Value rowTileCount, cells, works; ///< i32; works = rowTileCount * cells
   Value together;                   ///< i32: cells that run side by side; null: one after the other
+  Value first;                      ///< i32: the block's first row tile; null: its own number
+  Value run;                        ///< i32: row tiles that inputs stay for; null: none stay
 
 private:
   Value cellsTogether(Value cells);
   Value takeGroupColumns(Value cell);
   Value div(Value x, Value y, llvm::StringRef name);
   Value rem(Value x, Value y, llvm::StringRef name);
+  Value numberInRuns(Value work);
   std::pair<Value, Value> orderedRowTile(Value work);
   std::pair<Value, Value> batchedRowTile(Value work, Value count, bool lastFirst);
+
+  llvm::SmallVector<mlir::StringAttr> inRun, betweenRuns; ///< grid dims, where inputs stay
+  Value beside, member; ///< i32: blocks that take the row tiles of a cell beside each other; which
 };
 
 } // namespace attnc::schedule

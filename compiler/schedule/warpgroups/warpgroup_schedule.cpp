@@ -434,6 +434,32 @@ static std::string checkBulkStores(const StreamPlan &whole, const WarpgroupSched
   return "";
 }
 
+// Whether some input is the same in several cells, and a tile of it is all that a run of row tiles
+// reads.
+static std::string checkResident(red::NestOp nest, const StreamPlan &plan,
+                                 const WarpgroupSchedule &s) {
+  if (!s.residentInputs)
+    return "";
+  if (runDims(nest, plan).empty())
+    return "resident_inputs needs tensors with both dims that lack a dim of the grid, the same "
+           "one: "
+           "leave resident_inputs out";
+  if (nest.getDomainBlock() || plan.needs.inParts)
+    return llvm::formatv("resident_inputs takes row tiles of whole streams, not {0}: leave "
+                         "resident_inputs out",
+                         plan.needs.inParts ? "parts of these" : "those that a mask bounds");
+  for (const OperandMap &map : operandMaps(plan, s))
+    if (int64_t panel = tile::elementType(map.element).panelColumns();
+        map.stays && (s.streamTile % panel || s.residentInputs % panel))
+      return llvm::formatv("resident_inputs needs stream_tile in multiples of {0}, not {1}", panel,
+                           s.streamTile);
+  attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
+  if (stream.isStatic() && stream.getExtent() > s.residentInputs)
+    return llvm::formatv("resident_inputs is {0}; {1} has {2} elements", s.residentInputs,
+                         plan.stream.getValue(), stream.getExtent());
+  return "";
+}
+
 static std::string describe(const StreamPlan &plan, const WarpgroupSchedule &s) {
   int64_t widest = 0;
   Type element;
@@ -494,6 +520,7 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
          checkRows(plan, schedule).empty() && checkEncoded(plan, schedule).empty() &&
          checkColumnParts(*cutPlan(plan, schedule)).empty() &&
          checkSeesaw(nest, plan, schedule).empty() && checkBulkStores(plan, schedule).empty() &&
+         checkResident(nest, plan, schedule).empty() &&
          schedule.depthStages >= partsTogether(plan, schedule) &&
          sharedBytes(plan, schedule) <= sharedRoom(schedule, machine) &&
          productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
@@ -519,6 +546,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (std::string why = checkSeesaw(nest, plan, schedule); !why.empty())
     return why;
   if (std::string why = checkBulkStores(plan, schedule); !why.empty())
+    return why;
+  if (std::string why = checkResident(nest, plan, schedule); !why.empty())
     return why;
   int64_t parts = partsTogether(plan, schedule);
   if (schedule.depthStages < parts)

@@ -55,6 +55,26 @@ module attributes {tile.a = #tile.warpgroups<pack = 5>} {}
 
 // -----
 
+// expected-error @+1 {{resident_inputs is 96; it is a multiple of 64 up to 512, or 0 for tiles that arrive with the stream}}
+module attributes {tile.a = #tile.warpgroups<resident_inputs = 96>} {}
+
+// -----
+
+// expected-error @+1 {{resident_inputs is 64; it is a multiple of stream_tile, 128}}
+module attributes {tile.a = #tile.warpgroups<resident_inputs = 64>} {}
+
+// -----
+
+// expected-error @+1 {{resident_inputs needs persistent}}
+module attributes {tile.a = #tile.warpgroups<resident_inputs = 128, persistent = false>} {}
+
+// -----
+
+// expected-error @+1 {{resident_inputs excludes dynamic_scheduler, pack: leave out the one or the other}}
+module attributes {tile.a = #tile.warpgroups<resident_inputs = 128, dynamic_scheduler = true, pack = 2>} {}
+
+// -----
+
 // expected-error @+1 {{warps is 3; it can be 1, 2, 4, 8, 16 or 32}}
 module attributes {tile.a = #tile.portable<warps = 3>} {}
 

@@ -138,7 +138,7 @@ tile.kernel @late_in_stream("works" = %works: i32, "k_map" = %k_map: !tile.tenso
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
     ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
-      // expected-error @+1 {{is late, and not for a row tile}}
+      // expected-error @+1 {{is late or of a run, and not for a row tile}}
       %k = tile.fetch %k_map(%t) {stages = 2 : i64, late} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
       tile.step "use" {
         %s = tile.registers : !tile.fragment<16, 64>
@@ -485,6 +485,31 @@ tile.kernel @rows_in_parts("works" = %works: i32, "k" = %k: !tile.ptr<f16>, "k_m
         %at = arith.constant 0 : i64
         tile.yield %at, %is_first : i64, i1
       }
+    }
+  }
+}
+
+// -----
+
+tile.kernel @of_run("works" = %works: i32, "k_map" = %k_map: !tile.tensor_map<[64, 64], f16>) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{is of a run; it has one stage and users in steps, and row tiles are in runs}}
+    %k = tile.fetch %k_map(%work) {stages = 1 : i64, of_run} : !tile.tensor_map<[64, 64], f16> -> !tile.shared<64, 64, f16, panels 64>
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+    }
+  }
+}
+
+// -----
+
+tile.kernel @own_row_tiles("works" = %works: i32) grid [1] threads 256 smem 0 {
+  // expected-error @+1 {{gives each block row tiles of its own; blocks stay, and draw none}}
+  tile.row_tiles %works from %works in runs of %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
   }
 }
