@@ -564,13 +564,17 @@ void Roles::useBehindStream(FetchOp fetch, Value pipe) {
   for (Operation *&use : uses)
     use = block->findAncestorOpInBlock(*use);
   auto isEarlier = [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); };
-  auto [first, last] = std::minmax_element(uses.begin(), uses.end(), isEarlier);
+  auto [firstUse, lastUse] = std::minmax_element(uses.begin(), uses.end(), isEarlier);
+  Operation *first = *firstUse, *last = *lastUse;
+  if (isa<MmaStartOp>(last)) // products read it until they have been waited for
+    while (!isa<MmaWaitOp>(last))
+      last = last->getNextNode();
   Value turn = number(fetch, {});
-  b.setInsertionPoint(*first);
+  b.setInsertionPoint(first);
   await(loc, pipe, turn);
   Value tile = StageOp::create(b, loc, fetch.getType(), pipe, turn);
   fetch.getResult().replaceAllUsesWith(tile);
-  b.setInsertionPointAfter(*last);
+  b.setInsertionPointAfter(last);
   WarpSyncOp::create(b, loc); // one lane releases what all have read
   ReleaseOp::create(b, loc, pipe, turn);
 }

@@ -69,6 +69,7 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   stream->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   foldStream();
   completeRowTile();
+  multiplyBands();
   storeResults(
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
 }
@@ -163,6 +164,11 @@ void StepsLowering::fetchRows() {
   }
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Finish))
     finishTiles[map.read->getResult(0)] = fetch(map, row0, {});
+  for (const OperandMap &map : mapsOf(OperandMap::Kind::Band)) {
+    const BandProduct &band =
+        *llvm::find_if(plan.bands, [&](const BandProduct &each) { return each.read == map.read; });
+    bandTiles[map.read] = fetch(map, add(row0, band.begin), {});
+  }
 }
 
 // What scores need comes a tile ahead of what is summed with them, whole tiles before those in

@@ -80,6 +80,12 @@ private:
                const llvm::DenseMap<mlir::Operation *, Value> &tiles);
   void scoreProducts(const Contraction &contraction, Value place);
 
+  // band_steps.cpp
+  /// Starts the products behind the stream, and waits for them.
+  void multiplyBands();
+  /// The group's rows of the matrix with a band of weights, as an operand.
+  Value bandOperand(const BandProduct &band);
+
   // encoded_steps.cpp: operands of f32 that are halves.
   /// Places for the halves of weights, for each tile's products, and the scales of rows.
   void createHalves();
@@ -101,6 +107,7 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Value>> indicesOf; ///< of the cell, by read
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
+  llvm::DenseMap<mlir::Operation *, Value> bandTiles;  ///< fetched for the row tile, by read
 
   // Null where an operand, a weight or a state has no halves.
   bool encoded = false; ///< some are halves; tilesOf and rowTilesOf have the high ones

@@ -270,6 +270,7 @@ protected:
 
   /// Row vectors of folds in the epilogue, by fold.
   llvm::MapVector<Value, Value> finished;
+  llvm::DenseMap<Value, Value> bandSums; ///< fragments, by fold: sums that are products of bands
 
   // Of the tile at hand.
   Value column0;

@@ -2,6 +2,7 @@
 #include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/nest/weight_range.h"
 #include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/stream/computed_operands.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Red/Cancellation.h"
@@ -40,6 +41,7 @@ public:
       return failure();
     planResults();
     planFinishInputs();
+    result.bands = planBands(nest, result);
     result.packing = findPacking(nest, result);
     result.needs = countRegisterNeeds(nest, result);
     return std::move(result);

@@ -65,6 +65,11 @@ SmallVector<StreamLowering::Input> StreamLowering::stateInputs(Value array, bool
     bool isState = finished.contains(reached[i]);
     if (isState)
       inputs.push_back({finished[reached[i]], reached[i]});
+    if (Value sum = bandSums.lookup(reached[i])) {
+      if (fragments)
+        inputs.push_back({sum, reached[i]});
+      isState = true;
+    }
     for (auto [r, place] : llvm::zip(plan.references, reference))
       if (r.fold == op) {
         inputs.push_back({place, reached[i]});

@@ -1,6 +1,7 @@
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Tile/Tile.h"
 
@@ -10,6 +11,8 @@ namespace attnc::schedule {
 
 // Of a warp in a product of its warpgroup.
 static constexpr int64_t kWarpRows = 16;
+// Of a box: cuTensorMapEncodeTiled.
+static constexpr int64_t kMostBoxRows = 256;
 
 static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAxis, int64_t rows,
                         int64_t cols, Type element) {
@@ -179,8 +182,16 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
     maps.back().alsoElements = asksTensors(plan);
     maps.back().stages = schedule.stages;
   }
+  if (schedule.headDimTile || schedule.seesaw || schedule.pack != 1)
+    return maps;
+  for (const BandProduct &band : plan.bands)
+    if (int64_t rows = bandRows(band, schedule.rowTile());
+        hasAxes(band.read) && rows <= kMostBoxRows &&
+        llvm::none_of(maps, [&](OperandMap &map) { return map.read == band.read; }))
+      maps.push_back(mapOf(OperandMap::Kind::Band, band.read, band.rowAxis, rows, band.cols,
+                           tensorOf(attn::ReadOp(band.read).getSource()).element));
   for (const InputTile &input : plan.finishInputs)
-    if (hasAxes(input.read) && !schedule.headDimTile && !schedule.seesaw && schedule.pack == 1)
+    if (hasAxes(input.read))
       maps.push_back(mapOf(OperandMap::Kind::Finish, input.read, input.rowAxis, schedule.rowTile(),
                            columnsOf(input.read), input.element));
   return maps;

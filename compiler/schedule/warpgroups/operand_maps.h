@@ -15,7 +15,8 @@ inline constexpr size_t kMostMapAxes = 5;
 /// comes row by row.
 struct OperandMap {
   /// Vector: one row along the stream, which scalar code reads. Finish: read behind the stream.
-  enum class Kind { Resident, Streamed, Input, Vector, Finish } kind;
+  /// Band: the rows around the tile's, for a product behind the stream.
+  enum class Kind { Resident, Streamed, Input, Vector, Finish, Band } kind;
   attn::ReadOp read;
   unsigned rowAxis;   ///< ~0 of a vector
   int64_t rows, cols; ///< of the tile

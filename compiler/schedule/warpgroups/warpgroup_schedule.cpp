@@ -3,6 +3,7 @@
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/nest/reference_degree.h"
 #include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/IR/Builders.h"
@@ -249,6 +250,21 @@ int64_t producerRegisters(const StreamPlan &plan) {
          (firstByRows(plan) ? kRowCopyRegisters : 0);
 }
 
+// Rows of a group.
+static constexpr int64_t kGroupRows = 64;
+
+// Behind the stream: the states, the products of bands beside them, and a band of weights.
+static int64_t bandRegisters(const StreamPlan &plan) {
+  int64_t registers = 0, band = 0;
+  for (const StreamState &state : plan.states)
+    registers += state.streamed == -1 ? 0 : plan.streamed[state.streamed].cols / 2;
+  for (const BandProduct &each : plan.bands) {
+    registers += each.cols / 2;
+    band = std::max(band, bandRows(each, kGroupRows) / 2);
+  }
+  return band ? registers + band : 0;
+}
+
 int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
   TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
@@ -271,8 +287,9 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   for (int weight : operands)
     weights += (plan.weights[weight].inHalves ? 2 : 1) * schedule.streamTile / 4;
   const RegisterNeeds &needs = plan.needs;
-  return accumulators + scores + weights + rows + readRegisters(needs, plan, schedule) +
-         scalarRegisters(needs, plan, schedule) +
+  int64_t stepped = accumulators + scores + weights + readRegisters(needs, plan, schedule) +
+                    scalarRegisters(needs, plan, schedule);
+  return std::max(stepped, bandRegisters(plan)) + rows +
          (schedule.seesaw ? kSeesawOtherRegisters : kOtherRegisters) +
          (hasEncoded(plan) ? kHalvesRegisters : 0);
 }
