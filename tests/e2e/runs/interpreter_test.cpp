@@ -98,9 +98,9 @@ TEST_P(InterpretedUnaligned, isCorrect) {
 std::vector<Interpreted> unalignedSettings() {
   std::vector<Interpreted> list;
   for (const char *target : {"sm_80", "sm_90a"})
-    for (const Setting &setting :
-         {Setting{"full", {}}, Setting{"bias", {}}, Setting{"gqa", {}}, Setting{"lse", {}},
-          Setting{"causal", {{"T", "f16"}}}, Setting{"causal", {{"T", "f32"}}}})
+    for (const Setting &setting : {Setting{"full", {}}, Setting{"bias", {}}, Setting{"gqa", {}},
+                                   Setting{"lse", {}}, Setting{"causal", {{"T", "f16"}}},
+                                   Setting{"causal", {{"T", "f32"}}}, Setting{"near_rows", {}}})
       list.push_back({setting, target});
   return list;
 }
@@ -134,6 +134,8 @@ TEST_P(InterpretedSchedule, isCorrectInAnyOrder) {
 std::vector<Scheduled> schedules() {
   return {
       {"one_group", "causal", R"({"groups": 1, "stream_tile": 48})", {}},
+      {"near_rows_of_two_groups", "near_rows", R"({"groups": 2, "stream_tile": 32})", {}},
+      {"near_rows_of_blocks_that_end", "near_rows", R"({"groups": 1, "persistent": false})", {}},
       {"turns_and_masks", "causal", R"({"groups": 3, "ping_pong": true, "persistent": true})", {}},
       {"drawn", "causal", R"({"groups": 2, "stream_tile": 32, "dynamic_scheduler": true})", {}},
       {"drawn_in_turns",
@@ -280,6 +282,8 @@ std::vector<Interpreted> settings() {
           Setting{"causal", {{"d", "256"}, {"e", "256"}}},
           // Operands of f16 beside halves of f32.
           Setting{"nystrom", {{"T", "f16"}}},
+          // Sums over more near rows than a box has for two groups.
+          Setting{"near_rows", {{"w", "130"}}}, Setting{"near_rows", {{"T", "bf16"}, {"w", "33"}}},
           // Folds over a result that is wider than the tiles of a block.
           Setting{"differential_norm", {{"e", "256"}}},
           Setting{"softmax_of_outputs", {{"d", "512"}, {"e", "512"}}}})
