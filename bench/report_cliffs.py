@@ -7,7 +7,7 @@ GROUPS = {"library": "the library", "tests": "specs of the tests", "found": "spe
 
 METHOD = """Forward programs at sizes of real use, in the median of a few launches by device events. *Share* is the
 roofline divided by the time. The roofline is the least time for what the spec computes: products at the
-rate that tensor cores were seen to reach for their type (those accurate to f32 are three of tf32),
+rate that tensor cores were seen to reach for their type (those accurate to f32 are three of 16 bits),
 exponentials and other operations at the rates of their units, inputs read once and outputs written once,
 whichever of these takes longest, and 5 us for a launch. Products that kernels compute again and values
 between kernels are not in it. Where the bounds of a mask are not known, marked *, everything is counted, and the

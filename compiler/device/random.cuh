@@ -1,7 +1,7 @@
 // Random numbers that are a function of their place: Philox 4x32-10 (Salmon et al. 2011, Parallel
 // random numbers: as easy as 1, 2, 3).
 #pragma once
-#include "attnc/types.cuh"
+#include "attnc/index.cuh"
 
 namespace attnc {
 
@@ -22,14 +22,19 @@ ATTNC_DEVICE PhiloxBlock philox(PhiloxBlock c, u32 key0, u32 key1) {
   return c;
 }
 
-/// Uniform in [0, 1), a multiple of 2^-24: the upper 24 bits of word `column % 4` at the counter
-/// (x, y, z, floor(column / 4)) under the key `seed`, low half first. Indices count modulo 2^32,
-/// the column modulo 2^34.
+/// The block of four columns at the counter (x, y, z, floor(column / 4)) under the key `seed`, low
+/// half first. Indices count modulo 2^32, the column modulo 2^34.
+ATTNC_DEVICE PhiloxBlock blockAt(i64 seed, i64 x, i64 y, i64 z, i64 column) {
+  const u64 fourth = static_cast<u64>(column) >> 2;
+  return philox(
+      {static_cast<u32>(x), static_cast<u32>(y), static_cast<u32>(z), static_cast<u32>(fourth)},
+      static_cast<u32>(seed), static_cast<u32>(static_cast<u64>(seed) >> 32));
+}
+
+/// Uniform in [0, 1), a multiple of 2^-24: the upper 24 bits of word `column % 4` of that block.
 ATTNC_DEVICE f32 uniform(i64 seed, i64 x, i64 y, i64 z, i64 column) {
-  const u32 low = static_cast<u32>(column), high = static_cast<u32>(column >> 32);
-  const PhiloxBlock words =
-      philox({static_cast<u32>(x), static_cast<u32>(y), static_cast<u32>(z), low >> 2 | high << 30},
-             static_cast<u32>(seed), static_cast<u32>(static_cast<u64>(seed) >> 32));
+  const PhiloxBlock words = blockAt(seed, x, y, z, column);
+  const u32 low = static_cast<u32>(column);
   const u32 even = low & 2 ? words.z : words.x;
   const u32 odd = low & 2 ? words.w : words.y;
   u32 word = low & 1 ? odd : even;
@@ -38,5 +43,43 @@ ATTNC_DEVICE f32 uniform(i64 seed, i64 x, i64 y, i64 z, i64 column) {
   asm volatile("" : "+r"(word));
   return static_cast<f32>(word >> 8) * 0x1p-24f;
 }
+
+/// The numbers of a lane's elements of an Accumulator, whose rows are the third index and whose
+/// columns count from a multiple of 4. Two lanes have four neighbouring columns of two rows between
+/// them: each computes the block of one row, and they exchange what is of the other's columns. All
+/// lanes of the warp take part.
+class LaneUniforms {
+  u32 words[4]; // of elements e, e + 1 and, 8 rows below, e + 2, e + 3
+
+public:
+  /// That of element `e`, for e = 0, 1, 2, ...: `uniform(seed, x, y, z, column)`.
+  ATTNC_DEVICE f32 next(int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
+    return static_cast<f32>(nextBits(e, seed, x, y, z, column)) * 0x1p-24f;
+  }
+
+  /// Whether it is below `limit`: fewer than that are steps of 2^-24, rounded up; none below NaN.
+  ATTNC_DEVICE bool nextIsBelow(f32 limit, int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
+    return nextBits(e, seed, x, y, z, column) < __float2uint_ru(limit * 0x1p24f);
+  }
+
+private:
+  ATTNC_DEVICE u32 nextBits(int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
+    if (e % 4 == 0)
+      refill(seed, x, y, z, column);
+    return words[e % 4] >> 8;
+  }
+
+  ATTNC_DEVICE void refill(i64 seed, i64 x, i64 y, i64 z, i64 column) {
+    const bool odd = lane() & 1;
+    const PhiloxBlock own = blockAt(seed, x, y, odd ? z + 8 : z, column);
+    const u32 left[] = {own.x, own.y}, right[] = {own.z, own.w};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const u32 other = __shfl_xor_sync(~0u, odd ? left[i] : right[i], 1);
+      words[i] = odd ? other : left[i];
+      words[2 + i] = odd ? right[i] : other;
+    }
+  }
+};
 
 } // namespace attnc

@@ -257,8 +257,10 @@ void KernelPrinter::printOp(Operation &op) {
 
 void KernelPrinter::printScalar(Operation &op) {
   Value value = op.getResult(0);
-  if (value.use_empty() || isa<arith::ConstantOp>(op))
+  if (value.use_empty() || isa<arith::ConstantOp>(op) || variables.contains(value))
     return;
+  if (laneRandoms.contains(&op))
+    return printLaneRandom(cast<attn::RandOp>(op), mapElement);
   Text full = expression(value);
   bool worthName = !attn::specName(value.getLoc()).empty() && full.text.size() > kInlineWidth &&
                    !isa<scf::YieldOp, tile::YieldOp, tile::StoreOp>(*value.user_begin());

@@ -61,6 +61,10 @@ private:
   void printRegisters(tile::RegistersOp registers);
   std::string openElements(llvm::StringRef of, llvm::StringRef index);
 
+  // random_printer.cpp: random numbers that lanes compute together.
+  void declareLaneRandoms(tile::MapOp map);
+  void printLaneRandom(attn::RandOp random, llvm::StringRef element);
+
   // thread_printer.cpp: arrays of single threads.
   bool printThreadOp(mlir::Operation &op);
   std::string elementText(mlir::Value array, mlir::ValueRange indices);
@@ -95,7 +99,8 @@ private:
   bool sharedMemory = false; ///< the block's shared memory has a name already
   bool sharedBase = false;   ///< its address has
   std::string mapElement;    ///< the index of the elements that the map being printed loops over
-  std::string warpgroup;     ///< the variable with the warpgroup's number, in kernels with roles
+  llvm::DenseMap<mlir::Operation *, std::string> laneRandoms; ///< of that map, with their states
+  std::string warpgroup; ///< the variable with the warpgroup's number, in kernels with roles
   bool failed = false;
 };
 

@@ -205,6 +205,7 @@ std::string KernelPrinter::openElements(StringRef of, StringRef index) {
 void KernelPrinter::printMap(tile::MapOp map) {
   comment(map.getLoc());
   std::string out = tileText(map.getOuts().front());
+  declareLaneRandoms(map);
   const std::string n = mapElement = openElements(out, map.isOverRows() ? "r" : "n");
   auto index = [&](BlockArgument arg, Value begin, StringRef of) {
     if (arg.use_empty())

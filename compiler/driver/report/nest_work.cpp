@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -25,9 +26,20 @@ std::optional<Kind> kindOf(Operation *op) {
   return isa<math::MathDialect>(op->getDialect()) ? std::optional(Kind::Special) : std::nullopt;
 }
 
+/// The dim of the grid whose cells divide the stream between them; null if none does.
+StringAttr partsOf(red::NestOp nest) {
+  for (auto [dim, index] :
+       llvm::zip(nest.getGrid().getAsRange<StringAttr>(), nest.getDomainBlock()->getArguments()))
+    if (!index.use_empty() && schedule::computedExtent(attn::programOf(nest), dim))
+      return dim;
+  return {};
+}
+
 class Counter {
 public:
-  explicit Counter(red::NestOp nest) : nest(nest), program(attn::programOf(nest)) {}
+  explicit Counter(red::NestOp nest)
+      : nest(nest), program(attn::programOf(nest)),
+        parts(nest.getDomainBlock() ? partsOf(nest) : StringAttr()) {}
 
   std::vector<WorkTerm> count() {
     for (Operation &op : *nest.getBodyBlock())
@@ -54,10 +66,12 @@ private:
     return llvm::any_of(dims, [&](StringAttr dim) { return llvm::is_contained(role, dim); });
   }
 
-  void add(Kind kind, int64_t count, const Dims &dims) {
+  void add(Kind kind, int64_t count, Dims dims) {
     if (dims.empty())
       return;
     WorkTerm term{kind, count, {}, has(dims, nest.getRow()) && has(dims, nest.getStream())};
+    if (parts && term.masked) // each part computes what it visits
+      dims.insert(parts);
     for (auto dim : program.getDims().getAsRange<attn::DimAttr>())
       if (dims.contains(dim.getName()))
         term.dims.push_back(dim.getName().getValue().str());
@@ -130,6 +144,7 @@ private:
 
   red::NestOp nest;
   attn::ProgramOp program;
+  StringAttr parts;
   std::vector<WorkTerm> terms;
   llvm::DenseSet<std::pair<Value, Value>> weights; // that are counted
 };
@@ -143,17 +158,22 @@ std::optional<int64_t> extentOf(red::NestOp nest, StringAttr dim,
 }
 
 /// Whether the 0-d arrays that the bounds use are known from the extents of the row and the stream
-/// dim.
-bool boundsAreKnown(red::NestOp nest, const schedule::StreamPlan &plan) {
+/// dim and from those that are given.
+bool boundsAreKnown(red::NestOp nest, const schedule::StreamPlan &plan,
+                    const std::map<std::string, int64_t> &extents) {
   llvm::SetVector<Value> arrays; // each once, however many use it
   for (red::ScalarOp scalar : nest.getDomainBlock()->getOps<red::ScalarOp>())
     arrays.insert(scalar.getArray());
   for (size_t i = 0; i < arrays.size(); ++i) {
     Operation *op = arrays[i].getDefiningOp();
     if (auto size = dyn_cast_or_null<attn::SizeOp>(op)) {
-      if (size.getDimAttr() != plan.row && size.getDimAttr() != plan.stream &&
-          !attn::programOf(op).lookupDim(size.getDimAttr()).isStatic())
+      StringAttr dim = size.getDimAttr();
+      if (dim == plan.row || dim == plan.stream || extentOf(nest, dim, extents))
+        continue;
+      Value computed = schedule::computedExtent(attn::programOf(nest), dim);
+      if (!computed)
         return false;
+      arrays.insert(computed);
     } else if (auto param = dyn_cast_or_null<attn::ParamOp>(op)) {
       if (!param.getDefaultValue())
         return false;
@@ -167,6 +187,24 @@ bool boundsAreKnown(red::NestOp nest, const schedule::StreamPlan &plan) {
   return true;
 }
 
+/// The cells of the grid that visit different parts of the stream.
+std::optional<std::vector<schedule::GridCell>>
+cellsOf(red::NestOp nest, const schedule::StreamPlan &plan, int64_t rows, int64_t stream,
+        const std::map<std::string, int64_t> &extents) {
+  constexpr int64_t kMost = 1024;
+  schedule::GridCell cell{extents, {}};
+  StringAttr parts = partsOf(nest);
+  if (!parts)
+    return {{cell}};
+  std::optional<int64_t> count = schedule::extentIn(nest, plan, parts, rows, stream, cell);
+  if (!count || *count < 1 || *count > kMost)
+    return std::nullopt;
+  std::vector<schedule::GridCell> cells(static_cast<size_t>(*count), cell);
+  for (auto [number, of] : llvm::enumerate(cells))
+    of.indices[parts.str()] = static_cast<int64_t>(number);
+  return cells;
+}
+
 void measureDomain(red::NestOp nest, const std::map<std::string, int64_t> &extents,
                    NestWork &work) {
   if (!nest.getDomainBlock()) {
@@ -175,25 +213,30 @@ void measureDomain(red::NestOp nest, const std::map<std::string, int64_t> &exten
   }
   std::string why;
   FailureOr<schedule::StreamPlan> plan = schedule::planStream(nest, why);
-  if (failed(plan) || !boundsAreKnown(nest, *plan))
+  if (failed(plan) || !boundsAreKnown(nest, *plan, extents))
     return;
   std::optional<int64_t> rows = extentOf(nest, plan->row, extents);
   std::optional<int64_t> stream = extentOf(nest, plan->stream, extents);
   if (!rows || !stream || *rows < 1 || *stream < 1)
     return;
+  auto cells = cellsOf(nest, *plan, *rows, *stream, extents);
+  if (!cells)
+    return;
   constexpr int64_t kSamples = 4096, kParts = 12;
   auto length = static_cast<double>(*stream);
-  int64_t sample = std::max<int64_t>(1, *rows / kSamples);
+  int64_t sample = llvm::divideCeil(*rows * static_cast<int64_t>(cells->size()), kSamples);
   double sum = 0, all = 0;
-  for (schedule::StreamRange range : schedule::streamRanges(nest, *plan, sample, *rows, *stream)) {
-    sum += static_cast<double>(std::max<int64_t>(range.hi - range.lo, 0));
-    all += length;
-  }
+  for (const schedule::GridCell &cell : *cells)
+    for (auto [lo, hi] : schedule::streamRanges(nest, *plan, sample, *rows, *stream, cell)) {
+      sum += static_cast<double>(std::max<int64_t>(hi - lo, 0));
+      all += length;
+    }
   work.visited = sum / all;
-  for (schedule::StreamRange range : schedule::streamRanges(
-           nest, *plan, std::max<int64_t>(1, (*rows + kParts - 1) / kParts), *rows, *stream))
-    work.parts.push_back(
-        {static_cast<double>(range.lo) / length, static_cast<double>(range.hi) / length});
+  if (cells->size() > 1)
+    return;
+  for (auto [lo, hi] : schedule::streamRanges(nest, *plan, llvm::divideCeil(*rows, kParts), *rows,
+                                              *stream, cells->front()))
+    work.parts.push_back({static_cast<double>(lo) / length, static_cast<double>(hi) / length});
 }
 
 } // namespace

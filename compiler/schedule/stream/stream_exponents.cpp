@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -82,20 +83,24 @@ Value StreamLowering::exceedsReference(unsigned number) {
   return any.getResult();
 }
 
-// True if one weight alone needs the scores of the reference: it takes their place.
-bool StreamLowering::ownsScores(unsigned number) {
+// True if nothing but weights needs the scores of the reference.
+bool StreamLowering::weighsOnly(unsigned number) {
   Value array = plan.references[number].fold.getFactors().front();
-  bool alsoFolded = llvm::any_of(plan.states, [&](StreamState &s) {
+  return llvm::none_of(plan.states, [&](StreamState &s) {
     return s.weight == -1 ? s.fold.getFactors().front() == array : scoresOf(s) == array;
   });
+}
+
+// True if one weight alone needs the scores of the reference: it takes their place.
+bool StreamLowering::ownsScores(unsigned number) {
   auto users = llvm::count_if(
       plan.weights, [&](const Weight &w) { return w.reference == static_cast<int>(number); });
-  return users == 1 && !alsoFolded;
+  return users == 1 && weighsOnly(number);
 }
 
 // True if exponents are taken from a shift, whose rounding all weights of a row share.
 bool StreamLowering::takesShift(unsigned number) {
-  return ownsScores(number) && !dependsOnRounding(nest, plan.references[number].fold);
+  return weighsOnly(number) && !dependsOnRounding(nest, plan.references[number].fold);
 }
 
 // i1: exponents would be rounded too much.
@@ -150,7 +155,7 @@ void StreamLowering::rescaleFragments(unsigned number, Value factor) {
   }
 }
 
-// The exponents of scores that one weight alone needs are score * c - anchor * c, one instruction:
+// The exponents of scores that weights alone need are score * c - anchor * c, one instruction:
 // the anchor is the reference, or 0 where there is none yet. Beyond 2^20 the rounding of anchor * c
 // would be seen in the exponent (from 2^25 on it is more than 1, and the largest weight anything):
 // there the scores of the tile become differences, the anchor 0, and as nothing is followed, the
@@ -263,14 +268,47 @@ red::FoldOp StreamLowering::sumOf(const Weight &weight) {
       ->fold;
 }
 
-Value StreamLowering::liftWeight(PointEvaluator &evaluator, Location loc, const Weight &weight,
-                                 Value exponent) {
-  red::FoldOp sum = sumOf(weight);
+// The condition of a factor that is 1 or 0, and whether it is 1 where that holds.
+static std::optional<std::pair<Value, bool>> conditionOf(Value factor) {
+  auto choice = factor.getDefiningOp<arith::SelectOp>();
+  if (!choice)
+    return std::nullopt;
+  auto chooses = [&](Value one, Value zero) {
+    return matchPattern(one, m_OneFloat()) && matchPattern(zero, m_AnyZeroFloat());
+  };
+  if (chooses(choice.getTrueValue(), choice.getFalseValue()))
+    return {{choice.getCondition(), true}};
+  if (chooses(choice.getFalseValue(), choice.getTrueValue()))
+    return {{choice.getCondition(), false}};
+  return std::nullopt;
+}
+
+// An exponential times factors. It is finite or NaN: a factor of 1 or 0 chooses between it and 0,
+// and beyond the last column it is 0 already, which only other factors could change.
+Value StreamLowering::liftExponential(PointEvaluator &evaluator, Location loc, const Weight &weight,
+                                      Value exponent) {
+  Weight rest = weight;
+  SmallVector<std::pair<Value, bool>> conditions;
+  llvm::erase_if(rest.factors, [&](Value factor) {
+    auto condition = conditionOf(evaluator.evaluate(factor));
+    if (condition)
+      conditions.push_back(*condition);
+    return condition.has_value();
+  });
+  Value product = liftWeight(evaluator, loc, sumOf(weight), rest.factors, exponent);
+  for (auto [condition, side] : conditions)
+    product = side ? arith::SelectOp::create(b, loc, condition, product, real(0))
+                   : arith::SelectOp::create(b, loc, condition, real(0), product);
+  return rest.factors.empty() ? product : untilColumn(loc, extent32(plan.stream), product, real(0));
+}
+
+Value StreamLowering::liftWeight(PointEvaluator &evaluator, Location loc, red::FoldOp sum,
+                                 ArrayRef<Value> factors, Value exponent) {
   SmallVector<Value> parts(sum.getFactors().size() + sum.frames().size());
   if (exponent)
     parts[sum.getFactors().size()] = exponent;
   for (auto [part, factor] : llvm::zip(parts, sum.getFactors()))
-    if (llvm::is_contained(weight.factors, factor))
+    if (llvm::is_contained(factors, factor))
       part = evaluator.evaluate(factor);
   return liftPart(sum, loc, parts);
 }
@@ -305,7 +343,7 @@ void StreamLowering::writePlainWeights() {
         [&](PointEvaluator &evaluator, ValueRange) {
           SmallVector<Value> elements;
           for (const Weight *weight : weights) {
-            Value element = liftWeight(evaluator, loc, *weight, {});
+            Value element = liftWeight(evaluator, loc, sumOf(*weight), weight->factors, {});
             elements.push_back(full ? element
                                     : untilColumn(loc, extent32(plan.stream), element, real(0)));
           }
@@ -337,10 +375,7 @@ Value StreamLowering::exponentialWeight(const Weight &weight) {
         Location at = x[first].getLoc();
         Value exponent = distance(weight.reference, at, at, x[first], x[first + 1], shifted);
         exponent.setLoc(loc);
-        Value product = liftWeight(evaluator, loc, weight, exponent);
-        if (weight.factors.empty())
-          return {product};
-        return {untilColumn(loc, extent32(plan.stream), product, real(0))};
+        return {liftExponential(evaluator, loc, weight, exponent)};
       });
   return into;
 }

@@ -127,6 +127,7 @@ protected:
   void rescaleRows(unsigned number, Value factor);
   void rescaleFragments(unsigned number, Value factor);
   Value hasLargeReference(unsigned number);
+  bool weighsOnly(unsigned number);
   bool ownsScores(unsigned number);
   bool takesShift(unsigned number);
   red::FoldOp::Frame frameOfReference(unsigned number);
@@ -139,8 +140,11 @@ protected:
   void writePlainWeights();
   void addFactorInputs(llvm::ArrayRef<Value> factors, llvm::SmallVectorImpl<Input> &ins);
   /// In a map: the element of a weight, of whose exponent the reference is taken away.
-  Value liftWeight(PointEvaluator &evaluator, mlir::Location loc, const Weight &weight,
-                   Value exponent);
+  Value liftExponential(PointEvaluator &evaluator, mlir::Location loc, const Weight &weight,
+                        Value exponent);
+  /// The element of `sum`'s weight with those of its factors.
+  Value liftWeight(PointEvaluator &evaluator, mlir::Location loc, red::FoldOp sum,
+                   llvm::ArrayRef<Value> factors, Value exponent);
   red::FoldOp sumOf(const Weight &weight);
   void sumRows(unsigned weight, Value fragment);
 

@@ -111,8 +111,9 @@ int64_t apply(Code code, int64_t a, int64_t b) {
 /// Evaluates the integer arithmetic of a domain; a value is unknown if it cannot.
 class DomainEvaluator {
 public:
-  DomainEvaluator(red::NestOp nest, const StreamPlan &plan, int64_t rows, int64_t extent)
-      : nest(nest), plan(plan), rows(rows), extent(extent) {}
+  DomainEvaluator(red::NestOp nest, const StreamPlan &plan, int64_t rows, int64_t extent,
+                  const GridCell &cell = {})
+      : nest(nest), plan(plan), rows(rows), extent(extent), cell(cell) {}
 
   StreamRange range(int64_t firstRow, int64_t lastRow) {
     Block *block = nest.getDomainBlock();
@@ -122,6 +123,9 @@ public:
     for (BlockArgument argument : block->getArguments())
       values[argument] = 0;
     unsigned grid = nest.getGrid().size();
+    for (auto [i, dim] : llvm::enumerate(nest.getGrid().getAsRange<StringAttr>()))
+      if (auto index = cell.indices.find(dim.str()); index != cell.indices.end())
+        values[block->getArgument(i)] = index->second;
     values[block->getArgument(grid)] = firstRow;
     values[block->getArgument(grid + 1)] = lastRow;
     auto bounds = cast<red::BoundsOp>(block->getTerminator());
@@ -136,6 +140,21 @@ public:
     for (BlockArgument argument : block->getArguments().take_front(nest.getGrid().size()))
       values[argument] = 0;
     return evaluate(value);
+  }
+
+  Known extentOf(StringAttr dim) {
+    if (dim == plan.row)
+      return rows;
+    if (dim == plan.stream)
+      return extent;
+    if (auto given = cell.extents.find(dim.str()); given != cell.extents.end())
+      return given->second;
+    attn::ProgramOp program = attn::programOf(nest);
+    attn::DimAttr declared = program.lookupDim(dim);
+    if (declared.isStatic())
+      return declared.getExtent();
+    Value computed = computedExtent(program, dim);
+    return computed ? ofArray(computed) : Known();
   }
 
 private:
@@ -183,14 +202,8 @@ private:
 
   Known computeArray(Value array) {
     Operation *op = array.getDefiningOp();
-    if (auto size = dyn_cast_or_null<attn::SizeOp>(op)) {
-      if (size.getDimAttr() == plan.row)
-        return rows;
-      if (size.getDimAttr() == plan.stream)
-        return extent;
-      attn::DimAttr dim = attn::programOf(nest).lookupDim(size.getDimAttr());
-      return dim.isStatic() ? Known(dim.getExtent()) : Known();
-    }
+    if (auto size = dyn_cast_or_null<attn::SizeOp>(op))
+      return extentOf(size.getDimAttr());
     if (auto param = dyn_cast_or_null<attn::ParamOp>(op))
       return param.getDefaultValue() ? ofArray(param.getDefaultValue()) : Known();
     auto map = dyn_cast_or_null<attn::MapOp>(op);
@@ -206,6 +219,7 @@ private:
   red::NestOp nest;
   const StreamPlan &plan;
   int64_t rows, extent;
+  GridCell cell;
   llvm::DenseMap<Value, Known> values, arrays;
 };
 
@@ -339,9 +353,21 @@ bool maySkipTiles(red::NestOp nest, const StreamPlan &plan, int64_t rows, int64_
   return false;
 }
 
+std::optional<int64_t> extentIn(red::NestOp nest, const StreamPlan &plan, StringAttr dim,
+                                int64_t rows, int64_t extent, const GridCell &cell) {
+  return DomainEvaluator(nest, plan, rows, extent, cell).extentOf(dim);
+}
+
+Value computedExtent(attn::ProgramOp program, StringAttr dim) {
+  for (auto extent : program.getBodyBlock()->getOps<attn::ExtentOp>())
+    if (extent.getDimAttr() == dim && cast<attn::ArrayType>(extent.getValue().getType()).isScalar())
+      return extent.getValue();
+  return Value();
+}
+
 std::vector<StreamRange> streamRanges(red::NestOp nest, const StreamPlan &plan, int64_t rowTile,
-                                      int64_t rows, int64_t extent) {
-  DomainEvaluator domain(nest, plan, rows, extent);
+                                      int64_t rows, int64_t extent, const GridCell &cell) {
+  DomainEvaluator domain(nest, plan, rows, extent, cell);
   std::vector<StreamRange> ranges;
   for (int64_t first = 0; first < rows; first += rowTile)
     ranges.push_back(domain.range(first, std::min(first + rowTile, rows) - 1));

@@ -3,7 +3,9 @@
 #define ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_VISITS_H
 
 #include "compiler/schedule/stream/stream_plan.h"
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace attnc::schedule {
@@ -13,11 +15,25 @@ struct StreamRange {
   int64_t lo, hi;
 };
 
+/// Extents of dims besides row and stream, and indices of grid dims, which are 0 where not given.
+struct GridCell {
+  std::map<std::string, int64_t> extents, indices;
+};
+
 /// The ranges of the tiles of `rowTile` rows, in order, where the row and the stream dim have the
-/// given extents. Params have their defaults and other dims index 0; where a bound cannot be
-/// computed so, it is that of the whole stream.
+/// given extents. Params have their defaults; where a bound cannot be computed so, it is that of
+/// the whole stream.
 std::vector<StreamRange> streamRanges(red::NestOp nest, const StreamPlan &plan, int64_t rowTile,
-                                      int64_t rows, int64_t extent);
+                                      int64_t rows, int64_t extent, const GridCell &cell = {});
+
+/// The extent of `dim` at such a cell, also where it is computed from others; nothing if it is not
+/// known.
+std::optional<int64_t> extentIn(red::NestOp nest, const StreamPlan &plan, mlir::StringAttr dim,
+                                int64_t rows, int64_t extent, const GridCell &cell);
+
+/// The value that `dim`'s extent is computed from, as that of the parts of a split is; null if it
+/// is bound.
+mlir::Value computedExtent(attn::ProgramOp program, mlir::StringAttr dim);
 
 /// What a domain says of a tile: no row needs it, some elements may be masked, none is.
 enum class TileClass : uint8_t { Skipped, Partial, Full };

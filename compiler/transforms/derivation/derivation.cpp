@@ -43,6 +43,10 @@ constexpr Description kDescriptions[] = {
     {Rule::MaskedWeight, "masked-weight",
      "where(c, exp(a), 0) = exp(where(c, a, -inf)): a mask on a weight is one on its exponent",
      "the mask goes into the exponent"},
+    {Rule::MaskFactor, "mask-factor",
+     "where(c, exp(a - max a), 0) = where(c, 1, 0) exp(a - max a): the weights without the mask "
+     "are there",
+     "the mask is a factor of the weights of {a}"},
     {Rule::WeightTest, "weight-test",
      "weights of one sign: where(w == 0, 0, w y) sums to where(sum w == 0, 0, sum w y)",
      "elements of weight 0 do not count"},

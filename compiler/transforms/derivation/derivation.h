@@ -24,6 +24,7 @@ enum class Rule {
   Counted,
   Moment,
   MaskedWeight,
+  MaskFactor,
   WeightTest,
   LogSplit,
   RaisedTerm,

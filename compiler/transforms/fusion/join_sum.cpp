@@ -5,6 +5,7 @@
 #include "compiler/transforms/analysis/finite_factors.h"
 #include "compiler/transforms/analysis/growth.h"
 #include "compiler/transforms/analysis/infinite_centre.h"
+#include "compiler/transforms/analysis/linear_uses.h"
 #include "compiler/transforms/analysis/value_ranges.h"
 #include "compiler/transforms/derivation/spec_text.h"
 #include "compiler/transforms/fusion/fold_form.h"
@@ -183,10 +184,39 @@ private:
     return llvm::all_of(states.pass.stream, [&](StringAttr dim) { return dims.contains(dim); });
   }
 
+  // Weights exp(a - max a) that the pass has without the mask of these: that is a factor then, and
+  // there is one reference and one exponential for both. What the mask leaves may be small beside
+  // max a, so nothing may ask how small.
+  void takeMaskAsFactor(OpBuilder &b, FoldOp fold, Terms &terms, Term &term) {
+    const ScalarExpr *masked = term.exponent;
+    if (!masked || masked->kind != ScalarExpr::Kind::Select || term.vanishes ||
+        !term.differences.empty() || term.condition || term.shift.size() != 1)
+      return;
+    auto isEmpty = [](const ScalarExpr *e) {
+      return e->kind == ScalarExpr::Kind::Constant && e->constant == -INFINITY;
+    };
+    unsigned side = isEmpty(masked->args[2]) ? 1 : 2;
+    const ScalarExpr *shift = term.shift.front();
+    if (!isEmpty(masked->args[3 - side]) || shift->kind != ScalarExpr::Kind::Neg ||
+        !shift->args[0]->leaf || !haveStream(masked->args[side]))
+      return;
+    Value exponent = terms.build(b, fold.getLoc(), masked->args[side]);
+    auto reference = shift->args[0]->leaf.getDefiningOp<FoldOp>();
+    if (!reference || !llvm::is_contained(states.pass.states, reference) ||
+        reference.getKind() != FoldKind::Max || reference.getFactors().front() != exponent ||
+        !isUsedLinearly(fold))
+      return;
+    const ScalarExpr *one = terms.constant(masked->type, 1);
+    term.exponent = masked->args[side];
+    term.factors.insert(term.factors.begin(), terms.guarded(masked->args[0], side == 1, one, 0));
+    states.record(Rule::MaskFactor, fold, {{"a", specTextOf(term.exponent)}});
+  }
+
   // The state of a term, and what it contributes to the fold's value after the stream.
-  const ScalarExpr *finishTerm(OpBuilder &b, FoldOp fold, Terms &terms, const Term &term) {
+  const ScalarExpr *finishTerm(OpBuilder &b, FoldOp fold, Terms &terms, Term term) {
     if (isConstant(term))
       return finishConstant(b, fold, terms, term);
+    takeMaskAsFactor(b, fold, terms, term);
     SmallVector<Value> factors;
     for (const ScalarExpr *factor : term.factors)
       llvm::append_range(factors, productFactors(b, terms.build(b, fold.getLoc(), factor)));

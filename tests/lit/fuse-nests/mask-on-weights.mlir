@@ -1,7 +1,7 @@
 // A condition on the weights becomes an exponent of its own, with its own maximum: the denominator
-// still sees every key.
+// still sees every key, and what is left may be far below its maximum.
 //   p = softmax(j, s)
-//   o[i,e] = sum(j, where(j <= i, p, 0) * v)
+//   o[i,e] = log(sum(j, where(j <= i, p, 0) * v))
 // RUN: %through-fuse-nests %s | FileCheck %s
 
 // CHECK:     red.nest grid [i] row [] stream [j] inner [e]
@@ -33,5 +33,9 @@ attn.program @mask_on_weights dims [i, j, e = 16] {
     attn.yield %5 : f32
   }
   %o = attn.reduce add over [j] %2 : <[i, j, e], f32> -> <[i, e], f32> loc("o")
-  attn.output "o" [i, e] %o as f32 : <[i, e], f32> loc("o")
+  %log = attn.map (%arg0 = %o : !attn.array<[i, e], f32>) -> !attn.array<[i, e], f32> {
+    %6 = math.log %arg0 : f32
+    attn.yield %6 : f32
+  }
+  attn.output "o" [i, e] %log as f32 : <[i, e], f32> loc("o")
 }

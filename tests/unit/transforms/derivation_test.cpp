@@ -67,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{Rule::Moment,
                  "p = softmax(j, s); m = sum(j, p * s); o[b,h,i] = sum(j, p * (s - m) * (s - m))"},
         RuleCase{Rule::MaskedWeight, "p = softmax(j, s); o[b,h,i] = sum(j, where(j <= i, p, 0))"},
+        RuleCase{Rule::MaskFactor, "p = softmax(j, s); o[b,h,i] = sum(j, where(j <= i, p, 0))"},
         RuleCase{Rule::WeightTest, "p = softmax(j, s); o[b,h,i] = sum(j, xlogy(p, p))"},
         RuleCase{Rule::RaisedTerm, "p = softmax(j, s); o[b,h,i] = sum(j, p ** 3)"},
         RuleCase{Rule::LogSplit, "p = softmax(j, s); o[b,h,i] = sum(j, p * log(p))"},
@@ -92,6 +93,35 @@ INSTANTIATE_TEST_SUITE_P(
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
+
+TEST(MaskFactor, IsForSumsThatAreUsedLinearly) {
+  for (const char *use :
+       {"o[b,h,i] = z", "o[b,h,i] = 2 * z - w", "o[b,h,i] = where(i > 3, z, 1) / w",
+        "o[b,h] = sum(i, z + g[h] * z)", "o[b,h,i,x] = z + sum(j, s * x)"})
+    EXPECT_THAT(
+        derivationOf(std::string("p = softmax(j, s); z = sum(j, where(j <= i, p, 0)); ") + use),
+        applies(Rule::MaskFactor))
+        << use;
+}
+
+// What the mask leaves may be far below the maximum of all: these ask how far.
+TEST(MaskFactor, IsForNoSumWhoseSizeIsAskedFor) {
+  for (const char *use : {"o[b,h,i] = 1 / z", "o[b,h,i] = log(z)", "o[b,h,i] = where(z == 0, 1, 2)",
+                          "o[b,h,i] = sqrt(z)", "o[b,h,i] = z * sum(j, s)", "o[b,h,i] = z * z",
+                          "o[b,h,i] = sum(j, where(j <= i, p, 0) * v[b,h,j,0]) / z"})
+    EXPECT_THAT(
+        derivationOf(std::string("p = softmax(j, s); z = sum(j, where(j <= i, p, 0)); ") + use),
+        Not(applies(Rule::MaskFactor)))
+        << use;
+}
+
+TEST(MaskFactor, IsForWeightsThatThePassHasWithoutTheMask) {
+  EXPECT_THAT(
+      derivationOf("p = softmax(j, where(j <= i, s, -inf)); o[b,h,i,e] = sum(j, p * v[b,h,j,e])"),
+      Not(applies(Rule::MaskFactor)));
+  EXPECT_THAT(derivationOf("o[b,h,i] = sum(j, where(j <= i, exp(s), 0))"),
+              Not(applies(Rule::MaskFactor)));
+}
 
 TEST(DerivationOfSplits, IsThatOfTheWhole) {
   FusedProgram program(specOf(kSoftmax));
