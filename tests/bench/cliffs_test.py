@@ -107,15 +107,21 @@ class Roofline(unittest.TestCase):
         self.assertAlmostEqual(found["roofline_ms"], 1e3 * FLOPS / roofline.HALF + LAUNCH_MS)
         self.assertEqual(found["limit"], "products, 16 bits")
 
-    def test_products_in_f32_are_six_times_as_long(self):
+    def test_products_in_f32_are_three_of_halves(self):
         streamed = [tensor("k", "b h j d", "f32"), tensor("v", "b h j e", "f32")]
         found = bound(kernel(streamed=streamed))
-        self.assertAlmostEqual(found["roofline_ms"], 6e3 * FLOPS / roofline.HALF + LAUNCH_MS)
+        self.assertAlmostEqual(found["roofline_ms"], 3e3 * FLOPS / roofline.HALF + LAUNCH_MS)
+
+    def test_halves_of_f32_are_f32(self):
+        streamed = [{**tensor(name, dims, "f16"), "why": "halves of k and their scales are what products take"}
+                    for name, dims in (("k_high", "b h j d"), ("v_high", "b h j e"))]
+        found = bound(kernel(streamed=streamed))
+        self.assertAlmostEqual(found["roofline_ms"], 3e3 * FLOPS / roofline.HALF + LAUNCH_MS)
 
     def test_products_of_both_types_share_the_tensor_cores(self):
         streamed = [tensor("k", "b h j d"), tensor("v", "b h j e", "f32")]
         found = bound(kernel(streamed=streamed))
-        self.assertAlmostEqual(found["roofline_ms"], 3.5e3 * FLOPS / roofline.HALF + LAUNCH_MS)
+        self.assertAlmostEqual(found["roofline_ms"], 2e3 * FLOPS / roofline.HALF + LAUNCH_MS)
 
     def test_a_vector_that_scales_does_not_make_a_product_f32(self):
         streamed = kernel()["streamed"] + [tensor("gain", "h d", "f32")]

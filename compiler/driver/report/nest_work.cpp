@@ -17,7 +17,7 @@ using Dims = llvm::SetVector<StringAttr>;
 std::optional<Kind> kindOf(Operation *op) {
   if (op->getNumResults() != 1 || !isa<FloatType>(op->getResult(0).getType()))
     return std::nullopt;
-  if (isa<arith::DivFOp>(op))
+  if (isa<arith::DivFOp, attn::RandOp>(op))
     return Kind::Special;
   if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::MaximumFOp,
           arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, attn::SubOp, attn::ModOp,

@@ -15,7 +15,7 @@ namespace attnc::driver {
 struct WorkTerm {
   enum class Kind {
     Products, ///< of sums of products; a multiply-add counts as two
-    Special,  ///< exponentials, logarithms, quotients and the like
+    Special,  ///< exponentials, logarithms, quotients, random numbers and the like
     Other,    ///< other floating-point operations
   };
   Kind kind;

@@ -11,6 +11,8 @@ namespace attnc::schedule {
 // What follows from no data sheet. Fitted to the tensor-core use of hand-written kernels on an
 // H100 (docs/schedules.md has the measurements beside the model).
 
+// What the rows of a group do in a step for each moment: sums are kept and shifted.
+static constexpr double kMomentRows = 60;
 // A group's products start this much after those of the group before it have ended.
 static constexpr double kProductStart = 24;
 // What a step of one group waits for beside its arithmetic: barriers, the ballot, the last
@@ -112,7 +114,8 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   phases.both =
       std::max(ofScores, phases.shared) + std::max(phases.products - ofScores, sharedWeights);
   phases.shared += sharedWeights;
-  phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes);
+  phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes) +
+                      kMomentRows * static_cast<double>(plan.needs.moments);
   if (hasEncoded(plan))
     phases.arithmetic += (scores * kHalvesOperations + 64 * weights) / rates.lanes;
   return phases;

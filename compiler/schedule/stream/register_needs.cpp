@@ -52,7 +52,8 @@ private:
   }
 
   bool isTile(attn::ReadOp read) {
-    return llvm::any_of(plan.streamed, [&](const OperandTile &o) { return o.tensorRead() == read; });
+    return llvm::any_of(plan.streamed,
+                        [&](const OperandTile &o) { return o.tensorRead() == read; });
   }
 
   bool isColumnVector(attn::ReadOp read) {

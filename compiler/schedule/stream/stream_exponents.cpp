@@ -83,24 +83,28 @@ Value StreamLowering::exceedsReference(unsigned number) {
   return any.getResult();
 }
 
-// True if nothing but weights needs the scores of the reference.
-bool StreamLowering::weighsOnly(unsigned number) {
+// The states that scores of a reference are needed for besides its weights.
+SmallVector<StreamState> StreamLowering::usersOfScores(unsigned number) {
   Value array = plan.references[number].fold.getFactors().front();
-  return llvm::none_of(plan.states, [&](StreamState &s) {
+  SmallVector<StreamState> users;
+  llvm::copy_if(plan.states, std::back_inserter(users), [&](StreamState &s) {
     return s.weight == -1 ? s.fold.getFactors().front() == array : scoresOf(s) == array;
   });
+  return users;
 }
 
 // True if one weight alone needs the scores of the reference: it takes their place.
 bool StreamLowering::ownsScores(unsigned number) {
-  auto users = llvm::count_if(
+  auto weights = llvm::count_if(
       plan.weights, [&](const Weight &w) { return w.reference == static_cast<int>(number); });
-  return users == 1 && weighsOnly(number);
+  return weights == 1 && usersOfScores(number).empty();
 }
 
 // True if exponents are taken from a shift, whose rounding all weights of a row share.
 bool StreamLowering::takesShift(unsigned number) {
-  return weighsOnly(number) && !dependsOnRounding(nest, plan.references[number].fold);
+  return llvm::all_of(usersOfScores(number),
+                      [&](const StreamState &s) { return isOfOwnExponent(s); }) &&
+         !dependsOnRounding(nest, plan.references[number].fold);
 }
 
 // i1: exponents would be rounded too much.
@@ -212,6 +216,14 @@ Value StreamLowering::shiftFor(unsigned number, Location loc) {
 red::FoldOp::Frame StreamLowering::frameOfReference(unsigned number) {
   red::FoldOp fold = plan.references[number].fold;
   return red::frameOf(nest, fold.getFactors().front(), fold);
+}
+
+// That in base 2, in which a score counts perScore. With `shifted` y is a shift, which does.
+Value StreamLowering::exponentOf(unsigned number, Location loc, Value x, Value y, bool shifted) {
+  if (shifted)
+    return math::FmaOp::create(b, loc, x, perScore[number], arith::NegFOp::create(b, loc, y));
+  Value difference = arith::SubFOp::create(b, loc, x, orZero(b, loc, y));
+  return arith::MulFOp::create(b, loc, difference, perScore[number]);
 }
 
 // How far x is from y in the frame of a reference. The region's difference and exponential are

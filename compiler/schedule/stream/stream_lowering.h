@@ -127,10 +127,11 @@ protected:
   void rescaleRows(unsigned number, Value factor);
   void rescaleFragments(unsigned number, Value factor);
   Value hasLargeReference(unsigned number);
-  bool weighsOnly(unsigned number);
+  llvm::SmallVector<StreamState> usersOfScores(unsigned number);
   bool ownsScores(unsigned number);
   bool takesShift(unsigned number);
   red::FoldOp::Frame frameOfReference(unsigned number);
+  Value exponentOf(unsigned number, mlir::Location loc, Value x, Value y, bool shifted);
   Value distance(unsigned number, mlir::Location difference, mlir::Location loc, Value x, Value y,
                  bool shifted);
   Value liftPart(red::FoldOp fold, mlir::Location loc, llvm::MutableArrayRef<Value> x);
@@ -161,6 +162,8 @@ protected:
   bool hasMoments();
   void shiftMoments(Value centre, Value shift);
   void addMoment(const StreamState &moment, Value sum, Value weights);
+  bool isOfOwnExponent(const StreamState &moment);
+  void addOwnExponents(const StreamState &moment, Value sum, Value weights);
   /// The array of scores that the weight's exponent is, or null.
   Value scoresOf(const StreamState &moment);
   red::FoldOp momentAbout(Value centre);

@@ -5,6 +5,9 @@
 #include "compiler/schedule/stream/stream_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -131,8 +134,59 @@ void StreamLowering::shiftMoments(Value centre, Value shift) {
   }
 }
 
+// `base` is `exponent`, or 0 where that is -inf.
+static bool isExponent(Value base, Value exponent) {
+  auto guard = base.getDefiningOp<attn::MapOp>();
+  if (!guard || base == exponent)
+    return base == exponent;
+  auto choice = guard.getYielded().getDefiningOp<arith::SelectOp>();
+  auto test = choice ? choice.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+  auto isOf = [&](Value scalar) {
+    auto argument = dyn_cast<BlockArgument>(scalar);
+    return argument && guard.getOperand(argument.getArgNumber()) == exponent;
+  };
+  return test && test.getPredicate() == arith::CmpFPredicate::OEQ && isOf(test.getLhs()) &&
+         matchPattern(test.getRhs(), m_NegInfFloat()) &&
+         matchPattern(choice.getTrueValue(), m_AnyZeroFloat()) && isOf(choice.getFalseValue());
+}
+
+// True if terms are w log w: the distance of an element from the centre is its weight's exponent.
+bool StreamLowering::isOfOwnExponent(const StreamState &moment) {
+  red::FoldOp fold = moment.fold;
+  return fold.getBase() && fold.getExponent() && fold.degree() == 1 &&
+         fold.getCentre() == fold.getReference() && plan.weights[moment.weight].factors.empty() &&
+         isExponent(fold.getBase(), fold.getExponent());
+}
+
+// Those terms, from exponents of base 2: the sum of a tile's is multiplied. An exponent of -inf,
+// whose weight is 0, counts as finite.
+void StreamLowering::addOwnExponents(const StreamState &moment, Value sum, Value weights) {
+  red::FoldOp fold = moment.fold;
+  Location loc = fold.getLoc();
+  unsigned number = plan.weights[moment.weight].reference;
+  bool shifted = takesShift(number);
+  Value from = shifted ? shiftFor(number, loc) : reference[number];
+  Value terms = registers(attn::renamed(loc, "terms"), scoreType());
+  Value score = scores(plan.references[number].fold.getFactors().front(), red::FoldKind::Max);
+  map(loc, {plan.stream, column0, /*partial=*/true}, {}, {{score, {}}, {from, {}}, {weights, {}}},
+      terms, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        Value exponent = exponentOf(number, loc, x[0], x[1], shifted);
+        Value least = real(-std::numeric_limits<float>::max());
+        Value finite = arith::MaximumFOp::create(b, loc, exponent, least);
+        return {arith::MulFOp::create(b, loc, x[2], finite).getResult()};
+      });
+  Value ofTile = registers(attn::renamed(loc, "of_tile"), rowsType(), 0);
+  tile::ReduceRowsOp::create(b, loc, tile::Combine::Add, terms, ofTile);
+  map(loc, {}, {}, {{sum, {}}, {ofTile, {}}}, sum,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {math::FmaOp::create(b, loc, x[1], real(llvm::numbers::ln2), x[0]).getResult()};
+      });
+}
+
 // The tile's terms: the weights are there but for the distance from the centre.
 void StreamLowering::addMoment(const StreamState &moment, Value sum, Value weights) {
+  if (isOfOwnExponent(moment))
+    return addOwnExponents(moment, sum, weights);
   red::FoldOp fold = moment.fold;
   Location loc = fold.getLoc();
   Value array = scoresOf(moment), base = fold.getBase(), factor;

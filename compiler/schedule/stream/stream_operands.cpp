@@ -48,9 +48,9 @@ void StreamLowering::tabulate(const OperandTile &operand, StringAttr along, Valu
   tile::YieldOp::create(b, loc, element);
 }
 
-// Where each row of a tile begins, and whether there is such a row: each is where its subscripts say
-// that it lies. Those beyond the extent are asked of the last one, so that no row waits for a branch
-// before it loads what names its place; where there is none, nothing is loaded.
+// Where each row of a tile begins, and whether there is such a row: each is where its subscripts
+// say that it lies. Those beyond the extent are asked of the last one, so that no row waits for a
+// branch before it loads what names its place; where there is none, nothing is loaded.
 void StreamLowering::describeRows(Region &rows, attn::ReadOp read, StringAttr along) {
   Location loc = read.getLoc();
   OpBuilder::InsertionGuard guard(b);

@@ -69,6 +69,23 @@ TEST(NestWork, aCausalMaskLeavesHalfAndHalfTheDiagonal) {
   EXPECT_EQ(work.parts.back().hi, 1);
 }
 
+// Each of four parts computes what it visits, and together they visit each pair once.
+TEST(NestWork, partsOfAStreamShareItsWork) {
+  FusedProgram program(librarySpec("full"));
+  program.splitStreams(4, 1);
+  NestWork work =
+      countNestWork(program.nests().front(), {{"b", 1}, {"h", 1}, {"i", 512}, {"j", 512}});
+  EXPECT_EQ(termsOf(work, Kind::Products), (Texts{"2 j_part b h i d j", "2 j_part b h i j e"}));
+  ASSERT_TRUE(work.visited);
+  EXPECT_DOUBLE_EQ(*work.visited, 0.25);
+}
+
+TEST(NestWork, aRandomNumberCountsForEachScore) {
+  FusedProgram program(librarySpec("dropout"));
+  NestWork work = countNestWork(program.nests().front(), {});
+  EXPECT_EQ(termsOf(work, Kind::Special).front(), "2 b h i j"); // with the exponential
+}
+
 TEST(NestWork, theVisitedPartIsNotKnownWithoutExtents) {
   FusedProgram program(librarySpec("causal"));
   EXPECT_FALSE(countNestWork(program.nests().front(), {}).visited);
