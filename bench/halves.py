@@ -23,8 +23,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 # What the cells are to take, in ms.
 ATTENTION = [(64, 4096, False, 0.18), (64, 16384, False, 2.7), (64, 65536, False, 39), (64, 16384, True, 1.4),
              (128, 16384, False, 4.9), (256, 4096, False, None)]
-LANDMARKS = [(4, 16, 16384, 128, 64, 0.60), (4, 16, 131072, 128, 64, 3.9), (1, 4, 65536, 64, 32, 0.11),
-             (1, 4, 524288, 64, 32, 0.53), (1, 4, 2097152, 64, 32, 1.95)]
+LANDMARKS = [("nystrom", 4, 16, 16384, 128, 64, 0.60), ("nystrom", 4, 16, 131072, 128, 64, 3.9),
+             ("nystrom", 1, 4, 65536, 64, 32, 0.11), ("nystrom", 1, 4, 524288, 64, 32, 0.53),
+             ("nystrom", 1, 4, 2097152, 64, 32, 1.95), ("nystrom", 4, 16, 16384, 128, 256, 1.3 * 0.60),
+             ("nystrom_conv", 4, 16, 16384, 128, 64, 1.3 * 0.60), ("nystrom_conv", 4, 16, 131072, 128, 64, 1.3 * 3.9)]
 COMPARED = 16384   # the longest sequence that is computed in float64, and by PyTorch
 BLOCK = 2048       # rows of a float64 score matrix at a time
 
@@ -122,8 +124,8 @@ def inputs(target):
                    "efficient_error": error(efficient(q, k, v, False), reference)}
 
 
-def plain(q, k, v, m):
-    """Landmark attention in the types of its inputs, as Nystromformer computes it."""
+def plain(q, k, v, m, c=None):
+    """Landmark attention in the types of its inputs, as Nystromformer computes it; `c` convolves the values."""
     b, h, n, d = q.shape
     q, k = q * d ** -0.25, k * d ** -0.25
     mean = [x.reshape(b, h, m, n // m, d).mean(3) for x in (q, k)]
@@ -135,21 +137,29 @@ def plain(q, k, v, m):
     for _ in range(6):
         az = a @ z
         z = 0.25 * z @ (13 * eye - az @ (15 * eye - az @ (7 * eye - az)))
-    return f @ (z @ (g @ v))
+    o = f @ (z @ (g @ v))
+    if c is not None:
+        columns = v.transpose(-1, -2).reshape(b, h * d, n)
+        near = torch.nn.functional.conv1d(columns, c[:, None].repeat_interleave(d, 0), groups=h * d,
+                                          padding=c.shape[1] // 2)
+        o += near.reshape(b, h, d, n).transpose(-1, -2)
+    return o
 
 
 def landmarks(target):
-    for b, h, n, d, m, aim in LANDMARKS:
-        program = attnc.compile(spec("nystrom"), target, set={"T": "f16", "d": d, "e": d, "m": m})
+    for name, b, h, n, d, m, aim in LANDMARKS:
+        program = attnc.compile(spec(name), target, set={"T": "f16", "d": d, "e": d, "m": m})
         generator = torch.Generator(device="cuda").manual_seed(2)
         q, k, v = (torch.randn(b, h, n, d, device="cuda", generator=generator).half() for _ in range(3))
-        o, plan = run(program, q=q, k=k, v=v)
-        cell = {"b": b, "h": h, "n": n, "d": d, "m": m, "aim_ms": aim, "ms": milliseconds(plan)}
+        more = {"c": torch.randn(h, 33, device="cuda", generator=generator).half()} if name == "nystrom_conv" else {}
+        o, plan = run(program, q=q, k=k, v=v, **more)
+        cell = {"spec": name, "b": b, "h": h, "n": n, "d": d, "m": m, "aim_ms": aim, "ms": milliseconds(plan)}
         if n <= 4 * COMPARED:
             head = [x[:1, :1].double() for x in (q, k, v)]
-            reference = plain(*head, m)
-            cell.update(error=error(o[:1, :1], reference), plain_error=error(plain(q, k, v, m)[:1, :1], reference),
-                        plain_ms=milliseconds(lambda: plain(q, k, v, m)))
+            reference = plain(*head, m, *(c[:1].double() for c in more.values()))
+            theirs = plain(q, k, v, m, **more)[:1, :1]
+            cell.update(error=error(o[:1, :1], reference), plain_error=error(theirs, reference),
+                        plain_ms=milliseconds(lambda: plain(q, k, v, m, **more)))
         yield cell
         del q, k, v, o
         torch.cuda.empty_cache()

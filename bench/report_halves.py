@@ -21,6 +21,10 @@ def ratio(cell, key):
     return f"{cell['error'] / cell[key]:.2f}" if key in cell else "-"
 
 
+def near(cell):
+    return ", values convolved" if cell.get("spec") == "nystrom_conv" else ""
+
+
 def section(name, report):
     """The title and the text."""
     machine = report["machine"]
@@ -28,7 +32,7 @@ def section(name, report):
                   optional(c, "efficient_ms"), ratio(c, "efficient_error")] for c in report["attention"]]
     inputs = [[f"D{c['d']}", c["inputs"], f"{c['error']:.1e}", ratio(c, "efficient_error")]
               for c in report["inputs"]]
-    landmarks = [[f"B{c['b']} H{c['h']} N{c['n']} D{c['d']}, {c['m']} landmarks", figure(c["ms"]), missed(c),
+    landmarks = [[f"B{c['b']} H{c['h']} N{c['n']} D{c['d']}, {c['m']} landmarks{near(c)}", figure(c["ms"]), missed(c),
                   optional(c, "plain_ms"), ratio(c, "plain_error")] for c in report["landmarks"]]
     parts = [METHOD,
              f"{report['date']}, commit {report['commit']}, attnc {machine['attnc']}; driver {machine['driver']}, "

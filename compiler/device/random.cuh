@@ -1,7 +1,7 @@
 // Random numbers that are a function of their place: Philox 4x32-10 (Salmon et al. 2011, Parallel
 // random numbers: as easy as 1, 2, 3).
 #pragma once
-#include "attnc/index.cuh"
+#include "attnc/types.cuh"
 
 namespace attnc {
 
@@ -70,7 +70,7 @@ private:
   }
 
   ATTNC_DEVICE void refill(i64 seed, i64 x, i64 y, i64 z, i64 column) {
-    const bool odd = lane() & 1;
+    const bool odd = threadIdx.x & 1; // a lane's number has its thread's last bit
     const PhiloxBlock own = blockAt(seed, x, y, odd ? z + 8 : z, column);
     const u32 left[] = {own.x, own.y}, right[] = {own.z, own.w};
 #pragma unroll

@@ -151,7 +151,7 @@ Status encodeAllOperands(Operation *op, const PipelineOptions &options) {
 }
 
 using enum Step::On;
-using schedule::approximateExponentials, schedule::assignRoles, schedule::expandPipeline,
+using schedule::approximateFunctions, schedule::assignRoles, schedule::expandPipeline,
     schedule::fixSlots, schedule::foldKernel, schedule::narrowIndices, schedule::placeShared,
     schedule::shareElementArithmetic, schedule::shareElementLoops, schedule::synchronise;
 
@@ -202,8 +202,8 @@ constexpr Step table[] = {
      onTiled<fixSlots>},
     {"share-element-loops", "loops that all elements of a thread take go around them", Kernel,
      onTiled<shareElementLoops>},
-    {"approximate-exponentials", "exponentials of elements by the GPU's instruction", Kernel,
-     onTiled<approximateExponentials>},
+    {"approximate-functions", "exponentials and reciprocals of elements by the GPU's instructions",
+     Kernel, onTiled<approximateFunctions>},
     {"share-arithmetic", "what all elements of a map compute is computed once", Kernel,
      onTiled<shareElementArithmetic>},
 };

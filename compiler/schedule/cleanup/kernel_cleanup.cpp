@@ -98,7 +98,7 @@ static bool isOfElement(Operation *op, Value operand) {
   return map && !op->hasAttr(attn::kExactAttr) && !map.isOverRows() && differsInRow(map, operand);
 }
 
-void approximateExponentials(tile::KernelOp kernel) {
+void approximateFunctions(tile::KernelOp kernel) {
   if (!kernel->getAttrOfType<DictionaryAttr>(kCleanUpAttr).contains("narrow"))
     return;
   kernel.walk([](math::ExpOp op) {

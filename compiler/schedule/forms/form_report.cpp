@@ -152,6 +152,9 @@ private:
     for (const OperandMap &map : operandMaps(plan, s))
       into.stages.push_back(tileText(map.read, map.rows, map.cols, map.stages) +
                             (map.byRows ? ", row by row" : "") +
+                            (map.kind == OperandMap::Kind::Band
+                                 ? ", near rows: a product with a band of weights behind the stream"
+                                 : "") +
                             (map.stays ? ", which stays while " + runText() + " on" : ""));
     for (const ResultMap &map : resultMaps(plan, s))
       into.stages.push_back(fmt::format("{}: {} x {}, one tile on its way out",

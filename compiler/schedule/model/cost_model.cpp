@@ -47,6 +47,9 @@ static constexpr double kStoreRate = 0.5;
 // Threads that store what they hold, 4 bytes at a time, write parts of sectors.
 static constexpr double kSmallStoreRate = 0.5;
 
+// Operations for a term of a sum over near rows that scalar code computes.
+static constexpr double kNearRow = 8;
+
 // Of f32 as halves: operations for each score that scale it, split its weight and join the parts.
 static constexpr double kHalvesOperations = 6;
 
@@ -326,8 +329,19 @@ double CostModel::lastDone(const WarpgroupSchedule &schedule, double total, doub
   return std::max(longest, total / room + total / tiles / 2);
 }
 
+// Sums over near rows that are no products: an address, a test, a load and a product for each term.
+double CostModel::nearRowsClocks(const WarpgroupSchedule &schedule) const {
+  double terms = 0;
+  for (const BandProduct &band : plan.bands)
+    terms += static_cast<double>(band.cols * band.width);
+  for (const BandProduct &band : bandsIn(plan, schedule))
+    terms -= static_cast<double>(band.cols * band.width);
+  return static_cast<double>(schedule.rowTile()) * terms * kNearRow / machine.warpgroups->lanes;
+}
+
 double CostModel::endsClocks(const WarpgroupSchedule &schedule, const StepPrediction &step) const {
   return kTileStart + (schedule.persistent ? 0 : kBlockStart) + step.chain +
+         nearRowsClocks(schedule) +
          static_cast<double>(work.resultBytes * schedule.rowTile()) /
              (machine.warpgroups->cacheBytes * kStoreRate *
               (plan.results.empty() || schedule.bulkStores ? 1 : kSmallStoreRate));

@@ -90,6 +90,7 @@ private:
   std::vector<double> rowTileClocks(const WarpgroupSchedule &schedule, const Classes &classes);
   double lastDone(const WarpgroupSchedule &schedule, double total, double longest, double tiles,
                   bool uniform) const;
+  double nearRowsClocks(const WarpgroupSchedule &schedule) const;
   double endsClocks(const WarpgroupSchedule &schedule, const StepPrediction &step) const;
   double turnsFactor(const WarpgroupSchedule &schedule) const;
   double kernelClocks(const WarpgroupSchedule &schedule, const StepPrediction &step,

@@ -18,6 +18,9 @@ int64_t tileParts(const StreamPlan &plan, const PortableSchedule &schedule);
 
 /// Why warps cannot share the rows of a plan that is cut by such a schedule, or "".
 std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &schedule);
+
+/// Why there are too many groups of warps for the same rows, each with a part of the columns, or
+/// "".
 std::string checkColumnGroups(const StreamPlan &plan, const PortableSchedule &schedule);
 
 /// Rows of a tile of a streamed operand: of a part of it, where warps share rows. Of a plan that is

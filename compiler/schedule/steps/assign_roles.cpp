@@ -567,8 +567,8 @@ void Roles::useBehindStream(FetchOp fetch, Value pipe) {
   auto [firstUse, lastUse] = std::minmax_element(uses.begin(), uses.end(), isEarlier);
   Operation *first = *firstUse, *last = *lastUse;
   if (isa<MmaStartOp>(last)) // products read it until they have been waited for
-    while (!isa<MmaWaitOp>(last))
-      last = last->getNextNode();
+    last = &*std::find_if(last->getIterator(), block->end(),
+                          [](Operation &op) { return isa<MmaWaitOp>(op); });
   Value turn = number(fetch, {});
   b.setInsertionPoint(first);
   await(loc, pipe, turn);

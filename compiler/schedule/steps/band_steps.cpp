@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-// Of a group, and of each of its warps.
-static constexpr int64_t kGroupRows = 64, kWarpRows = 16;
+// Of each warp of a group.
+static constexpr int64_t kWarpRows = 16;
 
 // Row r, column x has the weight of row number x - r; there are none beyond the first and the last.
 Value StepsLowering::bandOperand(const BandProduct &band) {
@@ -55,10 +55,11 @@ void StepsLowering::multiplyBands() {
     Value operand = bandOperand(band);
     int64_t columns = cast<tile::SharedType>(tile.getType()).getCols();
     Value sum = registers(loc, tile::FragmentType::get(b.getContext(), kWarpRows, columns));
+    // Before the fence: the tile is awaited where it is first used, and no loop may be between a
+    // fence and its product.
+    Value rows = strip(loc, tile, bandRows(band, kGroupRows), groupRow());
     tile::MmaFenceOp::create(b, loc);
-    tile::MmaStartOp::create(b, loc, sum, operand,
-                             strip(loc, tile, bandRows(band, kGroupRows), groupRow()),
-                             /*transposed=*/false, /*fresh=*/true);
+    tile::MmaStartOp::create(b, loc, sum, operand, rows, /*transposed=*/false, /*fresh=*/true);
     tile::MmaCommitOp::create(b, loc);
     tile::MmaWaitOp::create(b, loc, b.getI64IntegerAttr(0), sum);
     bandSums[fold] = sum;

@@ -53,11 +53,27 @@ public:
     auto second = fold.getFactors()[1].getDefiningOp<attn::ReadOp>();
     if (!first || !second)
       return {};
+    if (!isOfElements(fold))
+      return {};
     std::optional<BandProduct> found = band(fold, first, second);
     return found ? found : band(fold, second, first);
   }
 
 private:
+  // True if results take the elements that they have the columns of, alone or by folds that have
+  // fragments: a sum over the columns reads others.
+  bool isOfElements(red::FoldOp fold) {
+    llvm::SetVector<Operation *> users;
+    users.insert_range(fold->getUsers());
+    for (size_t i = 0; i < users.size(); ++i) {
+      if (isa<attn::MapOp>(users[i]))
+        users.insert_range(users[i]->getUsers());
+      else if (!isa<red::YieldOp>(users[i]) && !llvm::is_contained(plan.epilogue, users[i]))
+        return false;
+    }
+    return true;
+  }
+
   std::optional<BandProduct> band(red::FoldOp fold, attn::ReadOp weight, attn::ReadOp read) {
     BandProduct band = {};
     band.fold = fold;
@@ -115,7 +131,8 @@ private:
   }
 
   bool isOfResult(StringAttr dim) {
-    return llvm::any_of(nest.getResults(),
+    return llvm::is_contained(nest.getInner(), dim) &&
+           llvm::any_of(nest.getResults(),
                         [&](Value result) { return tensorOf(result).dims.back() == dim; });
   }
 

@@ -56,12 +56,12 @@ struct InputTile {
 /// on, 0 where there is none, each times a weight of its number. It is the product of a matrix with
 /// a band of weights and the rows around those of a tile.
 struct BandProduct {
-  red::FoldOp fold;
-  attn::ReadOp weight; ///< of 16 bits: of grid dims and `within`
-  attn::ReadOp read;   ///< of the same type; its last axis is an inner dim
-  unsigned rowAxis;
-  int64_t cols; ///< the extent of the inner dim
-  mlir::StringAttr within;
+  red::FoldOp fold;        ///< the sum
+  attn::ReadOp weight;     ///< of 16 bits: of grid dims and `within`
+  attn::ReadOp read;       ///< of the same type; its last axis is an inner dim
+  unsigned rowAxis;        ///< of the tensor that is read
+  int64_t cols;            ///< the extent of the inner dim
+  mlir::StringAttr within; ///< the dim that the sum is over
   int64_t begin, width;
   bool isReversed; ///< the first row has the last weight
 };
@@ -128,7 +128,7 @@ struct StreamPlan {
   /// Tensors with a row for each index of the row dim and a column for each of the last axis, an
   /// inner dim, which only scalar code behind the stream reads.
   llvm::SmallVector<InputTile> finishInputs;
-  llvm::SmallVector<BandProduct> bands; ///< what no plan of them computes scalar code does
+  llvm::SmallVector<BandProduct> bands; ///< bandsIn: those that are products
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

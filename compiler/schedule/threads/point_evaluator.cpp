@@ -218,70 +218,40 @@ SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
   return values;
 }
 
-// The range of each of the tensor's axes; one index, that of the grid's cell, has no end.
-SmallVector<PointEvaluator::Range> PointEvaluator::boxOf(red::ExtremeOp extreme,
-                                                         IRMapping &mapping) {
-  Location loc = extreme.getLoc();
-  auto type = arrayType(extreme.getArray());
-  SmallVector<Range> box;
-  for (StringAttr dim : tensorOf(extreme.getArray()).dims) {
-    unsigned axis = llvm::find(type.getDims(), dim) - type.getDims().begin();
-    Value first = mapping.lookupOrDefault(extreme.getFirst()[axis]);
-    Value last = mapping.lookupOrDefault(extreme.getLast()[axis]);
-    if (first == last && first == indices.lookup(dim)) {
-      box.push_back({first, Value()});
-      continue;
-    }
-    Value zero = constantOf(builder, loc, 0), one = constantOf(builder, loc, 1);
-    Value end = builder.createOrFold<arith::AddIOp>(loc, last, one);
-    box.push_back(
-        {builder.createOrFold<arith::MaxSIOp>(loc, first, zero),
-         builder.createOrFold<arith::MinSIOp>(loc, end, memory.extent(builder, loc, dim))});
-  }
-  return box;
-}
-
-// Elements of a box that are asked for before the first one is there.
-static constexpr int64_t kReadsAtOnce = 4;
-
-// Loops over the box. The last one takes several elements in a turn, at the end of its range the
-// last one again.
+// Loops over the box within the array's extents, one for each axis but those of grid dims.
 Value PointEvaluator::computeExtreme(red::ExtremeOp extreme, IRMapping &mapping) {
   Location loc = extreme.getLoc();
-  SmallVector<Range> box = boxOf(extreme, mapping);
+  Value array = extreme.getArray();
+  Tensor tensor = tensorOf(array);
+  auto type = arrayType(array);
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Value> subscripts;
   SmallVector<scf::ForOp> loops;
   Value running = emptyExtreme(builder, loc, extreme.getKind());
-  Range *innermost = nullptr;
-  for (Range &range : box)
-    innermost = range.end ? &range : innermost;
-  for (auto [range, dim] : llvm::zip(box, tensorOf(extreme.getArray()).dims)) {
-    subscripts.push_back(range.first);
-    if (!range.end)
+  for (StringAttr dim : tensor.dims) {
+    unsigned axis = llvm::find(type.getDims(), dim) - type.getDims().begin();
+    Value first = mapping.lookupOrDefault(extreme.getFirst()[axis]);
+    Value last = mapping.lookupOrDefault(extreme.getLast()[axis]);
+    if (first == last && first == indices.lookup(dim)) {
+      subscripts.push_back(first);
       continue;
-    Value step = constantOf(builder, loc, &range == innermost ? kReadsAtOnce : 1);
-    auto loop = scf::ForOp::create(builder, loc, range.first, range.end, step, running);
+    }
+    Value zero = constantOf(builder, loc, 0), one = constantOf(builder, loc, 1);
+    Value end = builder.createOrFold<arith::AddIOp>(loc, last, one);
+    Value lo = builder.createOrFold<arith::MaxSIOp>(loc, first, zero);
+    Value hi = builder.createOrFold<arith::MinSIOp>(loc, end, memory.extent(builder, loc, dim));
+    auto loop = scf::ForOp::create(builder, loc, lo, hi, one, running);
     loop.getInductionVar().setLoc(attn::renamed(loc, dim.getValue()));
     loop.getRegionIterArg(0).setLoc(attn::renamed(loc, "extreme"));
     builder.setInsertionPointToStart(loop.getBody());
-    subscripts.back() = loop.getInductionVar();
+    subscripts.push_back(loop.getInductionVar());
     running = loop.getRegionIterArg(0);
     loops.push_back(loop);
   }
-  for (int64_t further = 0; further < (innermost ? kReadsAtOnce : 1); ++further) {
-    if (further) {
-      Value last =
-          builder.createOrFold<arith::SubIOp>(loc, innermost->end, constantOf(builder, loc, 1));
-      Value next = builder.createOrFold<arith::AddIOp>(loc, loops.back().getInductionVar(),
-                                                       constantOf(builder, loc, further));
-      subscripts[innermost - box.begin()] = builder.createOrFold<arith::MinSIOp>(loc, next, last);
-    }
-    Value at = memory.offset(builder, loc, extreme.getArray(), subscripts);
-    Value element = tile::LoadOp::create(builder, loc, builder.getI64Type(),
-                                         memory.pointer(extreme.getArray()), at);
-    running = furtherExtreme(builder, loc, extreme.getKind(), running, element);
-  }
+  Value at = memory.offset(builder, loc, array, subscripts);
+  Value element =
+      tile::LoadOp::create(builder, loc, builder.getI64Type(), memory.pointer(array), at);
+  running = furtherExtreme(builder, loc, extreme.getKind(), running, element);
   for (scf::ForOp loop : llvm::reverse(loops)) {
     scf::YieldOp::create(builder, loc, running);
     builder.setInsertionPointAfter(loop);

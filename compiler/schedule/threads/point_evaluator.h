@@ -67,10 +67,6 @@ private:
   mlir::Value load(mlir::Location loc, mlir::Value source, llvm::ArrayRef<mlir::Value> subscripts,
                    mlir::Type type, mlir::Value inside, double otherwise);
   mlir::Value readableAt(attn::ArrayType type) const;
-  struct Range {
-    mlir::Value first, end;
-  };
-  llvm::SmallVector<Range> boxOf(red::ExtremeOp extreme, mlir::IRMapping &mapping);
   mlir::Value computeExtreme(red::ExtremeOp extreme, mlir::IRMapping &mapping);
   void computeFolds(State wanted);
 

@@ -12,7 +12,6 @@ namespace attnc::schedule {
 // Of a warp in a product of its warpgroup.
 static constexpr int64_t kWarpRows = 16;
 // Of a box: cuTensorMapEncodeTiled.
-static constexpr int64_t kMostBoxRows = 256;
 
 static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAxis, int64_t rows,
                         int64_t cols, Type element) {
@@ -184,11 +183,10 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
   }
   if (schedule.headDimTile || schedule.seesaw || schedule.pack != 1)
     return maps;
-  for (const BandProduct &band : plan.bands)
-    if (int64_t rows = bandRows(band, schedule.rowTile());
-        hasAxes(band.read) && rows <= kMostBoxRows &&
-        llvm::none_of(maps, [&](OperandMap &map) { return map.read == band.read; }))
-      maps.push_back(mapOf(OperandMap::Kind::Band, band.read, band.rowAxis, rows, band.cols,
+  for (const BandProduct &band : bandsIn(plan, schedule))
+    if (llvm::none_of(maps, [&](OperandMap &map) { return map.read == band.read; }))
+      maps.push_back(mapOf(OperandMap::Kind::Band, band.read, band.rowAxis,
+                           bandRows(band, schedule.rowTile()), band.cols,
                            tensorOf(attn::ReadOp(band.read).getSource()).element));
   for (const InputTile &input : plan.finishInputs)
     if (hasAxes(input.read))

@@ -9,6 +9,8 @@ namespace attnc::schedule {
 
 /// The axes of a tensor map: cuTensorMapEncodeTiled.
 inline constexpr size_t kMostMapAxes = 5;
+/// And the rows of a box.
+inline constexpr int64_t kMostBoxRows = 256;
 
 /// A tensor that arrives as tiles, or a half of what it is encoded as, and the extents of the boxes
 /// that fill a tile panel by panel: one for each axis of the tensor, the last one first; none if it

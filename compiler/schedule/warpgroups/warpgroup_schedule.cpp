@@ -250,19 +250,50 @@ int64_t producerRegisters(const StreamPlan &plan) {
          (firstByRows(plan) ? kRowCopyRegisters : 0);
 }
 
-// Rows of a group.
-static constexpr int64_t kGroupRows = 64;
-
-// Behind the stream: the states, the products of bands beside them, and a band of weights.
-static int64_t bandRegisters(const StreamPlan &plan) {
+// Behind the stream: the states, the products of bands beside them, and a band of weights, whose
+// conversion takes a few more (four bands of 64 columns spilled without these).
+static int64_t bandRegisters(const StreamPlan &plan, ArrayRef<BandProduct> bands) {
+  constexpr int64_t kConverted = 20;
   int64_t registers = 0, band = 0;
   for (const StreamState &state : plan.states)
     registers += state.streamed == -1 ? 0 : plan.streamed[state.streamed].cols / 2;
-  for (const BandProduct &each : plan.bands) {
+  for (const BandProduct &each : bands) {
     registers += each.cols / 2;
-    band = std::max(band, bandRows(each, kGroupRows) / 2);
+    band = std::max(band, bandRows(each, kGroupRows) / 2 + kConverted);
   }
   return band ? registers + band : 0;
+}
+
+// Reference, top and rescale of the rows, their sums, and what each schedule has.
+static int64_t otherRegisters(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  int64_t rows = 6 * plan.references.size();
+  for (const StreamState &state : plan.states)
+    rows += state.streamed == -1 ? 2 : 0;
+  return rows + (schedule.seesaw ? kSeesawOtherRegisters : kOtherRegisters) +
+         (hasEncoded(plan) ? kHalvesRegisters : 0);
+}
+
+// What a group can have at most beside whoever copies, with the fewest registers.
+static int64_t mostConsumerRegisters(int64_t groups) {
+  constexpr int64_t kThreads = 128, kPool = 65536, kMost = 240;
+  int64_t share = kPool / kThreads / (groups + 1) / 8 * 8;
+  return std::min(kMost, (share * (groups + 1) - kFewestRegisters) / groups / 8 * 8);
+}
+
+SmallVector<BandProduct> bandsIn(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  if (schedule.headDimTile || schedule.seesaw || schedule.pack != 1)
+    return {};
+  SmallVector<BandProduct> bands;
+  llvm::copy_if(plan.bands, std::back_inserter(bands), [&](const BandProduct &band) {
+    return tensorOf(attn::ReadOp(band.read).getSource()).dims.size() <= kMostMapAxes &&
+           bandRows(band, schedule.rowTile()) <= kMostBoxRows;
+  });
+  // Other numbers of groups are refused elsewhere.
+  int64_t room = mostConsumerRegisters(std::clamp<int64_t>(schedule.groups, 1, 4)) -
+                 otherRegisters(plan, schedule);
+  while (!bands.empty() && bandRegisters(plan, bands) > room)
+    bands.pop_back();
+  return bands;
 }
 
 int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &schedule) {
@@ -271,13 +302,11 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   // A thread holds one element of each column of two rows for each quad of columns: 64 x n elements
   // in 128 threads are n / 2 registers, half of it as a 16-bit operand.
   // Halves of weights are two operands, and each tile's products have an accumulator of their own.
-  int64_t accumulators = 0, rows = 6 * plan.references.size(); // reference, top, rescale
-  llvm::SmallSetVector<int, 2> operands;                       // weights
+  int64_t accumulators = 0;
+  llvm::SmallSetVector<int, 2> operands; // weights
   for (const StreamState &state : plan.states) {
-    if (state.streamed == -1) {
-      rows += 2;
+    if (state.streamed == -1)
       continue;
-    }
     int64_t halves = plan.weights[state.weight].inHalves ? 2 : 1;
     accumulators += halves * plan.streamed[state.streamed].cols / 2;
     operands.insert(state.weight);
@@ -289,9 +318,8 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   const RegisterNeeds &needs = plan.needs;
   int64_t stepped = accumulators + scores + weights + readRegisters(needs, plan, schedule) +
                     scalarRegisters(needs, plan, schedule);
-  return std::max(stepped, bandRegisters(plan)) + rows +
-         (schedule.seesaw ? kSeesawOtherRegisters : kOtherRegisters) +
-         (hasEncoded(plan) ? kHalvesRegisters : 0);
+  return std::max(stepped, bandRegisters(plan, bandsIn(plan, schedule))) +
+         otherRegisters(plan, schedule);
 }
 
 // A block starts with equal shares, in multiples of 8, which its warps then redistribute.
@@ -459,8 +487,7 @@ static std::string checkResident(red::NestOp nest, const StreamPlan &plan,
     return "";
   if (runDims(nest, plan).empty())
     return "resident_inputs needs tensors with both dims that lack a dim of the grid, the same "
-           "one: "
-           "leave resident_inputs out";
+           "one: leave resident_inputs out";
   if (nest.getDomainBlock() || plan.needs.inParts)
     return llvm::formatv("resident_inputs takes row tiles of whole streams, not {0}: leave "
                          "resident_inputs out",

@@ -40,6 +40,14 @@ int64_t seesawRowShares(red::NestOp nest, const StreamPlan &plan);
 /// Bytes of shared memory of a block: resident tiles, the slots of the pipes, their barriers.
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
+/// Rows of a group.
+inline constexpr int64_t kGroupRows = 64;
+
+/// The plan's bands that are products by the schedule; scalar code computes the others. They have
+/// tiles of whole columns and boxes of at most 256 rows, and so many of them registers beside the
+/// states.
+llvm::SmallVector<BandProduct> bandsIn(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+
 /// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
 int64_t consumerRegisters(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
