@@ -156,6 +156,11 @@ std::vector<Scheduled> schedules() {
        "relative_bias",
        R"({"groups": 1, "stream_tile": 128, "persistent": true})",
        {{"h", 3}}},
+      // The next row tile begins while warps read the last table of this one.
+      {"differences_of_two_row_tiles",
+       "relative_bias",
+       R"({"groups": 2, "stream_tile": 64, "persistent": true, "row_stages": 2})",
+       {{"h", 12}}},
       {"differences_of_some_tiles",
        "differences_of_some",
        R"({"groups": 2, "stream_tile": 16, "persistent": true})",
