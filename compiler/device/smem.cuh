@@ -38,6 +38,8 @@ template <class T, int kRowCount, int kColCount> struct SharedTile {
   }
   /// Address of an element.
   ATTNC_DEVICE u32 at(int row, int col) const {
+    if constexpr (kRows == 1)
+      return base + col * static_cast<int>(sizeof(T));
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
     return chunk(row, col / kPerChunk) + (col % kPerChunk) * static_cast<int>(sizeof(T));
   }

@@ -18,6 +18,7 @@
 #include "compiler/schedule/steps/expand_pipeline.h"
 #include "compiler/schedule/steps/place.h"
 #include "compiler/schedule/steps/synchronise.h"
+#include "compiler/schedule/stream/differences.h"
 #include "compiler/transforms/choose_layouts.h"
 #include "compiler/transforms/derive_updates.h"
 #include "compiler/transforms/desugar.h"
@@ -143,6 +144,14 @@ Status lowerNests(Operation *op, const PipelineOptions &options) {
   return {};
 }
 
+// Warpgroups make tables of them.
+Status outlineAllDifferences(Operation *op, const PipelineOptions &options) {
+  if (const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
+      machine && machine->warpgroups)
+    op->walk([](red::NestOp nest) { schedule::outlineDifferences(nest); });
+  return {};
+}
+
 // Without a target there are none that would be encoded for it.
 Status encodeAllOperands(Operation *op, const PipelineOptions &options) {
   if (const schedule::GpuModel *machine = schedule::findGpuModel(options.target))
@@ -181,6 +190,9 @@ constexpr Step table[] = {
      Module, deriveAllUpdates},
     {"outline-epilogue", "folds after a stream become nests where no tiled form takes them",
      Program, outlineEpilogue, /*asksOptions=*/true},
+    {"outline-differences",
+     "what maps compute of a row and an index through their difference alone is an array", Module,
+     outlineAllDifferences, /*asksOptions=*/true},
     {"choose-schedules", "a form and tile sizes for each nest", Module, chooseSchedules,
      /*asksOptions=*/true},
     {"encode-operands", "f32 that products take as a high and a low half", Module,

@@ -292,16 +292,17 @@ def Tile_MapOp : Tile_Op<"map", [SingleBlock, AttrSizedOperandSegments]> {
 }
 
 def Tile_TabulateOp : Tile_Op<"tabulate", [SingleBlock]> {
-  let summary = "All threads write the elements of a shared tile, computed by scalar code";
+  let summary = "Threads write the elements of a shared tile, computed by scalar code";
   let description = [{
     The block's arguments are the element's row, counted from `rows`, and its column (both i32); it
     yields an f32, which is rounded to the tile's element type. What fills the tile's rows up to whole
     chunks is zero. Like tile.copy of something that is in no tensor: the tile is seen by other warps
-    after a barrier.
+    after a barrier. All threads of the block take part, or with `by_group` those of a warpgroup, each
+    of which has a tile of its own.
   }];
-  let arguments = (ins Tile_SharedType:$tile, I32:$rows);
+  let arguments = (ins Tile_SharedType:$tile, I32:$rows, UnitAttr:$by_group);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$tile `rows` $rows attr-dict `:` type($tile) $body";
+  let assemblyFormat = "$tile `rows` $rows (`by_group` $by_group^)? attr-dict `:` type($tile) $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block *getBodyBlock() { return &getBody().front(); }

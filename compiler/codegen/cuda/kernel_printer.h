@@ -46,6 +46,7 @@ private:
   bool printTileOp(mlir::Operation &op);
   void printMap(tile::MapOp map);
   void printTabulate(tile::TabulateOp tabulate);
+  bool openTurns(tile::TabulateOp tabulate, const std::string &n);
   void printAny(tile::AnyOp any);
   void printBallot(tile::BallotOp ballot);
   Text bitText(mlir::Operation &op);

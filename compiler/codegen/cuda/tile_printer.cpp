@@ -254,18 +254,39 @@ Text KernelPrinter::laneColumnText(Operation &op) {
   return from == "0" ? Text{first} : Text{from + " + " + first, Binding::Add};
 }
 
+// Opens the loop over the elements `n` of a thread. Those of a group are few turns, whose number
+// the compiler knows; true if there is a branch in the last one.
+bool KernelPrinter::openTurns(tile::TabulateOp tabulate, const std::string &n) {
+  constexpr int64_t kGroupThreads = 128;
+  tile::SharedType type = tabulate.getTile().getType();
+  int64_t count = type.getRows() * type.getWidth();
+  if (!tabulate.getByGroup()) {
+    line("#pragma unroll 4");
+    open("for (int " + n + " = threadIndex(); " + n + " < " + number(type.getRows()) + " * " +
+         number(type.getWidth()) + "; " + n + " += " + number(kernel.getThreads()) + ")");
+    return false;
+  }
+  std::string first = names.unique("first");
+  line("#pragma unroll");
+  open("for (int " + first + " = 0; " + first + " < " + number(count) + "; " + first +
+       " += " + number(kGroupThreads) + ")");
+  line("const int " + n + " = " + first + " + int(u32(threadIndex()) % " + number(kGroupThreads) +
+       ");");
+  bool isGuarded = count % kGroupThreads != 0;
+  if (isGuarded)
+    open("if (" + n + " < " + number(count) + ")");
+  return isGuarded;
+}
+
 // Threads take the tile's elements in turn, row after row.
 void KernelPrinter::printTabulate(tile::TabulateOp tabulate) {
   comment(tabulate.getLoc());
   tile::SharedType type = tabulate.getTile().getType();
   std::string width = number(type.getWidth());
-  std::string count = number(type.getRows()) + " * " + width;
   std::string tile = tileText(tabulate.getTile());
-  line("#pragma unroll 4");
   names.openScope();
   std::string n = names.unique("n");
-  open("for (int " + n + " = threadIndex(); " + n + " < " + count + "; " + n +
-       " += " + number(kernel.getThreads()) + ")");
+  bool isGuarded = openTurns(tabulate, n);
   std::string at = tile + ", " + n + " / " + width + ", " + n + " % " + width;
   Block &body = *tabulate.getBodyBlock();
   std::string first = expression(tabulate.getRows()).within(Binding::Add);
@@ -289,6 +310,8 @@ void KernelPrinter::printTabulate(tile::TabulateOp tabulate) {
     line("storeElement(" + at + ", 0.0f);");
     close();
   }
+  if (isGuarded)
+    close();
   close();
   names.closeScope();
 }

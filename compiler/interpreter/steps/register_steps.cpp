@@ -180,6 +180,9 @@ void addMap(CodeBuilder &builder, tile::MapOp op) {
   });
 }
 
+// Of a warpgroup.
+constexpr unsigned kGroupThreads = 128;
+
 // As threads take the elements: each in turn, rows of whole chunks.
 void addTabulate(CodeBuilder &builder, tile::TabulateOp op) {
   TileLayout layout(op.getTile().getType());
@@ -188,12 +191,12 @@ void addTabulate(CodeBuilder &builder, tile::TabulateOp op) {
   unsigned row = builder.word(block.getArgument(0)), column = builder.word(block.getArgument(1));
   unsigned start = builder.piece(block);
   unsigned value = builder.word(block.getTerminator()->getOperand(0));
-  unsigned threads = builder.code().threads;
+  unsigned threads = op.getByGroup() ? kGroupThreads : builder.code().threads;
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     Access by = machine.own(warp, op);
     uint32_t base = warp.words[tile].i;
     unsigned count = layout.rows * layout.width;
-    for (unsigned first = warp.number * 32; first < count; first += threads)
+    for (unsigned first = warp.number * 32 % threads; first < count; first += threads)
       for (unsigned n = first; n < std::min(first + 32, count); ++n) {
         unsigned r = n / layout.width, c = n % layout.width;
         float element = 0;

@@ -23,7 +23,7 @@ std::string countText(double count) {
 class Reporter {
 public:
   Reporter(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine)
-      : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan)) {}
+      : nest(nest), plan(plan), machine(machine), work(countWork(nest, plan).withoutTables()) {}
 
   void report(const WarpgroupSchedule &s, ScheduleReport &into) {
     int64_t needed = consumerRegisters(plan, s);
@@ -64,6 +64,8 @@ public:
     CostModel model(nest, plan, machine);
     StepPrediction step = model.step(s);
     double share = model.kernelShare(s);
+    if (tabulatesDifferences(plan, s))
+      work = countWork(nest, plan).withTables();
     reportStep(s.rowTile(), s.streamStep(), step.flops, step.copiedBytes + step.readBytes, into);
     reportPrediction(step, share, into);
     into.numbers["groups"] = s.groups;

@@ -119,6 +119,13 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   phases.shared += sharedWeights;
   phases.arithmetic = scores * (work.special / rates.special + work.plain / rates.lanes) +
                       kMomentRows * static_cast<double>(plan.needs.moments);
+  if (tabulatesDifferences(plan, schedule)) {
+    const ScalarCost &each = work.differences;
+    double values = 64 + columns;
+    phases.arithmetic += values * (each.special / rates.special + each.plain / rates.lanes);
+    phases.shared +=
+        4 * scores * kTableReads * static_cast<double>(work.differenceCount) / rates.sharedBytes;
+  }
   if (hasEncoded(plan))
     phases.arithmetic += (scores * kHalvesOperations + 64 * weights) / rates.lanes;
   return phases;
@@ -187,9 +194,11 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
   return predictStep(plan, work, {}, schedule, machine, {schedule.groups});
 }
 
-StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work, const StreamWork &masks,
-                           const WarpgroupSchedule &schedule, const GpuModel &machine,
-                           StepGroups which) {
+StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
+                           const StreamWork &masks, const WarpgroupSchedule &schedule,
+                           const GpuModel &machine, StepGroups which) {
+  StreamWork work =
+      tabulatesDifferences(plan, schedule) ? ofNest.withTables() : ofNest.withoutTables();
   const Rates &rates = *machine.warpgroups;
   GroupPhases group = phasesOf(plan, schedule, work, rates);
   // Of all blocks of a multiprocessor.

@@ -1,38 +1,15 @@
 #include "compiler/schedule/model/stream_work.h"
+#include "compiler/schedule/model/scalar_cost.h"
 #include "compiler/schedule/nest/score_scale.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace attnc::schedule {
 namespace {
-
-/// What an operation costs on the special function units, and in slots of the others.
-struct Cost {
-  double special = 0, plain = 0;
-};
-
-// Functions that the device headers or ptxas make of several operations count with these.
-Cost costOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Cost>(op)
-      .Case<arith::ConstantOp>([](auto) { return Cost{}; })
-      .Case<math::Exp2Op, math::Log2Op, math::TanhOp, math::SqrtOp, math::RsqrtOp>(
-          [](auto) { return Cost{1, 0}; })
-      .Case<math::ExpOp, math::LogOp, math::SinOp, math::CosOp, arith::DivFOp>(
-          [](auto) { return Cost{1, 1}; })
-      .Case<math::PowFOp>([](auto) { return Cost{2, 1}; })
-      .Case<attn::RandOp>([](auto) { return Cost{0, 28}; }) // a block of 104 for four, exchanged
-      .Case<math::ErfOp>([](auto) { return Cost{1, 12}; })
-      .Case<arith::SIToFPOp, arith::FPToSIOp>([](auto) { return Cost{0, 2}; }) // half the rate
-      .Case<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
-          [](auto) { return Cost{1, 16}; })
-      .Default([](auto) { return Cost{0, 1}; });
-}
 
 class Counter {
 public:
@@ -116,13 +93,20 @@ private:
   void countArray(Value array) {
     if (!seen.insert(array).second)
       return;
+    auto isThis = [&](const Difference &each) { return each.array == array; };
+    if (const auto *found = llvm::find_if(plan.differences, isThis);
+        found != plan.differences.end()) {
+      work.differences += found->cost;
+      work.differenceCount += 1;
+      return;
+    }
     if (auto read = array.getDefiningOp<attn::ReadOp>(); read && read->getBlock() == body()) {
       int64_t bytes = tile::elementType(tensorOf(read.getSource()).element).bytes;
       work.scoreBytes += bytes;
       if (llvm::all_of(nest.getGrid().getAsRange<StringAttr>(),
                        [&](StringAttr dim) { return read.getType().hasDim(dim); }))
         work.ownScoreBytes += bytes;
-      work.plain += 3; // address, load, conversion
+      work.plain += kReadCost.plain;
       return;
     }
     auto map = array.getDefiningOp<attn::MapOp>();
@@ -152,7 +136,7 @@ private:
       if (auto side = select->getAttrOfType<BoolAttr>(red::kFullAttr); side && !evaluatesMasks)
         return countScalar(map, side.getValue() ? select.getTrueValue() : select.getFalseValue());
     if (dimsOf(map, scalar) == (kRow | kStream)) {
-      Cost cost = costOf(op);
+      ScalarCost cost = scalarCost(op);
       if (sharesFactor(map, scalar))
         cost = {0, sharesFactor(map, op->getOperand(0)) || sharesFactor(map, op->getOperand(1))
                        ? 0.
@@ -218,6 +202,19 @@ private:
 };
 
 } // namespace
+
+StreamWork StreamWork::withoutTables() const {
+  StreamWork work = *this;
+  work.special += differences.special;
+  work.plain += differences.plain;
+  return work;
+}
+
+StreamWork StreamWork::withTables() const {
+  StreamWork work = *this;
+  work.plain += kTableReads * static_cast<double>(differenceCount);
+  return work;
+}
 
 StreamWork countWork(red::NestOp nest, const StreamPlan &plan) {
   return Counter(nest, plan).count();

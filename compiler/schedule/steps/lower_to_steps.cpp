@@ -18,6 +18,7 @@ void StepsLowering::build() {
   maps = operandMaps(plan, schedule);
   placeResults();
   placeShared();
+  placeDifferences();
   Location loc = nest.getLoc();
   auto flag = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
   auto rows = tile::RowTilesOp::create(
@@ -227,6 +228,7 @@ void StepsLowering::foldStream() {
   if (encoded)
     loadTileScales();
   fetchInputs();
+  stageDifferences();
   describeSteps();
   sharePlaces(body);
 }
@@ -239,6 +241,7 @@ void StepsLowering::beginStreamTile() {
 // run while the weights are computed.
 void StepsLowering::describeSteps() {
   scoreSteps();
+  tile::StepOp differences = differenceStep();
   tile::StepOp fold = foldStep();
   convertStep();
   SmallVector<tile::StepOp> order = scoreGroup;
@@ -248,8 +251,12 @@ void StepsLowering::describeSteps() {
     // fragments, soon done, come before.
     order.insert(rescalesBehindScores() ? order.end() : order.begin(), rescale);
   }
-  if (tile::StepOp values = valueStep()) {
+  tile::StepOp values = valueStep();
+  if (values)
     order.push_back(values);
+  if (differences) // while products run
+    order.push_back(differences);
+  if (values) {
     // Registers of weights are free, and sums of a tile complete, before the next weights.
     if (llvm::any_of(plan.weights, [](const Weight &weight) { return weight.inHalves; }))
       order.append({fold, promoteStep(fold.getResults().drop_front(moved.size()))});

@@ -71,6 +71,9 @@ static std::vector<std::string> partsOf(StepOp step) {
       if (exchange && !isa<MmaStartOp, ColumnsOp>(op))
         (llvm::is_contained(exchange.getMine(), operand) ? written : read).insert(operand);
     }
+    if (auto tabulate = dyn_cast<TabulateOp>(op))
+      parts.push_back(fmt::format("writes {}, {} values", nameOf(tabulate.getTile()),
+                                  tabulate.getTile().getType().getCols()));
     if (auto send = dyn_cast<SendPartialOp>(op))
       parts.push_back("sends " + nameOf(send.getFragment()) + " to the other block");
     if (auto add = dyn_cast<AddPartialOp>(op))

@@ -86,6 +86,14 @@ private:
   /// The group's rows of the matrix with a band of weights, as an operand.
   Value bandOperand(const BandProduct &band);
 
+  // difference_steps.cpp
+  void placeDifferences();
+  /// Where the tables of the tile at hand are.
+  void stageDifferences();
+  /// Writes them; null where there are none.
+  tile::StepOp differenceStep();
+  void writeDifferences(Value array, Value table);
+
   // encoded_steps.cpp: operands of f32 that are halves.
   /// Places for the halves of weights, for each tile's products, and the scales of rows.
   void createHalves();
@@ -108,6 +116,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
   llvm::DenseMap<mlir::Operation *, Value> bandTiles;  ///< fetched for the row tile, by read
+  llvm::MapVector<Value, Value> differenceRings;       ///< tables of all groups, by array
 
   // Null where an operand, a weight or a state has no halves.
   bool encoded = false; ///< some are halves; tilesOf and rowTilesOf have the high ones

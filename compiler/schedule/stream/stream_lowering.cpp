@@ -209,7 +209,7 @@ bool StreamLowering::readsAlong(ArrayRef<Value> arrays, StringAttr dim, ArrayRef
   reached.insert(arrays.begin(), arrays.end());
   for (size_t i = 0; i < reached.size(); ++i) {
     Value value = reached[i];
-    if (!cast<attn::ArrayType>(value.getType()).hasDim(dim) || stagedTiles.contains(value) ||
+    if (!cast<attn::ArrayType>(value.getType()).hasDim(dim) || isStaged(value) ||
         llvm::any_of(known, [&](const Input &input) { return input.array == value; }))
       continue;
     Operation *op = value.getDefiningOp();
@@ -236,6 +236,16 @@ void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value c
       if (staged.turned)
         std::swap(i, j);
       return tile::PeekOp::create(b, loc, b.getF32Type(), staged.tile, i, j);
+    });
+}
+
+void StreamLowering::provideDifferences(PointEvaluator &evaluator, Value row, Value column) {
+  for (auto &[array, table] : differenceTables)
+    evaluator.provide(array, [this, array, table, row, column](PointEvaluator &) -> Value {
+      Location loc = array.getLoc();
+      Value difference = arith::SubIOp::create(b, loc, row, column);
+      Value at = arith::SubIOp::create(b, loc, difference, firstDifference);
+      return tile::PeekOp::create(b, loc, b.getF32Type(), table, constant(0), at);
     });
 }
 
@@ -269,8 +279,10 @@ void StreamLowering::map(Location loc, Over over, ArrayRef<Value> arrays, ArrayR
   bindIndex(plan.row, /*partial=*/true);
   if (over.column)
     bindIndex(over.column, over.partial);
-  if (over.column == plan.stream)
+  if (over.column == plan.stream) {
     provideStaged(evaluator, block.getArgument(0), block.getArgument(1));
+    provideDifferences(evaluator, block.getArgument(0), block.getArgument(1));
+  }
   SmallVector<Value> elements;
   for (const Input &input : ins) {
     elements.push_back(block.addArgument(b.getF32Type(), input.place.getLoc()));

@@ -237,6 +237,11 @@ protected:
   bool readsAlong(llvm::ArrayRef<Value> arrays, mlir::StringAttr dim, llvm::ArrayRef<Input> known);
   /// In a map over scores, whose element is at (row, column): elements of staged tiles.
   void provideStaged(PointEvaluator &evaluator, Value row, Value column);
+  void provideDifferences(PointEvaluator &evaluator, Value row, Value column);
+  /// True if elements of the array are in shared memory, wherever they come from.
+  bool isStaged(Value array) const {
+    return stagedTiles.contains(array) || differenceTables.contains(array);
+  }
 
   red::NestOp nest;
   StreamPlan plan;
@@ -292,6 +297,10 @@ protected:
     bool isVector; ///< it has one row, of all rows of scores
   };
   llvm::MapVector<Value, StagedTile> stagedTiles;
+  /// Vectors in shared memory of the values of plan.differences, by array: that of the first row
+  /// and the last column of the group's scores first. Empty where each score computes its own.
+  llvm::MapVector<Value, Value> differenceTables;
+  Value firstDifference; ///< i32: the difference of the first value
   llvm::DenseMap<std::pair<Value, int>, Value> scoreFragments; ///< by array and kind of identity
   llvm::DenseMap<unsigned, Value> plainWeights;                ///< fragments, by number of weight
 };

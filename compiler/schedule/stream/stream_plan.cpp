@@ -4,6 +4,7 @@
 #include "compiler/schedule/portable/portable_schedule.h"
 #include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/stream/computed_operands.h"
+#include "compiler/schedule/stream/differences.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Red/Cancellation.h"
 #include "dialects/Tile/ElementTypes.h"
@@ -42,6 +43,7 @@ public:
     planResults();
     planFinishInputs();
     result.bands = planBands(nest, result);
+    result.differences = planDifferences(nest, result);
     result.packing = findPacking(nest, result);
     result.needs = countRegisterNeeds(nest, result);
     return std::move(result);

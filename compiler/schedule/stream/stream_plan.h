@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_PLAN_H
 #define ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_PLAN_H
 
+#include "compiler/schedule/model/scalar_cost.h"
 #include "compiler/schedule/nest/signature.h"
 #include "compiler/schedule/stream/register_needs.h"
 
@@ -66,6 +67,13 @@ struct BandProduct {
   bool isReversed; ///< the first row has the last weight
 };
 
+/// A number for each row and stream index that depends on both through their difference alone: a
+/// step has as many of them as rows and columns together, not one for each score.
+struct Difference {
+  mlir::Value array; ///< f32, of row x stream
+  ScalarCost cost;   ///< of a value
+};
+
 /// A result with a row for each index of the row dim and a column for each of an inner dim, or a
 /// part of these, stored with 16 bits. Every other axis is a grid dim.
 struct ResultTile {
@@ -128,7 +136,8 @@ struct StreamPlan {
   /// Tensors with a row for each index of the row dim and a column for each of the last axis, an
   /// inner dim, which only scalar code behind the stream reads.
   llvm::SmallVector<InputTile> finishInputs;
-  llvm::SmallVector<BandProduct> bands; ///< bandsIn: those that are products
+  llvm::SmallVector<BandProduct> bands;      ///< bandsIn: those that are products
+  llvm::SmallVector<Difference> differences; ///< where tabulatesDifferences: each is worth a table
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

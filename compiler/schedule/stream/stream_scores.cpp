@@ -247,7 +247,7 @@ bool StreamLowering::differsInPartialTiles(Value array) {
     Value value = reached[i];
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != nest.getBodyBlock() || contractionFragments.contains(value) ||
-        inputTiles.contains(value) || stagedTiles.contains(value))
+        inputTiles.contains(value) || isStaged(value))
       continue;
     if (isa<attn::ReadOp>(op) && cast<attn::ArrayType>(value.getType()).hasDim(plan.stream))
       return true;

@@ -49,6 +49,22 @@ tile::PipeType blockListType(MLIRContext *context) {
   return tile::PipeType::get(context, kBlockListSlots, queueType(context).getTile());
 }
 
+bool tabulatesDifferences(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  return !plan.differences.empty() && !schedule.seesaw && schedule.pack == 1;
+}
+
+tile::SharedType differenceTable(MLIRContext *context, const WarpgroupSchedule &schedule) {
+  return tile::SharedType::get(context, 1, kGroupRows + schedule.streamTile,
+                               Float32Type::get(context));
+}
+
+static int64_t differenceBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  if (!tabulatesDifferences(plan, schedule))
+    return 0;
+  return static_cast<int64_t>(plan.differences.size()) * kDifferenceTables * schedule.groups *
+         differenceTable(plan.row.getContext(), schedule).getBytes();
+}
+
 // Bytes of the slots, and of their barriers.
 static int64_t bytesOf(tile::PipeType type) {
   return type.getStages() * (type.getTile().getBytes() + 16);
@@ -194,6 +210,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   }
   for (const ResultMap &map : resultMaps(plan, schedule))
     bytes += map.bytes();
+  bytes += differenceBytes(plan, schedule);
   if (schedule.dynamicScheduler)
     bytes += bytesOf(queueType(plan.row.getContext()));
   red::FoldOp fold = plan.contractions.front().fold;
@@ -206,6 +223,17 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
 static constexpr int64_t kWordsIncluded = 5;
 // Numbers for each score that are computed from indices are under way before the products end.
 static constexpr int64_t kTermRegisters = 16;
+
+// Of `count` reads, or other terms, of a score those that do not come from tables.
+static int64_t withoutTables(int64_t count, const StreamPlan &plan,
+                             const WarpgroupSchedule &schedule, bool areReads) {
+  if (!tabulatesDifferences(plan, schedule))
+    return count;
+  return std::max<int64_t>(0, count - llvm::count_if(plan.differences, [&](const Difference &each) {
+                                return areReads ==
+                                       (each.array.getDefiningOp<attn::ReadOp>() != nullptr);
+                              }));
+}
 
 // Elements of tensors that the step's scalar code reads: the compiler has many of them under way.
 // Measured of vectors along the stream, with two groups at D128: 96 columns of a mask of 32-bit ids
@@ -220,7 +248,8 @@ static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
   if (needs.inParts)
     vectors += columns * tile / 16;
   int64_t copied = schedule.copyInputs ? inputs : 0;
-  return vectors + copied * (tile / 8 + 4) + (needs.inputs + inputs - copied) * (tile / 4 + 12);
+  int64_t read = withoutTables(needs.inputs, plan, schedule, /*areReads=*/true) + inputs - copied;
+  return vectors + copied * (tile / 8 + 4) + read * (tile / 4 + 12);
 }
 
 // What else differs from nest to nest.
@@ -229,14 +258,16 @@ static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &pla
   // Addresses have 64 bits; of what code reads for each score, each of a thread's two rows has one.
   // A cut tile has a number and a beginning.
   int64_t copied = schedule.copyInputs ? plan.inputs.size() : 0;
-  int64_t read = needs.inputs + plan.inputs.size() - copied;
+  int64_t read =
+      withoutTables(needs.inputs, plan, schedule, /*areReads=*/true) + plan.inputs.size() - copied;
   int64_t cuts = (schedule.headDimTile != 0) + (schedule.depth != 0);
   int64_t columns = needs.columns - static_cast<int64_t>(copiedVectors(plan, schedule).size());
   int64_t words = needs.uniform + 2 * (needs.rows + columns + copied) + 4 * read + 2 * cuts;
   // A moment has a centre, and reads scores beside the weights made of them.
   // Terms are live beside what a mask or a part of the stream adds: at D64 a slope times the
   // distance compiles clean with tiles of 64 columns, and spills under a mask.
-  int64_t terms = needs.inParts || needs.masked ? kTermRegisters * needs.terms : 0;
+  int64_t computed = withoutTables(needs.terms, plan, schedule, /*areReads=*/false);
+  int64_t terms = needs.inParts || needs.masked ? kTermRegisters * computed : 0;
   return std::max<int64_t>(0, words - kWordsIncluded) + terms +
          needs.moments * (4 + schedule.streamTile / 4);
 }

@@ -48,6 +48,14 @@ inline constexpr int64_t kGroupRows = 64;
 /// states.
 llvm::SmallVector<BandProduct> bandsIn(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
+/// True if groups write tables of the plan's differences, which scores read. Where the rows of a
+/// group are not one after the other, or not its own, each score computes them.
+bool tabulatesDifferences(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+/// The differences of the rows of a group and the columns of a tile.
+tile::SharedType differenceTable(mlir::MLIRContext *context, const WarpgroupSchedule &schedule);
+/// Tables of each group: while it reads one, faster warps write the next.
+inline constexpr int64_t kDifferenceTables = 2;
+
 /// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
 int64_t consumerRegisters(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 

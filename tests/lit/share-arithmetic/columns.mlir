@@ -2,7 +2,7 @@
 // column, and the element's distance to that column is added or subtracted: conversions are as slow as
 // exponentials. What all elements share multiplies both, so that the element's product is with a
 // constant.
-//   s + tanh(j - i), s + tanh((i - j) * (i - j)), s + a * (j - i), s + a * (3 + i - j)
+//   s + tanh(j - i // 2), s + tanh((i // 2 - j) * (i // 2 - j)), s + a * (j - i), s + a * (3 + i - j)
 // DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
 // RUN: %through-all %s | FileCheck %s
 
@@ -10,7 +10,7 @@
 // CHECK:       tile.mma_wait 1
 // CHECK:       tile.map rows({{.*}} as %i) cols({{.*}} as %j)
 // CHECK:         %[[J:[a-z0-9_]+]] = tile.first_column
-// CHECK-NEXT:    %[[D:[a-z0-9_]+]] = arith.subi %[[J]], %i
+// CHECK-NEXT:    %[[D:[a-z0-9_]+]] = arith.subi %[[J]], %[[HALF:[a-z0-9_]+]]
 // CHECK-NEXT:    %[[F:[a-z0-9_]+]] = arith.sitofp %[[D]] : i32 to f32
 // CHECK-NEXT:    %[[N:[a-z0-9_]+]] = tile.column_distance
 // CHECK-NEXT:    %[[X:[a-z0-9_]+]] = arith.addf %[[F]], %[[N]]
@@ -20,7 +20,7 @@
 // CHECK:       tile.mma_wait 1
 // CHECK:       tile.map rows({{.*}} as %i) cols({{.*}} as %j)
 // CHECK:         %[[J:[a-z0-9_]+]] = tile.first_column
-// CHECK-NEXT:    %[[D:[a-z0-9_]+]] = arith.subi %i, %[[J]]
+// CHECK-NEXT:    %[[D:[a-z0-9_]+]] = arith.subi %[[HALF:[a-z0-9_]+]], %[[J]]
 // CHECK-NEXT:    %[[F:[a-z0-9_]+]] = arith.sitofp %[[D]] : i32 to f32
 // CHECK-NEXT:    %[[N:[a-z0-9_]+]] = tile.column_distance
 // CHECK-NEXT:    %[[X:[a-z0-9_]+]] = arith.subf %[[F]], %[[N]]
@@ -62,7 +62,9 @@ attn.program @up dims [h, i, d = 64, j, e = 64] {
   %1 = attn.index j : <[j], i64>
   %2 = attn.index i : <[i], i64>
   %3 = attn.map (%s_3 = %s : !attn.array<[h, i, j], f32>, %arg1 = %1 : !attn.array<[j], i64>, %arg2 = %2 : !attn.array<[i], i64>) -> !attn.array<[h, i, j], f32> {
-    %5 = arith.subi %arg1, %arg2 : i64
+    %c2_i64 = arith.constant 2 : i64
+    %half = arith.floordivsi %arg2, %c2_i64 : i64
+    %5 = arith.subi %arg1, %half : i64
     %6 = arith.sitofp %5 : i64 to f32
     %7 = math.tanh %6 fastmath<afn> : f32
     %8 = arith.addf %s_3, %7 : f32
@@ -93,10 +95,12 @@ attn.program @down dims [h, i, d = 64, j, e = 64] {
   %2 = attn.index j : <[j], i64>
   %3 = attn.map (%s_3 = %s : !attn.array<[h, i, j], f32>, %arg1 = %1 : !attn.array<[i], i64>, %arg2 = %2 : !attn.array<[j], i64>) -> !attn.array<[h, i, j], f32> {
     %cst = arith.constant 1.000000e+00 : f32
-    %5 = arith.subi %arg1, %arg2 : i64
+    %c2_i64 = arith.constant 2 : i64
+    %half = arith.floordivsi %arg1, %c2_i64 : i64
+    %5 = arith.subi %half, %arg2 : i64
     %6 = arith.sitofp %5 : i64 to f32
     %7 = arith.mulf %cst, %6 : f32
-    %8 = arith.subi %arg1, %arg2 : i64
+    %8 = arith.subi %half, %arg2 : i64
     %9 = arith.sitofp %8 : i64 to f32
     %10 = arith.mulf %7, %9 : f32
     %11 = math.tanh %10 fastmath<afn> : f32
