@@ -66,6 +66,8 @@ def section(name, report):
     if others:
         parts += [f"The worst {min(WORST, len(others))} of the others:\n",
                   table(head, map(row, others[:WORST]))]
+    if earlier := sorted({cell["commit"] for cell in report["cells"] if "commit" in cell}):
+        parts += [f"Of the group found the figures are of commit {', '.join(earlier)}.\n"]
     if failed:
         parts += ["Not timed:\n", "\n".join(failed) + "\n"]
     return f"Every spec beside its roofline: {machine['gpu']}", "\n".join(parts)

@@ -75,13 +75,17 @@ def share_of(kernel, dims, share):
 
 
 def products_of(kernel, extents, share, minimal):
-    """FLOP by type."""
+    """FLOP by type. How many parts a stream is in follows from explain's own count."""
     again = list(computed_again(kernel)) if minimal else []
     flops = dict.fromkeys(PRODUCTS, 0.0)
+    whole = 0.0
     for count, dims in terms_of(kernel["work"].get("products_formula")):
-        count = max(0, count - 2 * again.count(frozenset(dims)))
-        flops[product_type(kernel, dims)] += count * extents.count(dims) * share_of(kernel, dims, share)
-    return flops
+        each = extents.count(dims) * share_of(kernel, dims, share)
+        whole += count * each
+        flops[product_type(kernel, dims)] += max(0, count - 2 * again.count(frozenset(dims))) * each
+    in_parts = any(dim.endswith("_part") for dim in kernel.get("grid", ()))
+    parts = kernel["work"]["product_flops"] / whole if in_parts and share is None and whole else 1
+    return {kind: parts * number for kind, number in flops.items()}
 
 
 def work_of(kernel, extents, share, minimal):
