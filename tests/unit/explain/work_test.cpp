@@ -1,4 +1,5 @@
 #include "compiler/driver/report/nest_work.h"
+#include "compiler/transforms/mask_intervals.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <fstream>
 #include <gtest/gtest.h>
@@ -73,6 +74,7 @@ TEST(NestWork, aCausalMaskLeavesHalfAndHalfTheDiagonal) {
 TEST(NestWork, partsOfAStreamShareItsWork) {
   FusedProgram program(librarySpec("full"));
   program.splitStreams(4, 1);
+  maskIntervals(program.fused());
   NestWork work =
       countNestWork(program.nests().front(), {{"b", 1}, {"h", 1}, {"i", 512}, {"j", 512}});
   EXPECT_EQ(termsOf(work, Kind::Products), (Texts{"2 j_part b h i d j", "2 j_part b h i j e"}));

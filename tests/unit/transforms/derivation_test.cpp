@@ -106,9 +106,10 @@ TEST(MaskFactor, IsForSumsThatAreUsedLinearly) {
 
 // What the mask leaves may be far below the maximum of all: these ask how far.
 TEST(MaskFactor, IsForNoSumWhoseSizeIsAskedFor) {
-  for (const char *use : {"o[b,h,i] = 1 / z", "o[b,h,i] = log(z)", "o[b,h,i] = where(z == 0, 1, 2)",
-                          "o[b,h,i] = sqrt(z)", "o[b,h,i] = z * sum(j, s)", "o[b,h,i] = z * z",
-                          "o[b,h,i] = sum(j, where(j <= i, p, 0) * v[b,h,j,0]) / z"})
+  for (const char *use :
+       {"o[b,h,i] = 1 / z", "o[b,h,i] = log(z)", "o[b,h,i] = where(z == 0, 1.5, 2.5)",
+        "o[b,h,i] = sqrt(z)", "o[b,h,i] = z * sum(j, s)", "o[b,h,i] = z * z",
+        "o[b,h,i] = sum(j, where(j <= i, p, 0) * v[b,h,j,0]) / z"})
     EXPECT_THAT(
         derivationOf(std::string("p = softmax(j, s); z = sum(j, where(j <= i, p, 0)); ") + use),
         Not(applies(Rule::MaskFactor)))

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                  1, 6},
         FuseCase{"gate_and_mask", "[" SCORES R"j("p = softmax(j, where(j <= i, s, -inf))",
           "o[b,h,i,e] = sum(j, where(j % 3 == 0, p * r[i], 0) * v[b,h,j,e])"])j",
-                 1, 4},
+                 1, 3},
         FuseCase{"unnormalised", "[" SCORES R"j("o[b,h,i,e] = sum(j, s * v[b,h,j,e])"])j", 2, 1},
         FuseCase{"expected_score",
                  "[" SCORES R"j("p = softmax(j, s)", "o[b,h,i] = sum(j, p * s)"])j", 1, 3},
