@@ -184,6 +184,15 @@ private:
     return llvm::all_of(states.pass.stream, [&](StringAttr dim) { return dims.contains(dim); });
   }
 
+  // True if the factors depend on no states but the reference and sums of its weights: the inverse
+  // of another sum may be as large as what a mask leaves is small.
+  bool isBounded(ArrayRef<const ScalarExpr *> factors, FoldOp reference) {
+    return llvm::all_of(states.pass.states, [&](FoldOp state) {
+      return state == reference || state.getReference() == reference.getResult() ||
+             llvm::none_of(leavesOf(factors), [&](Value leaf) { return dependsOn(leaf, state); });
+    });
+  }
+
   // Weights exp(a - max a) that the pass has without the mask of these: that is a factor then, and
   // there is one reference and one exponential for both. What the mask leaves may be small beside
   // max a, so nothing may ask how small.
@@ -204,7 +213,7 @@ private:
     auto reference = shift->args[0]->leaf.getDefiningOp<FoldOp>();
     if (!reference || !llvm::is_contained(states.pass.states, reference) ||
         reference.getKind() != FoldKind::Max || reference.getFactors().front() != exponent ||
-        !isUsedLinearly(fold))
+        !isBounded(term.outer, reference) || !isUsedLinearly(fold))
       return;
     const ScalarExpr *one = terms.constant(masked->type, 1);
     term.exponent = masked->args[side];
