@@ -218,31 +218,27 @@ red::FoldOp::Frame StreamLowering::frameOfReference(unsigned number) {
   return red::frameOf(nest, fold.getFactors().front(), fold);
 }
 
-// That in base 2, in which a score counts perScore. With `shifted` y is a shift, which does.
-Value StreamLowering::exponentOf(unsigned number, Location loc, Value x, Value y, bool shifted) {
+// How far x is from y in base 2, in which a score counts perScore. With `shifted` y is a shift,
+// which does.
+Value StreamLowering::exponentOf(unsigned number, Location differenceLoc, Location loc, Value x,
+                                 Value y, bool shifted) {
   if (shifted)
-    return math::FmaOp::create(b, loc, x, perScore[number], arith::NegFOp::create(b, loc, y));
-  Value difference = arith::SubFOp::create(b, loc, x, orZero(b, loc, y));
+    return math::FmaOp::create(b, differenceLoc, x, perScore[number],
+                               arith::NegFOp::create(b, differenceLoc, y));
+  Value difference = arith::SubFOp::create(b, differenceLoc, x, orZero(b, loc, y));
   return arith::MulFOp::create(b, loc, difference, perScore[number]);
 }
 
 // How far x is from y in the frame of a reference. The region's difference and exponential are
-// written as the device has them: in base 2, in which a score counts perScore. With `shifted` y is
-// a shift, which does.
+// written as the device has them, by exponentOf.
 Value StreamLowering::distance(unsigned number, Location difference, Location loc, Value x, Value y,
                                bool shifted) {
   auto emit = [&](OpBuilder &, Operation &op, IRMapping &mapping) {
     Value from = mapping.lookup(op.getOperand(0)), result;
     if (isa<attn::SubOp>(op)) {
       Value by = mapping.lookup(op.getOperand(1));
-      if (shifted)
-        result = math::FmaOp::create(b, difference, from, perScore[number],
-                                     arith::NegFOp::create(b, difference, by));
-      else
-        result = arith::SubFOp::create(b, difference, from, orZero(b, loc, by));
+      result = exponentOf(number, difference, loc, from, by, shifted);
     } else if (isa<math::ExpOp>(op)) {
-      if (!shifted)
-        from = arith::MulFOp::create(b, loc, from, perScore[number]);
       result = exp2(b, loc, from);
     } else {
       result = b.clone(op, mapping)->getResult(0);

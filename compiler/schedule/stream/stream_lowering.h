@@ -131,7 +131,8 @@ protected:
   bool ownsScores(unsigned number);
   bool takesShift(unsigned number);
   red::FoldOp::Frame frameOfReference(unsigned number);
-  Value exponentOf(unsigned number, mlir::Location loc, Value x, Value y, bool shifted);
+  Value exponentOf(unsigned number, mlir::Location differenceLoc, mlir::Location loc, Value x,
+                   Value y, bool shifted);
   Value distance(unsigned number, mlir::Location difference, mlir::Location loc, Value x, Value y,
                  bool shifted);
   Value liftPart(red::FoldOp fold, mlir::Location loc, llvm::MutableArrayRef<Value> x);

@@ -170,7 +170,7 @@ void StreamLowering::addOwnExponents(const StreamState &moment, Value sum, Value
   Value score = scores(plan.references[number].fold.getFactors().front(), red::FoldKind::Max);
   map(loc, {plan.stream, column0, /*partial=*/true}, {}, {{score, {}}, {from, {}}, {weights, {}}},
       terms, [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-        Value exponent = exponentOf(number, loc, x[0], x[1], shifted);
+        Value exponent = exponentOf(number, loc, loc, x[0], x[1], shifted);
         Value least = real(-std::numeric_limits<float>::max());
         Value finite = arith::MaximumFOp::create(b, loc, exponent, least);
         return {arith::MulFOp::create(b, loc, x[2], finite).getResult()};
