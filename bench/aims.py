@@ -13,6 +13,8 @@ import pathlib
 import subprocess
 import sys
 
+from cliff import peers
+
 HERE = pathlib.Path(__file__).resolve().parent
 LEAST_SHARE = 0.5  # of its roofline, for each spec of the library
 
@@ -23,7 +25,7 @@ BENCHMARKS = {
     "wide-heads": ["attention.py", "--cells", "^wide"],
     "halves": ["halves.py"],
     "short-sequences": ["short_sequences.py"],
-    "cliffs": ["cliffs.py", "--only", "library/"],
+    "cliffs": ["cliffs.py", "--only", "library/", "--peers", "--peer-limit", "1800"],
 }
 
 
@@ -52,8 +54,17 @@ def of_cell(cell, cells):
     if cell.get("aim_ms"):
         return "ms", cell["aim_ms"], cell.get("ms")
     if cell.get("group") == "library":
-        return "of the roofline", LEAST_SHARE, cell.get("fraction")
+        return of_library(cell)
     return None
+
+
+def of_library(cell):
+    """The same of a spec of the library, which has to reach a share of its roofline and to be no slower than
+    torch.compile: of the two aims the one that is further away."""
+    peer = peers.compiled(cell)
+    if peer and cell.get("ms") and peer["ms"] / cell["ms"] < cell["fraction"] / LEAST_SHARE:
+        return "ms beside torch.compile", peer["ms"], cell["ms"]
+    return "of the roofline", LEAST_SHARE, cell.get("fraction")
 
 
 def aims_of(report):
@@ -63,9 +74,14 @@ def aims_of(report):
         for cell in cells:
             found = of_cell(cell, named) if isinstance(cell, dict) else None
             if found:
-                unit, aim, measured = found
-                reached = 0 if not (aim and measured) else aim / measured if unit == "ms" else measured / aim
-                yield title(cell), unit, aim, measured, reached
+                yield title(cell), *found, reached(*found)
+
+
+def reached(unit, aim, measured):
+    """How much of an aim is reached; times are to be short."""
+    if not aim or not measured:
+        return 0
+    return aim / measured if unit.startswith("ms") else measured / aim
 
 
 def measure(names, commit):

@@ -3,13 +3,14 @@
 folder of programs drawn at random, at sizes of real use, beside the least time that the machine needs for
 what each computes (cliff/roofline.py).
 
-usage: cliffs.py --commit COMMIT --output FILE.json [--specs FOLDER] [--only REGEX] [--aim SHARE]
+usage: cliffs.py --commit COMMIT --output FILE.json [--specs FOLDER] [--only REGEX] [--aim SHARE] [--peers]
        cliffs.py --dry-run [--specs FOLDER] [--only REGEX]       compiles and counts; needs no GPU
        cliffs.py --write-specs FOLDER [--seed N] [--count N]     draws programs; needs a build
 
 Everything is compiled first, side by side. Then one process times the programs in turn; it is killed and
-replaced where a program takes too long. With --aim, the exit status is 1 if a spec of the library is
-below that share of its roofline.
+replaced where a program takes too long. With --peers it then times what PyTorch has for the same specs. With
+--aim, the exit status is 1 if a spec of the library is below that share of its roofline, or slower than
+torch.compile.
 """
 import argparse
 import concurrent.futures
@@ -26,12 +27,13 @@ import tempfile
 import threading
 import time
 
-from cliff import roofline, shapes, specs
+from cliff import inputs, peers, roofline, shapes, specs, torch_program
+from cliff.torch_code import NotSaid
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET = "sm_90a"
 MOST_KERNELS = 8  # of a program whose facts are kept, beside those that took the most time
-PEER_S = 60  # more, where a peer may have to be compiled
+PEER_S = 60  # in which a peer is compiled
 COPY = "copy"  # the form of what only copies unaligned tensors
 LACKING = 4  # the exit code of attnc where the machine lacks something
 
@@ -83,7 +85,7 @@ def explained(options, path, content, name, tensors):
 def kernel_facts(facts):
     """What is said of the kernels of the usual variant. Of those that one launch computes together the
     first has the registers."""
-    return [{"name": k["kernel"], "form": k["form"], "why_generic": k["why_generic"],
+    return [{"name": k["kernel"], "form": k["form"], "why_generic": "; ".join(k["passed_over"]),
              "limit": ((k.get("schedule_report") or {}).get("predicted") or {}).get("limit"),
              "registers": k.get("resources", {}).get("registers"),
              "spilled": k.get("resources", {}).get("spill_stores")}
@@ -187,7 +189,6 @@ def finish(record, reply):
         record["error"] = reply["error"]
         return
     record["timed"] = reply
-    record["peer"] = reply.pop("peer", None)
     shown = {kernel["name"] for kernel in reply.get("kernels", ())}
     record["kernels"] = [kernel for number, kernel in enumerate(record["kernels"])
                          if number < MOST_KERNELS or kernel["name"] in shown]
@@ -205,11 +206,55 @@ def time_all(records, folder, options, worker, save):
             record["error"] = "not timed, the time is up"
             record.pop("forms")
             continue
-        stem = folder / f"{record['group']}-{record['name']}"
-        job = {"program": f"{stem}.program", "spec": f"{stem}.json", "shape": record["shape"],
-               "peer": record["name"] if options.peers and record["group"] == "library" else None}
-        finish(record, worker.ask(job, options.spec_limit + PEER_S * options.peers))
+        finish(record, worker.ask(job_of(record, folder), options.spec_limit))
         save()
+
+
+def job_of(record, folder):
+    stem = folder / f"{record['group']}-{record['name']}"
+    return {"program": f"{stem}.program", "spec": f"{stem}.json", "shape": record["shape"]}
+
+
+# --- peers -------------------------------------------------------------------------------------
+
+
+def time_peers(records, folder, options, worker, save):
+    """Adds what PyTorch takes for the same specs, one after another, as far as the time goes."""
+    began = time.monotonic()
+    for record in records:
+        if "timed" not in record or not re.search(options.peers, f"{record['group']}/{record['name']}"):
+            continue
+        record["peers"] = []
+        for peer in peers.names(record["group"], record["name"]):
+            if time.monotonic() - began > options.peer_limit:
+                found = {"name": peers.shown(peer), "error": "not timed, the time is up"}
+            else:
+                found = peer_of(record, peer, folder, options, worker)
+            record["peers"].append(found)
+            save()
+
+
+def peer_of(record, peer, folder, options, worker):
+    """One peer: its time and how far its results are from those of attnc, or why it does not count."""
+    found = {"name": peers.shown(peer)}
+    job = {**job_of(record, folder), "name": record["name"], "peer": peer, "text": None,
+           "compare": "ms" in record["timed"]}
+    if peer == peers.COMPILED:
+        try:
+            content = specs.read(pathlib.Path(job["spec"]))
+            job["text"] = torch_program.source(content, record["shape"], inputs.params_of(content))
+        except NotSaid as reason:
+            return {**found, "error": f"cannot say it: {reason}"}
+    limit = PEER_S + options.spec_limit
+    reply = worker.ask(job, limit)
+    if "timed_out_s" in reply:
+        return {**found, "error": f"not compiled and timed in {limit:.0f} s"}
+    if "difference" in reply and reply["difference"] > peers.MOST_DIFFERENCE:
+        reply["error"] = f"its results differ by {reply['difference']:.2g}"
+    if not job["compare"] and "ms" in reply:
+        reply["error"] = "not compared, since attnc was stopped"
+    reply.pop("ended", None)
+    return {**found, **reply}
 
 
 # --- what is said ------------------------------------------------------------------------------
@@ -227,6 +272,11 @@ def slowest(record):
     return f"{100 * first['share']:.0f} % {first['name'][:40]} ({first['form']}{': ' + why if why else ''})"
 
 
+def said_of(peer):
+    words = [peer["name"], f"{peer['ms']:.3f} ms" if "ms" in peer else "", peer.get("error", "")]
+    return ", ".join(filter(None, words))
+
+
 def show(records):
     """A table, the worst first."""
     for record in sorted((r for r in records if "roofline_ms" in r and "error" not in r),
@@ -234,9 +284,9 @@ def show(records):
         ms = f"{record['ms']:10.3f} ms {record['fraction']:6.3f}" if "ms" in record else " " * 20
         stopped = " stopped" if "timed_out_s" in (record.get("timed") or {}) else ""
         data = " (all counted)" if record["bounds_unknown"] else ""
-        peer = f"; {x['name']} {x.get('ms') or x['error']}" if (x := record.get("peer")) else ""
+        beside = "".join(f"; {said_of(peer)}" for peer in record.get("peers", ()))
         print(f"{record['group']:8} {record['name'][:36]:36} {ms}{stopped}  roofline "
-              f"{record['roofline_ms']:8.3f} ms, {record['limit']}{data}; {slowest(record)[:150]}{peer}")
+              f"{record['roofline_ms']:8.3f} ms, {record['limit']}{data}; {slowest(record)[:150]}{beside}")
     for record in records:
         if "error" in record:
             print(f"{record['group']:8} {record['name']:36} {record['error']}")
@@ -257,6 +307,12 @@ def distribution(records):
 def below(records, aim):
     """The specs of the library that miss the aim, or could not be timed."""
     return [r["name"] for r in records if r["group"] == "library" and r.get("fraction", 0) < aim]
+
+
+def behind(records):
+    """The specs of the library that torch.compile makes faster."""
+    return [r["name"] for r in records if r["group"] == "library" and "ms" in r and
+            (peer := peers.compiled(r)) and peer["ms"] < r["ms"]]
 
 
 # --- the whole ---------------------------------------------------------------------------------
@@ -282,7 +338,13 @@ def parse():
                         help="the most that a program may take, tensors and warm-up included")
     parser.add_argument("--limit", type=float, default=360, metavar="SECONDS",
                         help="time no program after that, counted from the first")
-    parser.add_argument("--peers", action="store_true", help="also what PyTorch has for specs of the library")
+    parser.add_argument("--peers", nargs="?", const="^(library|found)/", metavar="REGEX",
+                        help="also what PyTorch has for specs whose GROUP/NAME it finds, the library and those "
+                             "that once showed a cliff if it is not given")
+    parser.add_argument("--peer-limit", type=float, default=360, metavar="SECONDS",
+                        help="time no peer after that, counted from the first")
+    parser.add_argument("--merge", action="store_true",
+                        help="keep what FILE.json has of other specs, so that several runs make one")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--write-specs", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--programs", default=found_binary("attnc_programs"))
@@ -294,6 +356,16 @@ def parse():
     return options
 
 
+def kept(path, records):
+    """The cells of a file that are of other specs, with the commit that they were measured at."""
+    if not path.exists():
+        return []
+    report = json.loads(path.read_text(encoding="utf-8"))
+    now = {(record["group"], record["name"]) for record in records}
+    return [{"commit": report["commit"], **cell} for cell in report["cells"]
+            if (cell["group"], cell["name"]) not in now]
+
+
 def measure(records, folder, options):
     worker = Worker()
     machine = worker.start()
@@ -301,12 +373,17 @@ def measure(records, folder, options):
         sys.exit(f"nothing can be timed: {machine['error']}")
     report = {"kind": "cliffs", "machine": machine,
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-              "commit": options.commit, "cells": records}
+              "commit": options.commit}
+    earlier = kept(options.output, records) if options.merge else []
 
     def save():
-        report["distribution"] = distribution(records)
+        report["cells"] = [*records, *earlier]
+        report["cells"].sort(key=lambda cell: specs.GROUPS.index(cell["group"]))
+        report["distribution"] = distribution(report["cells"])
         options.output.write_text(json.dumps(report, indent=1) + "\n")
     time_all(records, folder, options, worker, save)
+    if options.peers:
+        time_peers(records, folder, options, worker, save)
     worker.stop()
     save()
     return report
@@ -334,9 +411,10 @@ def main():
               f"{x['median']:.2f}, worst tenth below {x['worst_tenth']:.2f}, worst {x['worst']:.3f}")
     if options.aim is None:
         return 0
-    missed = below(records, options.aim)
+    missed, slower = below(records, options.aim), behind(records)
     print(f"below {options.aim} in the library: {', '.join(missed) or 'none'}")
-    return int(bool(missed))
+    print(f"behind torch.compile in the library: {', '.join(slower) or 'none'}")
+    return int(bool(missed or slower))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """The section on every spec beside its roofline, from what cliffs.py writes."""
+from cliff import peers
 from report_parts import figure, table
 
 WORST = 25  # of the specs outside of the library that are listed
@@ -12,6 +13,11 @@ exponentials and other operations at the rates of their units, inputs read once 
 whichever of these takes longest, and 5 us for a launch. Products that kernels compute again and values
 between kernels are not in it. Where the bounds of a mask are not known, marked *, everything is counted, and the
 share may be above 1; so it may where a division is done as a product with a reciprocal.
+"""
+
+PEERS = """*Beside it* is what PyTorch takes for the same tensors: the spec written in its operations
+([torch_program.py](../bench/cliff/torch_program.py)) and compiled by torch.compile, and for some a peer that
+was chosen by hand; of these the fastest whose results are those of attnc.
 """
 
 
@@ -41,14 +47,47 @@ def row(cell):
 
 
 def peer(cell):
-    found = cell.get("peer")
-    return f"{found['name']} {figure(found['ms'])}" if found and "ms" in found else "-"
+    found = peers.best(cell)
+    if not found:
+        return "-"
+    return f"{found['name']} {figure(found['ms'])}" + (", faster" if found["ms"] < cell["ms"] else "")
+
+
+def beside(cells):
+    """What is said of the peers of cells; nothing where none has any."""
+    cells = [cell for cell in cells if cell.get("peers")]
+    if not cells:
+        return []
+    compared = [cell for cell in cells if peers.best(cell)]
+    faster = [cell["name"] for cell in compared if peers.best(cell)["ms"] < cell["ms"]]
+    slower = [cell["name"] for cell in compared if (x := peers.compiled(cell)) and x["ms"] < cell["ms"]]
+    without = [f"- {cell['name']}: " + "; ".join(f"{x['name']}, {x['error']}" for x in cell["peers"])
+               for cell in cells if cell not in compared]
+    said = [PEERS, f"Of {len(compared)} specs of the library with a peer, {len(slower)} are behind "
+                   f"torch.compile{listed(slower)}, and {len(faster)} behind any peer{listed(faster)}.\n"]
+    return said + (["No peer counts for:\n", "\n".join(without) + "\n"] if without else [])
+
+
+def listed(names):
+    return f" ({', '.join(names)})" if names else ""
 
 
 def cells(report, wanted):
     """Those that were timed of the groups that are wanted, the worst first."""
     return sorted((cell for cell in report["cells"] if wanted(cell["group"]) and "fraction" in cell),
                   key=lambda cell: cell["fraction"])
+
+
+def commits(report):
+    """Which figures are of another commit than that of the report."""
+    said = []
+    for group in GROUPS:
+        cells = [cell for cell in report["cells"] if cell["group"] == group]
+        for commit in sorted({cell.get("commit", report["commit"]) for cell in cells} - {report["commit"]}):
+            names = [cell["name"] for cell in cells if cell.get("commit") == commit]
+            of = "" if len(names) == len(cells) else f" of {', '.join(names)}"
+            said.append(f"Of the group {group} the figures{of} are of commit {commit}.\n")
+    return said
 
 
 def section(name, report):
@@ -62,12 +101,12 @@ def section(name, report):
     parts = [f"{report['date']}, commit {report['commit']}, attnc {machine['attnc']}; driver "
              f"{machine['driver']} (CUDA {machine['cuda']}), NVRTC {machine['nvrtc']}. "
              f"All figures: [{name}](../bench/results/{name}).\n",
-             METHOD, shares(report), "The library, the worst first:\n", table(head, map(row, library))]
+             METHOD, shares(report), *beside(library), "The library, the worst first:\n",
+             table(head, map(row, library))]
     if others:
         parts += [f"The worst {min(WORST, len(others))} of the others:\n",
                   table(head, map(row, others[:WORST]))]
-    if earlier := sorted({cell["commit"] for cell in report["cells"] if "commit" in cell}):
-        parts += [f"Of the group found the figures are of commit {', '.join(earlier)}.\n"]
+    parts += commits(report)
     if failed:
         parts += ["Not timed:\n", "\n".join(failed) + "\n"]
     return f"Every spec beside its roofline: {machine['gpu']}", "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Tensors for the inputs of a spec, on the GPU: real numbers are normal, and integers what the spec
+"""Tensors for the inputs of a spec: real numbers are normal, and integers what the spec
 takes them for: lengths are full, offsets divide the rows evenly, subscripts are inside."""
 import re
 
@@ -58,34 +58,34 @@ def lengthened_dim(content, name):
     return None
 
 
-def integers(torch, content, name, dims, extents):
+def integers(torch, content, name, dims, extents, device):
     """int64 values of an integer input."""
     shape = [extents.size(dim) for dim in dims]
 
     def below(bound):
-        return torch.randint(max(1, bound), shape, device="cuda")
+        return torch.randint(max(1, bound), shape, device=device)
     for dim, (offsets, _) in ragged_dims(content).items():
         if name == offsets:
             rows = extents.size(dim + "_rows")
-            return torch.arange(shape[0], device="cuda") * rows // (shape[0] - 1)
+            return torch.arange(shape[0], device=device) * rows // (shape[0] - 1)
     if dim := lengthened_dim(content, name):
-        return torch.full(shape, extents.size(dim) + 1, device="cuda")
+        return torch.full(shape, extents.size(dim) + 1, device=device)
     if dim := selected_dim(content, name):
         return below(extents.size(dim))
     if name in BELOW:
         return below(BELOW[name])
     if name in FEW:
-        return (torch.rand(shape, device="cuda") < FEW[name]).long()
+        return (torch.rand(shape, device=device) < FEW[name]).long()
     if name in FULL:
         share = 2 if dims[-1:] == ["i"] else 1
-        return torch.full(shape, extents.size("j") // share, device="cuda")
+        return torch.full(shape, extents.size("j") // share, device=device)
     if dims and dims[-1] in ("i", "j"):
-        ids = torch.arange(shape[-1], device="cuda") * DOCUMENTS // shape[-1]
+        ids = torch.arange(shape[-1], device=device) * DOCUMENTS // shape[-1]
         return ids.expand(shape).contiguous()
     return below(NUMBERS)
 
 
-def make(torch, content, shape):
+def make(torch, content, shape, device="cuda"):
     """The inputs by name."""
     torch.manual_seed(1)
     extents, made = Extents(content, shape), {}
@@ -98,11 +98,11 @@ def make(torch, content, shape):
                  "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32, "i8": torch.int8,
                  "u8": torch.uint8, "bool": torch.bool}[kind]
         if dtype.is_floating_point:
-            made[name] = torch.randn(sizes, device="cuda", dtype=dtype)
+            made[name] = torch.randn(sizes, device=device, dtype=dtype)
         elif kind == "bool":
-            made[name] = torch.rand(sizes, device="cuda") < FEW.get(name, 1 / 2)
+            made[name] = torch.rand(sizes, device=device) < FEW.get(name, 1 / 2)
         else:
-            made[name] = integers(torch, content, name, dims, extents).to(dtype)
+            made[name] = integers(torch, content, name, dims, extents, device).to(dtype)
     return made
 
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Times programs, one after another, in a process that can be killed: cliffs.py starts it and sends each
-program as a line of JSON; a line with its times comes back.
+"""Times programs and their peers, one after another, in a process that can be killed: cliffs.py starts it and
+sends each as a line of JSON; a line with its times comes back.
 
-The first launch runs under PyTorch's profiler, for the times of single kernels. The others are queued
-while the GPU waits, so that the host's time does not count.
+The first launch of a program runs under PyTorch's profiler, for the times of single kernels. The others are
+queued while the GPU waits, so that the host's time does not count.
 """
 import collections
+import gc
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -21,11 +23,16 @@ import attention_machine  # noqa: E402
 import attnc  # noqa: E402
 import torch  # noqa: E402
 import queued_launches  # noqa: E402
-from cliff import inputs, specs  # noqa: E402
+from cliff import difference, inputs, peers, specs  # noqa: E402
 
-LONG_MS = 1000  # a program that takes this long is not launched again
+LONG_MS = 1000  # what takes this long is not launched again
 MOST_KERNELS = 8  # that are listed
 REPEATS, MOST_REPEATS, BUDGET_MS = 3, 20, 30
+QUEUED_MS = 2  # of the host, while the GPU waits
+
+# Programs stay loaded: the profiler remembers the names of kernels by their handles, and the driver gives the
+# handles of kernels that were unloaded to others.
+KEPT = []
 
 
 def profiled(call):
@@ -45,43 +52,54 @@ def profiled(call):
     return total or None, kernels[:MOST_KERNELS]
 
 
-def median_ms(call, count):
-    return statistics.median(queued_launches.milliseconds(torch, [call] * count))
-
-
 def timed(call):
     began = time.perf_counter()
     ms, kernels = profiled(call)
     wall = 1e3 * (time.perf_counter() - began)
     if (ms or wall) > LONG_MS:
         return {"ms": ms or wall, "launches": 1, "kernels": kernels}
-    usual = queued_launches.milliseconds(torch, [call])[0]
-    count = max(REPEATS, min(MOST_REPEATS, int(BUDGET_MS / max(usual, 1e-3))))
-    return {"ms": median_ms(call, count), "launches": count, "kernels": kernels}
+    return {**repeated(call), "kernels": kernels}
+
+
+def repeated(call):
+    """The median of a few launches, of no more than the host can queue while the GPU waits."""
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    call()
+    host = 1e3 * (time.perf_counter() - began)
+    torch.cuda.synchronize()
+    usual = 1e3 * (time.perf_counter() - began)
+    if usual > LONG_MS:
+        return {"ms": usual, "launches": 1}
+    count = max(REPEATS, min(MOST_REPEATS, int(BUDGET_MS / usual), int(QUEUED_MS / host)))
+    return {"ms": statistics.median(queued_launches.milliseconds(torch, [call] * count)), "launches": count}
+
+
+def bound(job):
+    """The inputs of a program, and the program bound to them."""
+    content = specs.read(pathlib.Path(job["spec"]))
+    program = attnc.load(job["program"])
+    KEPT.append(program)
+    tensors = inputs.make(torch, content, job["shape"])
+    return tensors, program.bind(**tensors, **inputs.params_of(content))
 
 
 def measure(job):
-    content = specs.read(pathlib.Path(job["spec"]))
-    program = attnc.load(job["program"])
-    tensors = inputs.make(torch, content, job["shape"])
-    plan = program.bind(**tensors, **inputs.params_of(content))
-    times = {**timed(plan), "workspace_bytes": plan.workspace_bytes}
-    if peer := job.get("peer"):
-        times["peer"] = peer_times(peer, tensors)
-    return times
+    _, plan = bound(job)
+    return {**timed(plan), "workspace_bytes": plan.workspace_bytes}
 
 
-def peer_times(name, tensors):
-    """The time of what PyTorch has for a spec; None where that is nothing."""
-    from cliff import peers
-    if name not in peers.BY_SPEC:
-        return None
-    try:
-        what, call = peers.call_of(name, tensors)
-        call()
-        return {"name": what, "ms": median_ms(call, REPEATS)}
-    except Exception as error:  # a peer that cannot is no defect of the program
-        return {"name": peers.BY_SPEC[name], "error": f"{type(error).__name__}: {error}".splitlines()[0]}
+def measure_peer(job):
+    """The time of a peer, and how far its results are from those of attnc if they are to be compared."""
+    tensors, plan = bound(job)
+    call = peers.call_of(job["peer"], job["name"], tensors, job["text"])
+    results, found = call(), {}
+    if job["compare"]:
+        found["difference"] = difference.relative(results, plan())
+        if not math.isfinite(found["difference"]):
+            return {"error": "its results are not finite where those of attnc are"}
+    del plan, results
+    return {**found, **repeated(call)}
 
 
 def answer(job):
@@ -89,11 +107,14 @@ def answer(job):
         return attention_machine.describe(torch, "sm_90a")
     try:
         with torch.no_grad():
-            times = measure(job)
-        torch.cuda.empty_cache()
-        return times
+            return measure_peer(job) if "peer" in job else measure(job)
+    except torch.OutOfMemoryError:
+        return {"error": "needs more memory than the GPU has"}
     except Exception as error:  # whatever it is, the next program is timed
         return {"error": f"{type(error).__name__}: {error}".splitlines()[0], "ended": not usable()}
+    finally:
+        gc.collect()
+        usable()  # gives back what is free
 
 
 def usable():

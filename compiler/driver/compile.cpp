@@ -196,16 +196,6 @@ private:
     for (auto [nest, report] :
          llvm::zip(program.getBodyBlock()->getOps<red::NestOp>(), result.nests)) {
       reportScheduleOf(nest, options.target, report);
-      if (nest->hasAttr(schedule::kChainAttr) && !schedule::hasTiles(nest)) {
-        report.whyGeneric = "the threads of a block take the elements of a cell in turn";
-        continue;
-      }
-      if (!schedule::hasTiles(nest) && schedule::canLowerPortable(nest, report.whyGeneric))
-        report.whyGeneric = "no tile of the portable form fits " + options.target +
-                            ", or the schedule asks for this form";
-      if (std::string why;
-          isa<tile::GenericAttr>(nest.getScheduleAttr()) && !schedule::canLowerRows(nest, why))
-        report.whyGeneric += "; " + why;
     }
   }
 

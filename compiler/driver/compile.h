@@ -86,7 +86,8 @@ struct NestReport {
   std::string chain;
   std::vector<std::string> reads, kept;
   std::string form;       ///< "warpgroups", "portable", "generic" or "cpu"
-  std::string whyGeneric; ///< what the portable form lacks; empty if it was chosen
+  /// Why forms that are faster were passed over, "warpgroups, portable: why" each.
+  std::vector<std::string> passedOver;
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
   std::vector<std::string> gathers;                  ///< reads at subscripts from data, in words
   std::vector<std::string> streamed; ///< tensors read at subscripts that vary along the stream

@@ -71,6 +71,9 @@ struct EvalOptions {
   std::map<std::string, std::vector<int64_t>> sample;
   /// Bytes of intermediate arrays that may be alive at once; beyond it evaluation ends in an error.
   uint64_t memoryLimit = 8ull << 30;
+  /// What sums of products round each factor to beside f32, as a unit roundoff: of schedules whose
+  /// products are less exact. Bounds allow for it.
+  double productUnit = 0;
   /// Threads to use; 0 means one for each core.
   unsigned threads = 0;
 };

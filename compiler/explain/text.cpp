@@ -133,7 +133,7 @@ nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
   nlohmann::ordered_json json = {{"kernel", nest.kernel},
                                  {"launched", nest.launched()},
                                  {"form", nest.form},
-                                 {"why_generic", nest.whyGeneric},
+                                 {"passed_over", nest.passedOver},
                                  {"grid", nest.grid},
                                  {"row", nest.row},
                                  {"stream", nest.stream},

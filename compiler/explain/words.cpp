@@ -45,8 +45,8 @@ std::string resourcesText(const NestReport &nest, const Manifest &manifest) {
 }
 
 std::string formText(const NestReport &nest) {
-  const std::string &more = nest.scheduled.how.empty() ? nest.whyGeneric : nest.scheduled.how;
-  return nest.form + (more.empty() ? "" : ": " + more);
+  const std::string &how = nest.scheduled.how;
+  return nest.form + (how.empty() ? "" : ": " + how);
 }
 
 std::vector<std::string> chainLines(const NestReport &nest) {
@@ -157,6 +157,7 @@ std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
   if (!nest.chain.empty())
     add({"chain", chainLines(nest)});
   add({"form", {formText(nest)}});
+  add({"passed over", nest.passedOver});
   if (!nest.schedule.empty()) {
     add({"schedule", {nest.schedule, "from: " + nest.scheduled.source}});
     add({"roles", nest.scheduled.roles});

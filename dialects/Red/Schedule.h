@@ -12,7 +12,7 @@ namespace attnc::red {
 /// A key of a schedule and its value.
 struct ScheduleValue {
   llvm::StringRef key;
-  std::variant<int64_t, bool, double> value;
+  std::variant<int64_t, bool, double, llvm::StringRef> value;
 };
 
 } // namespace attnc::red

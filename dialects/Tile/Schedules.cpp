@@ -48,7 +48,8 @@ ScheduleKeys WarpgroupSchedule::keys() {
            {.least = 64, .most = 512, .multiple = 64, .zero = "tiles that arrive with the stream"},
            true},
           {"seesaw", &seesaw, {}, true},
-          {"cluster", &cluster, {}, true}};
+          {"cluster", &cluster, {}, true},
+          {"accuracy", &accuracy, {}, true}};
 }
 
 ScheduleKeys PortableSchedule::keys() {
@@ -233,12 +234,23 @@ std::string CpuSchedule::check() const { return checkKeys(CpuSchedule(*this).key
 // As text
 //===----------------------------------------------------------------------===//
 
+std::optional<Accuracy> accuracyOf(StringRef name) {
+  const auto *found = llvm::find(kAccuracyNames, name);
+  if (found == std::end(kAccuracyNames))
+    return std::nullopt;
+  return static_cast<Accuracy>(found - std::begin(kAccuracyNames));
+}
+
 std::vector<red::ScheduleValue> printedKeys(const ScheduleKeys &keys) {
   std::vector<red::ScheduleValue> printed;
   for (const ScheduleKey &key : keys)
     std::visit(
         [&](auto *value) {
-          if (!key.isElided || *value)
+          if (key.isElided && *value == std::remove_pointer_t<decltype(value)>())
+            return;
+          if constexpr (std::is_same_v<decltype(value), Accuracy *>)
+            printed.push_back({key.name, StringRef(kAccuracyNames[static_cast<int>(*value)])});
+          else
             printed.push_back({key.name, *value});
         },
         key.value);
@@ -263,6 +275,8 @@ void printKeys(AsmPrinter &printer, const std::vector<red::ScheduleValue> &keys)
       printer << *integer;
     else if (const auto *flag = std::get_if<bool>(&key.value))
       printer << (*flag ? "true" : "false");
+    else if (const auto *word = std::get_if<StringRef>(&key.value))
+      printer << *word;
     else
       print(printer, std::get<double>(key.value));
   });
@@ -277,6 +291,17 @@ static ParseResult parseValue(AsmParser &parser, const ScheduleKey &key) {
     if (parser.parseOptionalKeyword(&word, {"true", "false"}))
       return parser.emitError(parser.getCurrentLocation()) << key.name << " is true or false";
     **flag = word == "true";
+    return success();
+  }
+  if (auto *const *accuracy = std::get_if<Accuracy *>(&key.value)) {
+    StringRef word;
+    if (parser.parseKeyword(&word))
+      return failure();
+    std::optional<Accuracy> named = accuracyOf(word);
+    if (!named)
+      return parser.emitError(parser.getCurrentLocation())
+             << key.name << " is " << llvm::join(ArrayRef(kAccuracyNames), " or ");
+    **accuracy = *named;
     return success();
   }
   double &real = *std::get<double *>(key.value);

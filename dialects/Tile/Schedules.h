@@ -14,12 +14,20 @@ struct KeyRange {
   llvm::StringLiteral zero = ""; ///< what 0 stands for, if it can be 0 beside that
 };
 
+/// What products of f32 keep of their operands, the most exact first.
+enum class Accuracy {
+  F32,    ///< what f32 holds, whatever the magnitudes
+  Halves, ///< the 22 bits of two f16, of numbers that are not small beside the others of their rows
+  Tf32,   ///< 11 bits, as one product of tf32 does
+};
+inline constexpr llvm::StringLiteral kAccuracyNames[] = {"f32", "halves", "tf32"};
+
 /// A key: its name, where its value is, and what the value can be.
 struct ScheduleKey {
   llvm::StringLiteral name;
-  std::variant<int64_t *, bool *, double *> value;
+  std::variant<int64_t *, bool *, double *, Accuracy *> value;
   KeyRange range = {};
-  bool isElided = false; ///< not printed where it is 0 or false, its default
+  bool isElided = false; ///< not printed where it is 0, false or the first name, its default
 
   /// Why the value is out of its range, or "".
   std::string check() const;
@@ -73,6 +81,7 @@ struct WarpgroupSchedule {
   /// states, and sums scores over half of their depth, which it adds to the other's through
   /// distributed shared memory.
   bool cluster = false;
+  Accuracy accuracy = Accuracy::F32; ///< of products of f32
 
   /// That share rows and the depth of scores.
   int64_t blocks() const { return cluster ? 2 : 1; }
@@ -183,6 +192,9 @@ struct CpuSchedule {
   ScheduleKeys keys();
   std::string check() const;
 };
+
+/// That of a name, or nothing.
+std::optional<Accuracy> accuracyOf(llvm::StringRef name);
 
 /// The keys that are printed.
 std::vector<red::ScheduleValue> printedKeys(const ScheduleKeys &keys);

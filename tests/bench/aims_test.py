@@ -47,6 +47,15 @@ class Aims(unittest.TestCase):
         self.assertEqual(reached({"group": "library", "name": "x", "fraction": 0.4},
                                  {"group": "tests", "name": "y", "fraction": 0.1}), {"x": 0.8})
 
+    def test_specs_of_the_library_are_to_be_as_fast_as_torch_compile(self):
+        def cell(*peers):
+            return {"group": "library", "name": "x", "fraction": 0.6, "ms": 2.0, "peers": list(peers)}
+        compiled = {"name": "torch.compile", "ms": 1.0}
+        self.assertEqual(reached(cell(compiled)), {"x": 0.5})
+        self.assertEqual(reached(cell({**compiled, "ms": 3.0})), {"x": 1.2})
+        self.assertEqual(reached(cell({**compiled, "error": "its results differ by 2"})), {"x": 1.2})
+        self.assertEqual(reached(cell({**compiled, "name": "cudnn"})), {"x": 1.2})
+
     def test_cells_without_an_aim_are_left_out(self):
         self.assertEqual(reached({"name": "x", "ms": 2.0, "aim_ms": None}, attention("y", 1)), {})
 

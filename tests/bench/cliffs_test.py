@@ -3,14 +3,17 @@
 
 usage: cliffs_test.py
 """
+import json
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import cliffs  # noqa: E402
-from cliff import inputs, roofline, shapes, specs  # noqa: E402
+import report_cliffs  # noqa: E402
+from cliff import inputs, peers, roofline, shapes, specs  # noqa: E402
 
 LAUNCH_MS = 1e3 * roofline.LAUNCH_S
 
@@ -169,6 +172,57 @@ class Inputs(unittest.TestCase):
         self.assertEqual(inputs.params_of(content), {"a": 0.5, "n": 1})
 
 
+class Peers(unittest.TestCase):
+    """What a worker answers, and what becomes of it in the record."""
+    REPLIES = {"right": {"ms": 2.0, "difference": 0.001}, "wrong": {"ms": 1.0, "difference": 0.5},
+               "stopped": {"timed_out_s": 70}, "large": {"error": "needs more memory than the GPU has"}}
+
+    def peer_of(self, reply, content=None, timed=None, peer=peers.COMPILED):
+        record = {"group": "library", "name": "x", "shape": SHAPE, "timed": timed or {"ms": 3.0}}
+        worker = types.SimpleNamespace(ask=lambda job, limit: dict(reply))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "library-x.json").write_text(json.dumps(content or attention(outputs={})))
+            return cliffs.peer_of(record, peer, path, types.SimpleNamespace(spec_limit=10), worker)
+
+    def test_one_with_other_results_does_not_count(self):
+        found = {name: self.peer_of(reply) for name, reply in self.REPLIES.items()}
+        self.assertEqual(found["right"], {"name": "torch.compile", "ms": 2.0, "difference": 0.001})
+        self.assertEqual(found["wrong"]["error"], "its results differ by 0.5")
+        self.assertEqual(found["stopped"]["error"], "not compiled and timed in 70 s")
+        self.assertEqual(peers.best({"peers": list(found.values())}), found["right"])
+
+    def test_beside_a_program_that_was_stopped_none_counts(self):
+        found = self.peer_of({"ms": 2.0}, timed={"timed_out_s": 10})
+        self.assertEqual(found["error"], "not compared, since attnc was stopped")
+
+    def test_what_pytorch_cannot_say_is_not_timed(self):
+        content = attention(body=["o = rand(1, i)"], outputs={"o": "f32"})
+        found = self.peer_of(None, content)
+        self.assertEqual(found["error"], "cannot say it: random numbers that depend on indices alone")
+
+    def test_the_fastest_counts(self):
+        record = {"peers": [{"name": "torch.compile", "ms": 2.0}, {"name": "cudnn", "ms": 1.0}]}
+        self.assertEqual(peers.best(record)["name"], "cudnn")
+        self.assertEqual(peers.compiled(record)["name"], "torch.compile")
+        self.assertIsNone(peers.best({}))
+
+    def test_those_chosen_by_hand_are_of_the_library(self):
+        self.assertEqual(peers.names("library", "causal"), ["torch.compile", "cudnn"])
+        self.assertEqual(peers.names("library", "bias"), ["torch.compile"])
+        self.assertEqual(peers.names("found", "causal"), ["torch.compile"])
+
+    def test_the_report_says_which_specs_are_behind(self):
+        cells = [{"name": "x", "ms": 2.0, "peers": [{"name": "torch.compile", "ms": 1.0}]},
+                 {"name": "y", "ms": 2.0, "peers": [{"name": "torch.compile", "ms": 3.0}]},
+                 {"name": "z", "ms": 2.0, "peers": [{"name": "torch.compile", "error": "no"}]}]
+        said = "".join(report_cliffs.beside(cells))
+        self.assertIn("Of 2 specs of the library with a peer, 1 are behind torch.compile (x)", said)
+        self.assertIn("- z: torch.compile, no", said)
+        self.assertEqual(report_cliffs.peer(cells[0]), "torch.compile 1.00, faster")
+        self.assertEqual(report_cliffs.beside([{"name": "x", "ms": 2.0}]), [])
+
+
 class Gate(unittest.TestCase):
     RECORDS = [{"group": "library", "name": "good", "fraction": 0.6},
                {"group": "library", "name": "slow", "fraction": 0.4},
@@ -177,6 +231,19 @@ class Gate(unittest.TestCase):
 
     def test_the_library_has_to_reach_the_aim(self):
         self.assertEqual(cliffs.below(self.RECORDS, 0.5), ["slow", "broken"])
+
+    def test_the_library_is_to_be_as_fast_as_torch_compile(self):
+        records = [{"group": group, "name": group, "ms": 2.0, "peers": [{"name": "torch.compile", "ms": 1.0}]}
+                   for group in ("library", "tests")]
+        self.assertEqual(cliffs.behind(records), ["library"])
+
+    def test_several_runs_make_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "cliffs.json"
+            self.assertEqual(cliffs.kept(path, self.RECORDS), [])
+            cells = [self.RECORDS[3], {"group": "found", "name": "x", "commit": "a"}, self.RECORDS[0]]
+            path.write_text(json.dumps({"commit": "b", "cells": cells}))
+            self.assertEqual(cliffs.kept(path, self.RECORDS[:2]), [{**self.RECORDS[3], "commit": "b"}, cells[1]])
 
     def test_groups_are_summed_up_apart(self):
         found = cliffs.distribution(self.RECORDS)

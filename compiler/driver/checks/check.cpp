@@ -2,6 +2,7 @@
 #include "compiler/driver/checks/exponent_range.h"
 #include "compiler/driver/checks/memory_check.h"
 #include "compiler/driver/execution/guarded_memory.h"
+#include "compiler/evaluator/tolerance/error_rules.h"
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -335,13 +336,15 @@ bool canSample(attn::ProgramOp program, std::map<std::string, int64_t> extents,
 
 Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &inputs,
                                  const std::map<std::string, HostTensor> &outputs,
-                                 const std::string &label, double maxElements) {
+                                 const std::string &label, double maxElements,
+                                 double productUnit) {
   attn::ProgramOp program = programOf(spec);
   auto extents = evaluator::bindExtents(program, inputs);
   if (!extents)
     return fromLlvm(extents.takeError());
   evaluator::EvalOptions options;
   options.sample = chooseSamples(program, *extents, maxElements);
+  options.productUnit = productUnit;
   llvm::Expected<evaluator::Outputs> reference = evaluator::evaluate(program, inputs, options);
   if (!reference)
     return fromLlvm(reference.takeError());
@@ -364,6 +367,13 @@ Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &
   return report;
 }
 
+double productUnitOf(const Manifest &manifest) {
+  bool isLess = llvm::any_of(manifest.kernels, [](const KernelDecl &kernel) {
+    return llvm::StringRef(kernel.schedule).contains("accuracy = tf32");
+  });
+  return isLess ? evaluator::kUnitF16 : 0; // 11 bits, as f16
+}
+
 Result<CheckReport> checkProgram(const Spec &spec, const Executor &executor,
                                  const CheckRequest &request) {
   if (Status enough = checkMemory(executor.manifest(), request.extents, executor.device()); !enough)
@@ -382,7 +392,8 @@ Result<CheckReport> checkProgram(const Spec &spec, const Executor &executor,
       if (!ran)
         return ran.error();
       Result<CheckReport> report = checkOutputs(
-          spec, *inputs, ran->outputs, evaluator::inputKindName(kind).str(), request.maxElements);
+          spec, *inputs, ran->outputs, evaluator::inputKindName(kind).str(), request.maxElements,
+          productUnitOf(executor.manifest()));
       if (!report)
         return report.error();
       for (OutputCheck &check : report->outputs) {

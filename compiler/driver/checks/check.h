@@ -72,10 +72,16 @@ struct CheckReport {
 Result<CheckReport> checkProgram(const Spec &spec, const Executor &executor,
                                  const CheckRequest &request);
 
-/// Compares outputs that were computed from `inputs`. `label` names the inputs in the report.
+/// Compares outputs that were computed from `inputs`. `label` names the inputs in the report. With
+/// a `productUnit` (EvalOptions) tolerances allow for it.
 Result<CheckReport> checkOutputs(const Spec &spec, const evaluator::EvalInputs &inputs,
                                  const std::map<std::string, HostTensor> &outputs,
-                                 const std::string &label, double maxElements = 1 << 28);
+                                 const std::string &label, double maxElements = 1 << 28,
+                                 double productUnit = 0);
+
+/// The unit roundoff of the least exact products in the schedules of a program's kernels; 0 if all
+/// are as exact as f32.
+double productUnitOf(const Manifest &manifest);
 
 /// The indices of parallel dims at which the reference is evaluated; empty if it is evaluated
 /// whole. 66 of the largest dim that is never reduced, then 2 of further ones, until the largest

@@ -20,6 +20,10 @@ void reportScheduleOf(red::NestOp nest, const std::string &target, NestReport &r
   report.schedule.clear();
   llvm::raw_string_ostream(report.schedule) << attribute;
   report.scheduled = reportSchedule(nest, target);
+  report.passedOver.clear();
+  if (auto reasons = nest->getAttrOfType<ArrayAttr>(schedule::kPassedOverAttr))
+    for (auto reason : reasons.getAsRange<StringAttr>())
+      report.passedOver.push_back(reason.str());
   sayCuts(report.scheduled, report.derivation);
 }
 
@@ -191,6 +195,11 @@ Result<bool> NestKernels::take(size_t number, NvrtcOutput output) {
   red::Schedule next = schedule::smallerSchedule(nest, *machine);
   if (!next)
     return false;
+  if (std::string form = schedule::formOf(nest.op()).name().str(); next.getForm() != form)
+    nest.op()->setAttr(schedule::kPassedOverAttr,
+                       Builder(nest.op().getContext())
+                           .getStrArrayAttr({form + ": its kernel "
+                                                    "spills registers"}));
   nest.op().setScheduleAttr(next);
   nest.op()->removeAttr(schedule::kScheduleSourceAttr);
   if (Status status = lowerAgain(number); !status)

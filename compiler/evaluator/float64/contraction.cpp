@@ -330,6 +330,8 @@ bool isContraction(ArrayRef<Tensor> factors, const Space &kept, const Space &red
 llvm::Expected<Tensor> sumOfProducts(Workplace work, std::vector<Tensor> factors, const Space &kept,
                                      const Space &reduced, double unit) {
   OperandRounding rounding = operandRounding(factors, reduced);
+  if (llvm::count_if(factors, [&](const Tensor &f) { return dependsOn(f, reduced); }) > 1)
+    rounding.unit = std::max(rounding.unit, 2 * work.productUnit); // both sides are rounded
   std::vector<NarrowFactor> narrow = narrowFactorsOf(factors);
   while (factors.size() > 2)
     if (llvm::Error error = mergeTwo(work, factors, kept, reduced, unit))

@@ -50,7 +50,7 @@ Evaluation::Evaluation(attn::ProgramOp program, const EvalInputs &inputs,
       perturbation(perturbation), memory(options.memoryLimit),
       work{memory,
            options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency()),
-           options.precision} {}
+           options.precision, options.productUnit} {}
 
 llvm::Expected<Outputs> Evaluation::run() {
   program.getBody().walk([&](Operation *op) {

@@ -11,6 +11,7 @@ struct Workplace {
   Memory &memory;
   unsigned threads;
   Precision precision = Precision::Double;
+  double productUnit = 0; ///< EvalOptions
 
   bool emulates() const { return precision == Precision::EmulatedF32; }
 };

@@ -49,6 +49,23 @@ bool hasTiles(red::NestOp nest) {
   return schedule && schedule.hasTiles();
 }
 
+static void notePassedOver(red::NestOp nest, const Choice &choice, const GpuModel &machine) {
+  SmallVector<std::pair<std::string, StringRef>> reasons; // forms that lack the same together
+  for (const auto &[form, why] : choice.passedOver)
+    if (!machine.warpgroups && form == forms().front()->name())
+      continue;
+    else if (!reasons.empty() && reasons.back().second == why)
+      reasons.back().first += ", " + form.str();
+    else
+      reasons.emplace_back(form.str(), why);
+  SmallVector<std::string> texts;
+  for (const auto &[forms, why] : reasons)
+    texts.push_back(forms + ": " + why.str());
+  if (!texts.empty())
+    nest->setAttr(kPassedOverAttr,
+                  Builder(nest.getContext()).getStrArrayAttr(llvm::to_vector_of<StringRef>(texts)));
+}
+
 // What was measured comes before what is predicted, if it still fits.
 static void applyTuned(PlannedNest &nest, const GpuModel &machine, const TuningDatabase &tuned) {
   std::string origin;
@@ -77,7 +94,9 @@ Status chooseSchedules(attn::ProgramOp program, StringRef target, const nlohmann
   for (red::NestOp nest : nests) {
     PlannedNest planned(nest);
     dropVainQuestions(planned);
-    nest.setScheduleAttr(chooseSchedule(planned, *machine).schedule);
+    Choice choice = chooseSchedule(planned, *machine);
+    nest.setScheduleAttr(choice.schedule);
+    notePassedOver(nest, choice, *machine);
     if (tuned)
       applyTuned(planned, *machine, *tuned);
   }

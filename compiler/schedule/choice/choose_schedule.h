@@ -13,6 +13,10 @@ namespace attnc::schedule {
 /// or the user. Without it the schedule is the compiler's own choice.
 inline constexpr llvm::StringLiteral kScheduleSourceAttr = "red.schedule_from";
 
+/// The discardable attribute of a nest whose form is not the first that its machine has: why the
+/// forms before it were passed over, "warpgroups, portable: why" each.
+inline constexpr llvm::StringLiteral kPassedOverAttr = "red.passed_over";
+
 /// A schedule, and why the forms before its own were passed over: their names, with a reason each.
 struct Choice {
   red::Schedule schedule;

@@ -28,6 +28,14 @@ static bool isBeyond64Bits(const Json &value) {
   return value.is_number_float() && std::abs(value.get<double>()) >= 0x1p63;
 }
 
+// `"f32", "halves" or "tf32"`
+static std::string namesOf(llvm::ArrayRef<llvm::StringLiteral> names) {
+  std::string text;
+  for (auto [i, name] : llvm::enumerate(names))
+    text += (i == 0 ? "\"" : i + 1 == names.size() ? " or \"" : ", \"") + name.str() + "\"";
+  return text;
+}
+
 Status setKey(const tile::ScheduleKey &key, const Json &value) {
   std::string name = key.name.str();
   if (auto *const *integer = std::get_if<int64_t *>(&key.value)) {
@@ -40,6 +48,12 @@ Status setKey(const tile::ScheduleKey &key, const Json &value) {
     if (!value.is_boolean())
       return refusal(name, value, "true or false");
     **flag = value.get<bool>();
+  } else if (auto *const *accuracy = std::get_if<tile::Accuracy *>(&key.value)) {
+    std::optional<tile::Accuracy> named =
+        value.is_string() ? tile::accuracyOf(value.get<std::string>()) : std::nullopt;
+    if (!named)
+      return refusal(name, value, namesOf(tile::kAccuracyNames));
+    **accuracy = *named;
   } else {
     if (!value.is_number())
       return refusal(name, value, "a number");
@@ -86,7 +100,14 @@ Status setKeys(const tile::ScheduleKeys &keys, llvm::StringRef form, const Json 
 Json toJson(red::Schedule schedule) {
   Json keys = {{"form", schedule.getForm().str()}};
   for (const red::ScheduleValue &key : schedule.getKeys())
-    std::visit([&](auto value) { keys[key.key.str()] = value; }, key.value);
+    std::visit(
+        [&](auto value) {
+          if constexpr (std::is_same_v<decltype(value), llvm::StringRef>)
+            keys[key.key.str()] = value.str();
+          else
+            keys[key.key.str()] = value;
+        },
+        key.value);
   return keys;
 }
 

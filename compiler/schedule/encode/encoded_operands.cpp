@@ -198,15 +198,16 @@ class OperandEncoder {
 public:
   OperandEncoder(red::NestOp nest) : nest(nest), b(nest) {}
 
-  void encodeAll(const StreamPlan &plan, int64_t tileRows, const GpuModel &machine) {
+  void encodeAll(const StreamPlan &plan, const WarpgroupSchedule &schedule,
+                 const GpuModel &machine) {
     auto topsOfColumns = [&](const OperandTile &streamed) {
       return dividesColumns(plan, streamed) ? findTops(streamed) : Value();
     };
     for (const OperandTile &operand : plan.streamed)
       if (isEncoded(operand) && !encodingOf(nest, operand, true))
-        encode(operand, tileRows, topsOfColumns(operand), /*isStreamed=*/true);
+        encode(operand, schedule.streamTile, topsOfColumns(operand), /*isStreamed=*/true);
     const auto *streamed = llvm::find_if(plan.streamed, isEncoded);
-    if (streamed != plan.streamed.end())
+    if (streamed != plan.streamed.end() && schedule.accuracy == tile::Accuracy::F32)
       watchLosses(*streamed, machine);
     for (const Contraction &contraction : plan.contractions)
       if (isEncoded(contraction.resident) && !encodingOf(nest, contraction.resident, false))
@@ -281,7 +282,7 @@ void encodeOperands(red::NestOp nest, const GpuModel &machine) {
   auto schedule = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
   PlannedNest planned(nest);
   if (schedule && planned.ofHalves() && hasEncoded(*planned.ofHalves()))
-    OperandEncoder(nest).encodeAll(*planned.ofHalves(), schedule->streamTile, machine);
+    OperandEncoder(nest).encodeAll(*planned.ofHalves(), *schedule, machine);
 }
 
 } // namespace attnc::schedule

@@ -14,9 +14,11 @@ namespace attnc::schedule {
 bool isEncoded(const OperandTile &operand);
 /// True if an operand of the plan is.
 bool hasEncoded(const StreamPlan &plan);
+/// True if low halves are multiplied, too.
+inline bool takesLowHalves(tile::Accuracy accuracy) { return accuracy != tile::Accuracy::Tf32; }
 /// Products of f16 that a product of two sides becomes: small by small is left out.
-inline int64_t halvesProducts(bool leftEncoded, bool rightEncoded) {
-  return 1 + leftEncoded + rightEncoded;
+inline int64_t halvesProducts(bool leftEncoded, bool rightEncoded, tile::Accuracy accuracy) {
+  return takesLowHalves(accuracy) ? 1 + leftEncoded + rightEncoded : 1;
 }
 
 /// Why the operands of a plan that has such cannot be encoded, or "".

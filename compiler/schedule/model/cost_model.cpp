@@ -77,21 +77,22 @@ static double weightColumns(const StreamWork &work, const WarpgroupSchedule &sch
 }
 
 // Products of f16 for one of the plan's.
-static int64_t productsOf(const StreamPlan &plan, const Contraction &contraction) {
+static int64_t productsOf(const StreamPlan &plan, const Contraction &contraction,
+                          tile::Accuracy accuracy) {
   return halvesProducts(isEncoded(contraction.resident),
-                        isEncoded(plan.streamed[contraction.streamed]));
+                        isEncoded(plan.streamed[contraction.streamed]), accuracy);
 }
 
 // The same of weights, for each of their columns.
-static double weightProducts(const StreamPlan &plan) {
+static double weightProducts(const StreamPlan &plan, tile::Accuracy accuracy) {
   int64_t columns = 0, products = 0;
   for (const StreamState &state : plan.states) {
     if (state.streamed == -1)
       continue;
     const OperandTile &values = plan.streamed[state.streamed];
     columns += values.cols;
-    products +=
-        values.cols * halvesProducts(plan.weights[state.weight].inHalves, isEncoded(values));
+    products += values.cols * halvesProducts(plan.weights[state.weight].inHalves,
+                                             isEncoded(values), accuracy);
   }
   return columns ? static_cast<double>(products) / static_cast<double>(columns) : 1;
 }
@@ -107,11 +108,11 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   double ofScores = 0;
   for (const Contraction &contraction : plan.contractions) {
     auto columnsOf =
-        static_cast<double>(contraction.resident.wholeCols() * productsOf(plan, contraction));
+        static_cast<double>(contraction.resident.wholeCols() * productsOf(plan, contraction, schedule.accuracy));
     ofScores += scores * columnsOf / rates.products;
     phases.shared += 2.0 * columnsOf * (64 + columns) / rates.sharedBytes;
   }
-  double ofWeights = weights * weightProducts(plan);
+  double ofWeights = weights * weightProducts(plan, schedule.accuracy);
   phases.products = ofScores + scores * ofWeights / rates.products;
   double sharedWeights = 2.0 * ofWeights * columns / rates.sharedBytes;
   phases.both =

@@ -232,7 +232,8 @@ static auto rankOf(const RankedSchedule &ranked) {
 
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
                                           const GpuModel &machine, bool dynamicScheduler,
-                                          llvm::ArrayRef<ReferenceExtents> references) {
+                                          llvm::ArrayRef<ReferenceExtents> references,
+                                          tile::Accuracy accuracy) {
   std::vector<RankedSchedule> all;
   std::string why;
   if (!machine.warpgroups || !canUseWarpgroups(plan, why))
@@ -242,6 +243,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
   for (const ReferenceExtents &reference : references)
     largest = std::max(largest, std::min(reference.stream, kLargestStreamTile));
   WarpgroupSchedule schedule;
+  schedule.accuracy = accuracy;
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
   if (isWide && !hasEncoded(plan) &&
       widestColumns(plan) > 0) // without values there is nothing to share

@@ -45,9 +45,10 @@ static Value loadScale(OpBuilder &b, Location loc, const KernelMemory &memory,
 
 void StepsLowering::createHalves() {
   lowOperands.clear();
-  for (auto [weight, operand] : llvm::zip(plan.weights, operands))
-    lowOperands.push_back(weight.inHalves ? registers(named("low_weights"), operand.getType())
-                                          : Value());
+  for (auto [weight, operand] : llvm::zip(plan.weights, operands)) {
+    bool hasLow = weight.inHalves && takesLowHalves(schedule.accuracy);
+    lowOperands.push_back(hasLow ? registers(named("low_weights"), operand.getType()) : Value());
+  }
   tileSums.clear();
   for (auto [s, place] : llvm::zip(plan.states, state))
     tileSums.push_back(s.streamed == -1 || !plan.weights[s.weight].inHalves
@@ -132,17 +133,18 @@ void StepsLowering::scaleScores() {
 void StepsLowering::convertHalves() {
   Location loc = nest.getLoc();
   Value scale = real(weightScale(schedule));
-  for (auto [fragment, operand, low] : llvm::zip(fragments, operands, lowOperands)) {
-    if (!low) {
-      if (operand)
-        tile::ConvertOp::create(b, loc, fragment, operand);
+  for (auto [weight, fragment, operand, low] :
+       llvm::zip(plan.weights, fragments, operands, lowOperands)) {
+    if (!operand)
       continue;
-    }
-    map(loc, {plan.stream, column0}, {}, {{fragment, {}}}, fragment,
-        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
-          return {arith::MulFOp::create(b, loc, x[0], scale).getResult()};
-        });
+    if (weight.inHalves)
+      map(loc, {plan.stream, column0}, {}, {{fragment, {}}}, fragment,
+          [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+            return {arith::MulFOp::create(b, loc, x[0], scale).getResult()};
+          });
     tile::ConvertOp::create(b, loc, fragment, operand);
+    if (!low)
+      continue;
     map(loc, {plan.stream, column0}, {}, {{fragment, {}}, {operand, {}}}, fragment,
         [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
           return {arith::SubFOp::create(b, loc, x[0], x[1]).getResult()};

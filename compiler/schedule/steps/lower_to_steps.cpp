@@ -293,9 +293,9 @@ void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
   red::FoldOp fold = contraction.fold;
   contractionFragments[fold] = place;
   Value rows = rowsOf(contraction, rowTilesOf), tile = tilesOf[contraction.streamed];
-  bool areHalves = isEncoded(plan.streamed[contraction.streamed]);
-  Value lowRows = isEncoded(contraction.resident) ? rowsOf(contraction, lowRowTilesOf) : Value();
-  Value lowTile = areHalves ? lowTilesOf[contraction.streamed] : Value();
+  bool hasLow = isEncoded(contraction.resident) && takesLowHalves(schedule.accuracy);
+  Value lowRows = hasLow ? rowsOf(contraction, lowRowTilesOf) : Value();
+  Value lowTile = lowTilesOf[contraction.streamed]; // null where there is none
   startHalves(fold.getLoc(), place, {rows, lowRows}, {tile, lowTile}, /*transposed=*/true);
 }
 

@@ -197,6 +197,7 @@ void StreamLowering::hoistUniform() {
   for (Operation &op : nest.getBodyBlock()->without_terminator())
     if (!isa<red::FoldOp>(op))
       uniform.hoist(op.getResult(0), varying, /*knowsStates=*/false);
+  uniform.hoistExtremes();
 }
 
 //===----------------------------------------------------------------------===//

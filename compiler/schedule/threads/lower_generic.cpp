@@ -1,8 +1,11 @@
 #include "compiler/schedule/threads/lower_generic.h"
 #include "compiler/schedule/threads/point_evaluator.h"
+#include "compiler/transforms/split.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
 
@@ -13,8 +16,11 @@ static tile::GenericSchedule scheduleOf(red::NestOp nest) {
       .value_or(tile::GenericSchedule());
 }
 
-// Elements that a thread has along the last dim where nothing is folded: they share their indices.
+// Elements that a thread has along the last dim where little is folded for each: they share their
+// indices, and what is folded without that dim.
 static constexpr int64_t kPointsTogether = 4;
+// Elements of a fold that are little.
+static constexpr int64_t kFewElements = 16;
 
 SmallVector<StringAttr> pointDims(red::NestOp nest) {
   llvm::SetVector<StringAttr> order;
@@ -27,9 +33,24 @@ SmallVector<StringAttr> pointDims(red::NestOp nest) {
   return llvm::to_vector(llvm::reverse(order));
 }
 
+// True if the fold is over parts of a stream, or over as few elements at any size.
+static bool isShort(red::FoldOp fold) {
+  attn::ProgramOp program = attn::programOf(fold);
+  auto parts = program->getAttrOfType<ArrayAttr>(kPartDimsAttr);
+  int64_t elements = 1;
+  for (StringAttr dim : attn::dimNames(fold.getDims())) {
+    attn::DimAttr declared = program.lookupDim(dim);
+    if (parts && llvm::is_contained(parts, dim))
+      continue;
+    if (!declared.isStatic() || (elements *= declared.getExtent()) > kFewElements)
+      return false;
+  }
+  return true;
+}
+
 static int64_t pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
-  bool folds = !nest.getBodyBlock()->getOps<red::FoldOp>().empty();
-  return folds || dims.empty() ? 1 : kPointsTogether;
+  bool areShort = llvm::all_of(nest.getBodyBlock()->getOps<red::FoldOp>(), isShort);
+  return areShort && !dims.empty() ? kPointsTogether : 1;
 }
 
 // Splits the thread's number into the indices of `dims`, the last one fastest, and binds them.
@@ -92,17 +113,22 @@ static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const K
   };
   Value first = arith::MulIOp::create(builder, attn::renamed(loc, "first"),
                                       evaluator.index(dims.back()), constant(count));
+  evaluator.unbind(dims.back());
   for (Value array : cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues())
     evaluator.hoist(array, {dims.back()});
   Value extent = memory.extent(builder, loc, dims.back());
+  Value last = arith::SubIOp::create(builder, loc, extent, constant(1));
+  SmallVector<Value> indices, inside; // beyond the end the last element is folded again
   for (int64_t i = 0; i < count; ++i) {
-    OpBuilder::InsertionGuard guard(builder);
     Value index = arith::AddIOp::create(builder, here, first, constant(i));
-    Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, extent);
-    auto exists = scf::IfOp::create(builder, loc, inside, /*withElseRegion=*/false);
-    builder.setInsertionPointToStart(&exists.getThenRegion().front());
-    PointEvaluator each = evaluator;
-    each.bind(dims.back(), index);
+    inside.push_back(
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, extent));
+    indices.push_back(arith::MinSIOp::create(builder, here, index, last));
+  }
+  for (auto [each, exists] : llvm::zip(evaluator.neighbours(dims.back(), indices), inside)) {
+    OpBuilder::InsertionGuard guard(builder);
+    auto branch = scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
     storeResults(nest, each, memory, builder, dims);
   }
 }
@@ -219,6 +245,9 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
       builder.getArrayAttr({blocks}), schedule.threads, /*smem=*/0);
   builder.setInsertionPointToStart(kernel.getBodyBlock());
   GenericLowering(nest, signature, kernel, cells, dims, builder).build(schedule.threads);
+  IRRewriter rewriter(builder.getContext()); // neighbours find many things each for itself
+  DominanceInfo dominance(kernel);
+  eliminateCommonSubExpressions(rewriter, dominance, kernel);
   return kernel;
 }
 

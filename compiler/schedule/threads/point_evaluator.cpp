@@ -202,6 +202,21 @@ void PointEvaluator::hoist(Value array, ArrayRef<StringAttr> varying, bool knows
   }
 }
 
+void PointEvaluator::hoistExtremes() {
+  Block *domain = nest.getDomainBlock();
+  if (!domain)
+    return;
+  IRMapping mapping;
+  auto grid = nest.getGrid().getAsRange<StringAttr>();
+  for (auto [dim, argument] : llvm::zip(grid, domain->getArguments()))
+    mapping.map(argument, indices.lookup(dim));
+  auto isKnown = [&](Value index) { return mapping.lookupOrNull(index) != nullptr; };
+  for (auto extreme : domain->getOps<red::ExtremeOp>())
+    if (llvm::all_of(extreme.getFirst(), isKnown) &&
+        llvm::equal(extreme.getFirst(), extreme.getLast()))
+      extremes[extreme] = computeExtreme(extreme, mapping);
+}
+
 SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
   IRMapping mapping;
   mapping.map(nest.getDomainBlock()->getArguments(), args);
@@ -209,7 +224,8 @@ SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
     if (auto scalar = dyn_cast<red::ScalarOp>(op))
       mapping.map(scalar.getResult(), evaluate(scalar.getArray()));
     else if (auto extreme = dyn_cast<red::ExtremeOp>(op))
-      mapping.map(extreme.getResult(), computeExtreme(extreme, mapping));
+      mapping.map(extreme.getResult(),
+                  extremes.contains(op) ? extremes.lookup(op) : computeExtreme(extreme, mapping));
     else if (!isa<attn::SizeOp>(op))
       builder.clone(*op, mapping);
   SmallVector<Value> values;
@@ -293,13 +309,12 @@ std::pair<Value, Value> PointEvaluator::loopBounds(StringAttr dim, Location loc)
 }
 
 // The states after one more element; as they are, where the domain says that it does not matter.
-SmallVector<Value> PointEvaluator::stepIfLive(MutableArrayRef<State> states, ValueRange running) {
+SmallVector<Value> PointEvaluator::stepIfLive(State first, ValueRange running, Step step) {
   Value live = liveCondition(nest);
   SmallVector<Value> args = live ? domainArguments(/*withStream=*/true) : SmallVector<Value>();
-  bool isStream = llvm::is_contained(nest.states(), states.front());
-  if (args.empty() || !isStream)
-    return step(states, running);
-  Location loc = states.front().getLoc();
+  if (args.empty() || !llvm::is_contained(nest.states(), first))
+    return step(running);
+  Location loc = first.getLoc();
   Value matters = domain(args, live).front();
   auto branch = scf::IfOp::create(builder, loc, running.getTypes(), matters, true);
   OpBuilder::InsertionGuard guard(builder);
@@ -307,7 +322,7 @@ SmallVector<Value> PointEvaluator::stepIfLive(MutableArrayRef<State> states, Val
   scf::YieldOp::create(builder, loc, running);
   builder.setInsertionPointToStart(branch.thenBlock());
   scopes.emplace_back();
-  SmallVector<Value> next = step(states, running);
+  SmallVector<Value> next = step(running);
   scopes.pop_back();
   scf::YieldOp::create(builder, loc, next);
   return llvm::to_vector(ValueRange(branch.getResults()));
@@ -327,23 +342,63 @@ void PointEvaluator::computeFolds(State wanted) {
   }
   for (Value centre : centresOf(states))
     init.push_back(startOf(builder, centre));
-  SmallVector<Value> results = loops(dims, states, init);
+  SmallVector<Value> results =
+      loops(dims, states.front(), init, [&](ValueRange running) { return step(states, running); });
   settle(states, results);
   for (auto [state, result] : llvm::zip(states, results))
     scopes.back().elements[state.getResult()] = result;
 }
 
-SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, MutableArrayRef<State> states,
-                                         ValueRange init) {
+std::vector<PointEvaluator> PointEvaluator::neighbours(StringAttr dim, ValueRange points) {
+  for (State state : nest.states()) // what all points share
+    if (!state.getType().hasDim(dim) && isBound(state.getType()))
+      evaluate(state.getResult());
+  std::vector<PointEvaluator> all;
+  for (Value point : points)
+    all.emplace_back(*this).bind(dim, point);
+  SmallVector<State> states;
+  for (State state : nest.states())
+    if (state.getType().hasDim(dim) && all.front().isBound(state.getType()))
+      states.push_back(state);
+  bool areAlike = llvm::all_of(
+      states, [&](State state) { return state.getDims() == states.front().getDims(); });
+  if (states.empty() || !areAlike || !centresOf(states).empty())
+    return all;
+  SmallVector<Value> init;
+  for (size_t i = 0; i < points.size(); ++i)
+    for (State state : states)
+      init.push_back(red::inlineUpdate(builder, state.getLoc(), state.getEmpty(), {}));
+  SmallVector<StringAttr> dims = attn::dimNames(states.front().getDims());
+  SmallVector<Value> results = loops(dims, states.front(), init, [&](ValueRange running) {
+    for (State state : states)
+      for (Value operand : state.termOperands())
+        hoist(operand, dim);
+    SmallVector<Value> next;
+    for (auto [i, point] : llvm::enumerate(points)) {
+      PointEvaluator each = *this;
+      each.bind(dim, point);
+      llvm::append_range(next, each.step(states, running.slice(i * states.size(), states.size())));
+    }
+    return next;
+  });
+  for (auto [i, each] : llvm::enumerate(all))
+    for (auto [state, result] :
+         llvm::zip(states, ArrayRef(results).slice(i * states.size(), states.size())))
+      each.define(state.getResult(), result);
+  return all;
+}
+
+SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, State first, ValueRange init,
+                                         Step step) {
   if (dims.empty())
-    return stepIfLive(states, init);
-  Location loc = states.front().getLoc();
+    return stepIfLive(first, init, step);
+  Location loc = first.getLoc();
   auto [lo, hi] = loopBounds(dims.front(), loc);
   Value one = constantOf(builder, loc, 1);
   auto loop = scf::ForOp::create(builder, loc, lo, hi, one, init);
   loop.getInductionVar().setLoc(attn::renamed(loc, dims.front().getValue()));
-  for (auto [arg, state] : llvm::zip(loop.getRegionIterArgs(), states))
-    arg.setLoc(state.getLoc());
+  for (auto [arg, from] : llvm::zip(loop.getRegionIterArgs(), init))
+    arg.setLoc(from.getLoc());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value outer = indices.lookup(dims.front());
@@ -351,7 +406,7 @@ SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, MutableArray
   scopes.emplace_back();
   if (outer)
     scopes.back().rebound = dims.front();
-  SmallVector<Value> next = loops(dims.drop_front(), states, loop.getRegionIterArgs());
+  SmallVector<Value> next = loops(dims.drop_front(), first, loop.getRegionIterArgs(), step);
   scf::YieldOp::create(builder, loc, next);
   scopes.pop_back();
   if (outer)

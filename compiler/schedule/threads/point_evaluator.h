@@ -4,6 +4,7 @@
 
 #include "compiler/schedule/nest/kernel_memory.h"
 #include <functional>
+#include <vector>
 
 namespace attnc::schedule {
 
@@ -17,6 +18,8 @@ public:
 
   /// The index that the dim has from here on in the current scope.
   void bind(mlir::StringAttr dim, mlir::Value index) { indices[dim] = index; }
+  /// From here on the dim has none.
+  void unbind(mlir::StringAttr dim) { indices.erase(dim); }
   mlir::Value index(mlir::StringAttr dim) const { return indices.lookup(dim); }
 
   /// The element of `array` in the current scope, known from elsewhere.
@@ -37,6 +40,14 @@ public:
   /// later evaluations in this scope or in copies of this evaluator. With `knowsStates` false also
   /// without what depends on a state, which the kernel finds by itself.
   void hoist(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> varying, bool knowsStates = true);
+
+  /// Evaluators for several indices of `dim`, each with what is known here. The states with that dim
+  /// fold in one loop for all of them, where no centre moves along.
+  std::vector<PointEvaluator> neighbours(mlir::StringAttr dim, mlir::ValueRange points);
+
+  /// Computes now those extremes of the nest's domain, if it has one, that are elements at the bound
+  /// indices of grid dims.
+  void hoistExtremes();
 
   /// What the nest's domain says, given its block arguments: `wanted` are operands of its bounds.
   llvm::SmallVector<mlir::Value> domain(mlir::ValueRange args, mlir::ValueRange wanted);
@@ -74,10 +85,11 @@ private:
   /// The domain's arguments at the bound point, the tile of one element; empty if it is not bound.
   llvm::SmallVector<mlir::Value> domainArguments(bool withStream);
   std::pair<mlir::Value, mlir::Value> loopBounds(mlir::StringAttr dim, mlir::Location loc);
-  llvm::SmallVector<mlir::Value> stepIfLive(llvm::MutableArrayRef<State> states,
-                                            mlir::ValueRange running);
-  llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::StringAttr> dims,
-                                       llvm::MutableArrayRef<State> states, mlir::ValueRange init);
+  /// The values that loops carry after one more element, given those before it.
+  using Step = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
+  llvm::SmallVector<mlir::Value> stepIfLive(State first, mlir::ValueRange running, Step step);
+  llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::StringAttr> dims, State first,
+                                       mlir::ValueRange init, Step step);
   llvm::SmallVector<mlir::Value> step(llvm::MutableArrayRef<State> states,
                                       mlir::ValueRange running);
   // Moments: their centres follow the states among the values that loops carry.
@@ -93,6 +105,7 @@ private:
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> indices;
   llvm::SmallDenseMap<mlir::StringAttr, mlir::Value> readable;
+  llvm::SmallDenseMap<mlir::Operation *, mlir::Value> extremes; ///< that are known
   llvm::DenseMap<mlir::Value, std::function<mlir::Value(PointEvaluator &)>> provided;
   /// The elements that are known in a scope. Within it, `rebound` has another index than around it,
   /// so elements from further out that depend on that dim are others.

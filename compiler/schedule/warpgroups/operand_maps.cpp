@@ -125,7 +125,7 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
     maps.back().alsoElements = readsElements(plan, read);
     maps.back().stages = stages;
   };
-  // Of an encoded operand each half arrives by itself.
+  // Of an encoded operand each half that is multiplied arrives by itself.
   auto splitLast = [&](const OperandTile &tile) {
     if (!isEncoded(tile))
       return;
@@ -134,6 +134,8 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
     if (!high.byRows)
       high.box.front() = tile::elementType(high.element).panelColumns();
     high.half = Half::High;
+    if (!takesLowHalves(schedule.accuracy))
+      return;
     OperandMap low = high;
     low.half = Half::Low;
     maps.push_back(low);

@@ -344,8 +344,10 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
   }
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
   int64_t weights = 0;
-  for (int weight : operands)
-    weights += (plan.weights[weight].inHalves ? 2 : 1) * schedule.streamTile / 4;
+  for (int weight : operands) {
+    bool inTwo = plan.weights[weight].inHalves && takesLowHalves(schedule.accuracy);
+    weights += (inTwo ? 2 : 1) * schedule.streamTile / 4;
+  }
   const RegisterNeeds &needs = plan.needs;
   int64_t stepped = accumulators + scores + weights + readRegisters(needs, plan, schedule) +
                     scalarRegisters(needs, plan, schedule);

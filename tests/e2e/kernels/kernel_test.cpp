@@ -60,7 +60,8 @@ std::vector<KernelCase> kernelCases() {
 struct CompiledKernel {
   std::string whyNot; ///< why there is no NVRTC; empty: compiled, if it has no error
   std::string error;
-  std::string whyGeneric, nvrtc;
+  std::vector<std::string> passedOver;
+  std::string nvrtc;
   std::optional<KernelResources> resources;
   int repeats = 0;
   std::vector<std::string> ptxasNotes, launchFaults;
@@ -78,7 +79,7 @@ std::shared_ptr<const ImageCompiler> imagesOfProcess(std::string &whyNot) {
 
 void describe(const driver::Compilation &compilation, CompiledKernel &kernel) {
   const driver::NestReport &nest = compilation.nests[0];
-  kernel.whyGeneric = nest.whyGeneric;
+  kernel.passedOver = nest.passedOver;
   kernel.resources = nest.resources;
   kernel.ptxasNotes = nest.ptxasNotes;
   kernel.row.form = nest.form;
@@ -147,7 +148,7 @@ std::string expectedForm(const KernelCase &c) {
 
 TEST_P(LibraryKernel, HasNoSpillsAndNoSerialisedProducts) {
   const KernelCase &c = GetParam();
-  EXPECT_EQ(kernel->row.form, expectedForm(c)) << kernel->whyGeneric;
+  EXPECT_EQ(kernel->row.form, expectedForm(c)) << testing::PrintToString(kernel->passedOver);
   ASSERT_TRUE(kernel->resources);
   EXPECT_EQ(kernel->resources->spillStores, 0);
   EXPECT_EQ(kernel->resources->spillLoads, 0);

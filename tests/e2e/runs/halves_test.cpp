@@ -67,6 +67,36 @@ TEST_F(Halves, ofOrdinaryNumbersAreUsed) {
   EXPECT_NE(outputs.at("o").data, run(kFallback).at("o").data);
 }
 
+constexpr const char *kUnguarded =
+    R"({"groups": 1, "stream_tile": 64, "accuracy": "halves"})";
+constexpr const char *kOneProduct = R"({"groups": 1, "stream_tile": 64, "accuracy": "tf32"})";
+
+TEST_F(Halves, withoutAGuardAreTheSameOfOrdinaryNumbers) {
+  EXPECT_EQ(run(kUnguarded).at("o").data, run(kHalves).at("o").data);
+}
+
+TEST_F(Halves, withoutAGuardDoNotSeeWhatTheyLose) {
+  scale("v", 1e15, 70);
+  auto report = driver::checkOutputs(**spec, inputs, run(kUnguarded), "given");
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  EXPECT_FALSE(report->ok());
+}
+
+// 11 bits are kept, and no more.
+TEST_F(Halves, ofWhichOneIsLeftOutAreAsExactAsTf32) {
+  auto outputs = run(kOneProduct);
+  double most = driver::CheckRequest().maxElements;
+  auto asTf32 = driver::checkOutputs(**spec, inputs, outputs, "given", most, 0x1p-11);
+  ASSERT_TRUE(asTf32.ok()) << asTf32.error().text();
+  EXPECT_TRUE(asTf32->ok()) << asTf32->worst()->why();
+  auto asF32 = driver::checkOutputs(**spec, inputs, outputs, "given");
+  ASSERT_TRUE(asF32.ok()) << asF32.error().text();
+  EXPECT_FALSE(asF32->ok());
+  const evaluator::Comparison &compared = asTf32->worst()->compared;
+  EXPECT_GT(compared.rmsError, 0x1p-16 * compared.rmsReference);
+  EXPECT_LT(compared.rmsError, 0x1p-10 * compared.rmsReference);
+}
+
 // A causal mask leaves out all keys from 70 on.
 TEST_F(Halves, doNotLoseValuesBesideLargeOnesThatNobodySees) {
   scale("v", 1e15, 70);

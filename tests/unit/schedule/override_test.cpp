@@ -147,7 +147,7 @@ TEST_F(Override, refusalsNameTheKey) {
             "row_stages, producer_registers, consumer_registers, ping_pong, persistent, "
             "dynamic_scheduler, "
             "copy_inputs, bulk_stores, pack, rescale_threshold, head_dim_tile, depth, "
-            "depth_stages, resident_inputs, seesaw, cluster");
+            "depth_stages, resident_inputs, seesaw, cluster, accuracy");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
   EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));

@@ -262,7 +262,9 @@ ExitCode runSpec(const RunArguments &arguments) {
         runTimed(*prepared.executor, driver::runRequest(manifest, *inputs), arguments.time);
     if (arguments.check)
       ran.check = orFail(driver::checkOutputs(loaded.meaning(), *inputs, ran.result.outputs,
-                                              given.empty() ? "random" : "given"));
+                                              given.empty() ? "random" : "given",
+                                              driver::CheckRequest().maxElements,
+                                              driver::productUnitOf(manifest)));
   }
   for (const auto &[name, path] : outputFiles)
     writeTensor(name, path, ran.result.outputs.at(name));
