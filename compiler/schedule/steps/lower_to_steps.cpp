@@ -293,9 +293,12 @@ void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
   red::FoldOp fold = contraction.fold;
   contractionFragments[fold] = place;
   Value rows = rowsOf(contraction, rowTilesOf), tile = tilesOf[contraction.streamed];
-  bool hasLow = isEncoded(contraction.resident) && takesLowHalves(schedule.accuracy);
-  Value lowRows = hasLow ? rowsOf(contraction, lowRowTilesOf) : Value();
-  Value lowTile = lowTilesOf[contraction.streamed]; // null where there is none
+  auto hasLow = [&](const OperandTile &operand) {
+    return isEncoded(operand) && takesLowHalves(schedule.accuracy);
+  };
+  bool areHalves = hasLow(plan.streamed[contraction.streamed]);
+  Value lowRows = hasLow(contraction.resident) ? rowsOf(contraction, lowRowTilesOf) : Value();
+  Value lowTile = areHalves ? lowTilesOf[contraction.streamed] : Value();
   startHalves(fold.getLoc(), place, {rows, lowRows}, {tile, lowTile}, /*transposed=*/true);
 }
 

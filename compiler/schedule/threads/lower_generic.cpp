@@ -117,13 +117,15 @@ static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const K
   for (Value array : cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues())
     evaluator.hoist(array, {dims.back()});
   Value extent = memory.extent(builder, loc, dims.back());
-  Value last = arith::SubIOp::create(builder, loc, extent, constant(1));
-  SmallVector<Value> indices, inside; // beyond the end the last element is folded again
+  Value last; // beyond the end it is folded again
+  if (!nest.getBodyBlock()->getOps<red::FoldOp>().empty())
+    last = arith::SubIOp::create(builder, loc, extent, constant(1));
+  SmallVector<Value> indices, inside;
   for (int64_t i = 0; i < count; ++i) {
     Value index = arith::AddIOp::create(builder, here, first, constant(i));
-    inside.push_back(
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, extent));
-    indices.push_back(arith::MinSIOp::create(builder, here, index, last));
+    inside.push_back(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, extent));
+    indices.push_back(last ? arith::MinSIOp::create(builder, here, index, last).getResult()
+                           : index);
   }
   for (auto [each, exists] : llvm::zip(evaluator.neighbours(dims.back(), indices), inside)) {
     OpBuilder::InsertionGuard guard(builder);
