@@ -16,9 +16,9 @@ struct KeyRange {
 
 /// What products of f32 keep of their operands, the most exact first.
 enum class Accuracy {
-  F32,    ///< what f32 holds, whatever the magnitudes
-  Halves, ///< the 22 bits of two f16, of numbers that are not small beside the others of their rows
-  Tf32,   ///< 11 bits, as one product of tf32 does
+  F32,    ///< f32's, within the bound of docs/notes/error-analysis.md
+  Halves, ///< the same where rows of a tile, and columns, are of like magnitude; nobody looks
+  Tf32,   ///< 11 bits, under the same condition
 };
 inline constexpr llvm::StringLiteral kAccuracyNames[] = {"f32", "halves", "tf32"};
 

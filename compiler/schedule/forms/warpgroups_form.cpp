@@ -177,18 +177,28 @@ private:
                                     : kernelName(nest.op()) + " cannot use warpgroups: " + why;
   }
 
+  // True if data decide which tiles matter.
+  static bool isUnequal(PlannedNest &nest) {
+    mlir::Value live = liveCondition(nest.op());
+    return live && readsTensors(nest.op(), live);
+  }
+
+  static std::vector<RankedSchedule> rankAll(PlannedNest &nest, const GpuModel &machine,
+                                             bool dynamicScheduler,
+                                             tile::Accuracy accuracy = tile::Accuracy::F32) {
+    bool unequal = isUnequal(nest);
+    return rankSchedules(nest.op(), *nest.ofHalves(), machine, dynamicScheduler || unequal,
+                         unequal ? llvm::ArrayRef(kWhereDataDecide) : referenceExtents(), accuracy);
+  }
+
   static std::vector<RankedSchedule> ranking(PlannedNest &nest, const GpuModel &machine,
                                              std::string &why, bool dynamicScheduler = false) {
     why = lackOf(nest, machine);
     if (!why.empty())
       return {};
-    mlir::Value live = liveCondition(nest.op());
-    bool isUnequal = live && readsTensors(nest.op(), live);
-    std::vector<RankedSchedule> all =
-        rankSchedules(nest.op(), *nest.ofHalves(), machine, dynamicScheduler || isUnequal,
-                      isUnequal ? llvm::ArrayRef(kWhereDataDecide) : referenceExtents());
+    std::vector<RankedSchedule> all = rankAll(nest, machine, dynamicScheduler);
     auto draws = [](const RankedSchedule &each) { return each.schedule.dynamicScheduler; };
-    if (isUnequal && llvm::any_of(all, draws))
+    if (isUnequal(nest) && llvm::any_of(all, draws))
       llvm::erase_if(all, [&](const RankedSchedule &each) { return !draws(each); });
     if (all.empty())
       why = "no schedule fits the shared memory and the registers of a block";
@@ -223,9 +233,15 @@ private:
     };
     WarpgroupSchedule asked;
     (void)setKeys(asked.keys(), name(), keys);
-    for (const RankedSchedule &ranked :
-         rankSchedules(nest.op(), plan, machine, asked.dynamicScheduler, referenceExtents(),
-                       asked.accuracy)) {
+    std::vector<RankedSchedule> all =
+        rankAll(nest, machine, asked.dynamicScheduler, asked.accuracy);
+    if (isUnequal(nest)) { // those that draw come first
+      std::vector<RankedSchedule> others;
+      for (const RankedSchedule &each : std::exchange(all, {}))
+        (each.schedule.dynamicScheduler ? all : others).push_back(each);
+      llvm::append_range(all, others);
+    }
+    for (const RankedSchedule &ranked : all) {
       WarpgroupSchedule schedule = ranked.schedule;
       (void)setKeys(schedule.keys(), name(), keys);
       if (!agrees(ranked.schedule, keys))

@@ -91,8 +91,8 @@ static double weightProducts(const StreamPlan &plan, tile::Accuracy accuracy) {
       continue;
     const OperandTile &values = plan.streamed[state.streamed];
     columns += values.cols;
-    products += values.cols * halvesProducts(plan.weights[state.weight].inHalves,
-                                             isEncoded(values), accuracy);
+    products += values.cols *
+                halvesProducts(plan.weights[state.weight].inHalves, isEncoded(values), accuracy);
   }
   return columns ? static_cast<double>(products) / static_cast<double>(columns) : 1;
 }
@@ -107,8 +107,8 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   double weights = weightColumns(work, schedule);
   double ofScores = 0;
   for (const Contraction &contraction : plan.contractions) {
-    auto columnsOf =
-        static_cast<double>(contraction.resident.wholeCols() * productsOf(plan, contraction, schedule.accuracy));
+    auto columnsOf = static_cast<double>(contraction.resident.wholeCols() *
+                                         productsOf(plan, contraction, schedule.accuracy));
     ofScores += scores * columnsOf / rates.products;
     phases.shared += 2.0 * columnsOf * (64 + columns) / rates.sharedBytes;
   }

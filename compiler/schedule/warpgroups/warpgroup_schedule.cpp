@@ -438,7 +438,9 @@ static std::string checkRows(const StreamPlan &plan, const WarpgroupSchedule &s)
 // Whole tiles come as halves, for groups with rows of their own.
 static std::string checkEncoded(const StreamPlan &plan, const WarpgroupSchedule &s) {
   if (!hasEncoded(plan))
-    return "";
+    return s.accuracy == tile::Accuracy::F32
+               ? ""
+               : "accuracy is of products of f32, and there are none: leave it out";
   TiledPlan cut = cutPlan(plan, s);
   if (s.seesaw)
     return "operands of f32 come as halves, not with seesaw: leave seesaw out";
