@@ -196,10 +196,9 @@ Result<bool> NestKernels::take(size_t number, NvrtcOutput output) {
   if (!next)
     return false;
   if (std::string form = schedule::formOf(nest.op()).name().str(); next.getForm() != form)
-    nest.op()->setAttr(schedule::kPassedOverAttr,
-                       Builder(nest.op().getContext())
-                           .getStrArrayAttr({form + ": its kernel "
-                                                    "spills registers"}));
+    nest.op()->setAttr(
+        schedule::kPassedOverAttr,
+        Builder(nest.op().getContext()).getStrArrayAttr({form + ": its kernel spills registers"}));
   nest.op().setScheduleAttr(next);
   nest.op()->removeAttr(schedule::kScheduleSourceAttr);
   if (Status status = lowerAgain(number); !status)

@@ -149,6 +149,12 @@ TEST_F(Override, refusalsNameTheKey) {
             "copy_inputs, bulk_stores, pack, rescale_threshold, head_dim_tile, depth, "
             "depth_stages, resident_inputs, seesaw, cluster, accuracy");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
+  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"accuracy", "TF32"}}),
+            "schedule: accuracy is \"f32\", \"halves\" or \"tf32\", not \"TF32\"");
+  EXPECT_EQ(refusal({{"form", "warpgroups"}, {"accuracy", 1}}),
+            "schedule: accuracy is \"f32\", \"halves\" or \"tf32\", not 1");
+  EXPECT_THAT(refusal({{"form", "warpgroups"}, {"accuracy", "tf32"}}), // its operands have 16 bits
+              HasSubstr("accuracy is of products of f32, and there are none"));
   EXPECT_THAT(refusal({{"groups", 3}, {"stream_tile", 96}}), HasSubstr("stream_tile 80 fits"));
   EXPECT_THAT(refusal({{"groups", 2}}, "sm_80"), HasSubstr("sm_80 has no products of warpgroups"));
 }
