@@ -7,6 +7,8 @@
 #include "compiler/transforms/fusion/join_extremum.h"
 #include "compiler/transforms/fusion/join_sum.h"
 #include "compiler/transforms/fusion/keep_in_range.h"
+#include "compiler/transforms/fusion/pair_products.h"
+#include "compiler/transforms/fusion/real_sums.h"
 #include "compiler/transforms/fusion/segment_sums.h"
 #include "dialects/Red/Cancellation.h"
 #include "llvm/ADT/SetOperations.h"
@@ -120,7 +122,9 @@ private:
   }
 
   bool isStreamFold(FoldOp fold) {
-    return llvm::any_of(dimNames(fold.getDims()), [&](StringAttr dim) { return isStreamed(dim); });
+    return llvm::any_of(dimNames(fold.getDims()),
+                        [&](StringAttr dim) { return isStreamed(dim); }) &&
+           !isPairProduct(fold) && !isPairCount(fold);
   }
 
   // A fold over streamed and inner dims becomes one over the streamed dims, of a fold over the
@@ -202,7 +206,8 @@ private:
   // again for a dim known only at run time that `fold` does not have: a degree more than storing it
   // takes. A value for each pair of positions of two sequences is recomputed all the same.
   bool isRepeatedFor(FoldOp fold, FoldOp user) {
-    if (!isStreamFold(user) || termsOf(fold) <= kFewTerms || !computesFrom(user, fold))
+    if (!isStreamFold(user) || (termsOf(fold) <= kFewTerms && !isMatrix(fold)) ||
+        !computesFrom(user, fold))
       return false;
     llvm::SmallDenseSet<StringAttr> own = dynamicDims(fold), all;
     for (Value operand : user.termOperands())
@@ -211,6 +216,12 @@ private:
         llvm::any_of(dimNames(user.getDims()), [&](StringAttr dim) { return own.contains(dim); });
     return streams && !llvm::set_is_subset(all, own) &&
            llvm::set_is_subset(own, streamedWith(user.getDims()));
+  }
+
+  // True if the fold has a static dim: products take its tiles from memory.
+  bool isMatrix(FoldOp fold) {
+    return llvm::any_of(fold.getType().getDims(),
+                        [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); });
   }
 
   // The dims known only at run time that all have that is multiplied and then summed over `dims`,
@@ -442,6 +453,7 @@ void fuseNests(ProgramOp program) {
   flattenNests(program);
   sumSegmentsAsProducts(program);
   shareRowsOfMasks(program);
+  sumAsReals(program);
   Partition partition = Fuser(program).run();
   outlineNests(program, partition);
 }

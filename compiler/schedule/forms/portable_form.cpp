@@ -1,4 +1,5 @@
 #include "compiler/schedule/forms/keyed_form.h"
+#include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/portable/lower_portable.h"
 #include "compiler/schedule/portable/portable_schedule.h"
 #include "compiler/schedule/portable/stream_inputs.h"
@@ -119,6 +120,12 @@ static constexpr PortableSchedule kHalvesCandidates[] = {
     {.rowTile = 64, .streamTile = 32, .warps = 4, .stages = 2, .minBlocks = 1, .halves = true},
 };
 
+// Of rows whose tiles data choose, a few of them together (decidedTogether): warps with as many
+// rows as they can have in tiles that are no larger. Measured of 64 rows that each see 6 of 64
+// blocks, D64: 0.16 ms, with 16 rows a warp 0.19 (not recorded).
+static constexpr PortableSchedule kOfDecidedRows = {
+    .rowTile = 64, .streamTile = 64, .warps = 2, .stages = 2, .minBlocks = 2};
+
 // Operands of f32 that states stream are all sums that have been rounded to less than halves keep.
 static bool allowsHalves(const StreamPlan &plan) {
   bool some = false;
@@ -207,6 +214,12 @@ static std::vector<PortableSchedule> sharingCandidates(red::NestOp nest, const S
 
 static std::vector<PortableSchedule> candidatesFor(red::NestOp nest, const StreamPlan &plan) {
   std::vector<PortableSchedule> all = sharingCandidates(nest, plan);
+  auto together = decidedTogether(nest);
+  auto knows = [&](const PortableSchedule &s) {
+    return together && together->fills(s.rowTile, s.streamTile);
+  };
+  if (knows(kOfDecidedRows) && plan.hasProducts())
+    all.push_back(kOfDecidedRows);
   llvm::append_range(all, plainCandidates(nest, plan));
   int64_t columns = widestColumns(plan), depth = chooseDepth(widestDepth(plan));
   for (int64_t most : kMostColumns)
@@ -216,6 +229,8 @@ static std::vector<PortableSchedule> candidatesFor(red::NestOp nest, const Strea
       if (candidate.headDimTile || candidate.depth)
         all.push_back(candidate);
     }
+  if (llvm::any_of(all, knows))
+    llvm::erase_if(all, [&](const PortableSchedule &s) { return !knows(s); });
   return all;
 }
 

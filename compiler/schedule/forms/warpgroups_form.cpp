@@ -200,6 +200,12 @@ private:
     auto draws = [](const RankedSchedule &each) { return each.schedule.dynamicScheduler; };
     if (isUnequal(nest) && llvm::any_of(all, draws))
       llvm::erase_if(all, [&](const RankedSchedule &each) { return !draws(each); });
+    auto together = decidedTogether(nest.op());
+    auto knows = [&](const RankedSchedule &each) {
+      return together && together->fills(each.schedule.rowTile(), each.schedule.streamTile);
+    };
+    if (llvm::any_of(all, knows))
+      llvm::erase_if(all, [&](const RankedSchedule &each) { return !knows(each); });
     if (all.empty())
       why = "no schedule fits the shared memory and the registers of a block";
     return all;

@@ -1,5 +1,7 @@
 #include "compiler/schedule/nest/domain_slice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -29,6 +31,29 @@ bool readsTensors(red::NestOp nest, Value wanted) {
 Value liveCondition(red::NestOp nest) {
   Block *block = nest.getDomainBlock();
   return block ? cast<red::BoundsOp>(block->getTerminator()).getLive() : Value();
+}
+
+// Rows and stream indices that tiles for tensor cores have at least.
+static constexpr int64_t kSmallTile = 32;
+
+std::optional<DecidedTogether> decidedTogether(red::NestOp nest) {
+  Value live = liveCondition(nest);
+  if (!live || !readsTensors(nest, live))
+    return std::nullopt;
+  DecidedTogether together = {0, 0};
+  auto arguments = nest.getDomainBlock()->getArguments().drop_front(nest.getGrid().size());
+  for (Operation *op : domainSlice(nest, live)) {
+    auto division = dyn_cast<arith::FloorDivSIOp>(op);
+    APInt divisor;
+    if (!division || !matchPattern(division.getRhs(), m_ConstantInt(&divisor)))
+      continue;
+    if (division.getLhs() == arguments[0])
+      together.rows = std::gcd(together.rows, divisor.getSExtValue());
+    if (division.getLhs() == arguments[2])
+      together.stream = std::gcd(together.stream, divisor.getSExtValue());
+  }
+  bool areSmall = together.rows < kSmallTile || (together.stream && together.stream < kSmallTile);
+  return areSmall ? std::nullopt : std::optional(together);
 }
 
 Value emptyExtreme(OpBuilder &b, Location loc, red::FoldKind kind) {

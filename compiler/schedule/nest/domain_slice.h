@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_SCHEDULE_NEST_DOMAIN_SLICE_H
 
 #include "dialects/Red/Red.h"
+#include <optional>
 
 namespace attnc::schedule {
 
@@ -15,6 +16,19 @@ bool readsTensors(red::NestOp nest, mlir::Value wanted);
 
 /// What says of a tile of the stream whether it matters; null if there is no domain or it has none.
 mlir::Value liveCondition(red::NestOp nest);
+
+/// Of how many rows, and of how many indices of the stream, the data that decide which tiles matter
+/// say the same, where the domain divides them by constants: table[row // 64]. Tiles that these
+/// fill know exactly what they need; others take what any of their elements may need. Nothing where
+/// the rows are not divided, or into parts that are too small for tiles.
+struct DecidedTogether {
+  int64_t rows, stream; ///< 0: any number
+
+  bool fills(int64_t rowTile, int64_t streamTile) const {
+    return rows % rowTile == 0 && stream % streamTile == 0;
+  }
+};
+std::optional<DecidedTogether> decidedTogether(red::NestOp nest);
 
 /// The extreme (i64) of no element, and that of `known` and one element more.
 mlir::Value emptyExtreme(mlir::OpBuilder &b, mlir::Location loc, red::FoldKind kind);

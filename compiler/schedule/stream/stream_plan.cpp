@@ -74,9 +74,21 @@ private:
     result.row = cast<StringAttr>(nest.getRow()[0]);
     result.stream = cast<StringAttr>(nest.getStream()[0]);
     for (StringAttr dim : nest.getInner().getAsRange<StringAttr>())
-      if (!attn::programOf(nest).lookupDim(dim).isStatic())
+      if (!attn::programOf(nest).lookupDim(dim).isStatic() && !isWalkedOnly(dim))
         return refuse("the extent of '" + dim.getValue() + "' is not static");
     return success();
+  }
+
+  // True if all that is made of elements along the dim is a fold of one factor, which scalar code
+  // computes index by index: no tile is as wide as the dim.
+  bool isWalkedOnly(StringAttr dim) {
+    auto hasDim = [&](Value array) { return arrayType(array).hasDim(dim); };
+    return llvm::none_of(nest.getResults(), hasDim) &&
+           llvm::all_of(nest.getBodyBlock()->getOps<red::FoldOp>(), [&](red::FoldOp fold) {
+             return !hasDim(fold) &&
+                    (llvm::none_of(fold->getOperands(), hasDim) ||
+                     (fold->getNumOperands() == 1 && !llvm::is_contained(nest.states(), fold)));
+           });
   }
 
   void planInputs() {

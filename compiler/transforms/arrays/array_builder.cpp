@@ -33,7 +33,11 @@ Value ArrayBuilder::map(ValueRange arrays, Type element, Emit emit) {
 
 Value ArrayBuilder::constant(Type element, double value) {
   return map({}, element, [&](ImplicitLocOpBuilder &inner, ValueRange) -> Value {
-    return arith::ConstantOp::create(inner, inner.getFloatAttr(element, value));
+    TypedAttr attribute =
+        isa<FloatType>(element)
+            ? TypedAttr(inner.getFloatAttr(element, value))
+            : TypedAttr(inner.getIntegerAttr(element, static_cast<int64_t>(value)));
+    return arith::ConstantOp::create(inner, attribute);
   });
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 class Substituter {
 public:
-  Substituter(ArrayBuilder &arrays, const Substitution &at) : arrays(arrays), at(at) {}
+  Substituter(ArrayBuilder &arrays, const Substitution &at, bool areInside)
+      : arrays(arrays), at(at), areInside(areInside) {}
 
   Value of(Value value) {
     if (llvm::none_of(dimsOf(value), [&](StringAttr dim) { return at.contains(dim); }))
@@ -58,13 +59,15 @@ private:
       else if (read.subscriptDim(axis) != dim)
         axes[dim] = arrays.index(read.subscriptDim(axis));
     Value result = arrays.read(read.getSource(), axes);
-    if (auto otherwise = read.getOtherwiseAttr())
+    if (auto otherwise = read.getOtherwiseAttr(); otherwise || areInside)
       result.getDefiningOp<ReadOp>().setOtherwiseAttr(otherwise);
+    result.getDefiningOp()->setLoc(read.getLoc());
     return result;
   }
 
   ArrayBuilder &arrays;
   const Substitution &at;
+  bool areInside;
   llvm::DenseMap<Value, Value> done;
 };
 
@@ -101,8 +104,8 @@ std::optional<int64_t> slopeOf(Value scalar, StringAttr dim) {
 
 } // namespace
 
-Value substitute(ArrayBuilder &arrays, Value value, const Substitution &at) {
-  return Substituter(arrays, at).of(value);
+Value substitute(ArrayBuilder &arrays, Value value, const Substitution &at, bool areInside) {
+  return Substituter(arrays, at, areInside).of(value);
 }
 
 std::optional<int64_t> slopeAlong(Value value, StringAttr dim) {

@@ -11,8 +11,9 @@ using Substitution = llvm::DenseMap<mlir::StringAttr, mlir::Value>;
 
 /// `value` with each index along a dim of `at` replaced, as a function of the dims that the
 /// replacements have. Maps are built anew, down to inputs and reductions, which are read; where a
-/// replacement is outside of its dim, these are 0.
-mlir::Value substitute(ArrayBuilder &arrays, mlir::Value value, const Substitution &at);
+/// replacement is outside of its dim, unless all of them `areInside`, these are 0.
+mlir::Value substitute(ArrayBuilder &arrays, mlir::Value value, const Substitution &at,
+                       bool areInside = false);
 
 /// The constant c of a value that is c * index + (what does not vary along `dim`).
 std::optional<int64_t> slopeAlong(mlir::Value value, mlir::StringAttr dim);

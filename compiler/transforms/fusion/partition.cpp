@@ -1,5 +1,6 @@
 #include "compiler/transforms/fusion/partition.h"
 #include "compiler/transforms/fusion/eliminate_common.h"
+#include "compiler/transforms/fusion/pair_products.h"
 #include "compiler/transforms/fusion/roles.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -37,7 +38,8 @@ struct Plan {
 
 class Outliner {
 public:
-  Outliner(ProgramOp program, const Partition &partition) : program(program) {
+  Outliner(ProgramOp program, const Partition &partition)
+      : program(program), factors(storedFactors(program)) {
     for (auto [id, pass] : llvm::enumerate(partition)) {
       plans.push_back(std::make_unique<Plan>());
       plans.back()->pass = &pass;
@@ -160,7 +162,8 @@ private:
     bool elsewhere = owner.contains(op) && !here;
     bool stored =
         lastPass(value) >= 0 && isFinishable(value) && plans[lastPass(value)].get() != &plan;
-    if (elsewhere || stored)
+    bool isFactor = factors.contains(value) && &planOf(value) != &plan;
+    if (elsewhere || stored || isFactor)
       return store(plan, value);
     plan.body.insert(op);
     if (auto read = dyn_cast<ReadOp>(op); read && !isExternal(read.getSource()))
@@ -270,6 +273,7 @@ private:
   }
 
   ProgramOp program;
+  llvm::SmallDenseSet<Value> factors;
   std::vector<std::unique_ptr<Plan>> plans;
   llvm::DenseMap<Operation *, unsigned> owner;
   llvm::DenseMap<Value, int> last;

@@ -119,15 +119,23 @@ INSTANTIATE_TEST_SUITE_P(
                       R"j("a = sum(d, q[b,h,i,d] * k[b,h,j,d])",
           "o[b,h,i,e] = sum(j, a * v[b,h,j,e])"])j",
                       O, 2, "[b, h, d, e]", 1},
-        // what is recomputed
         PartitionCase{"values_by_few_terms", R"j({"d": 10, "e": 12, "c": 8})j",
                       "[" WEIGHTS
                       R"j(, "o[b,h,i,e] = sum(j, p * sum(c, relu(z[b,j,c]) + wv[h,c,e]))"])j",
-                      O, 1, ""},
+                      O, 2, "[b, h, j, e]"},
         PartitionCase{"values_by_more_terms", DIMS,
                       "[" WEIGHTS
                       R"j(, "o[b,h,i,e] = sum(j, p * sum(c, relu(z[b,j,c]) + wv[h,c,e]))"])j",
                       O, 2, "[b, h, j, e]"},
+        PartitionCase{"features_of_elements", DIMS,
+                      R"j(["a = where(j <= i, sum(d, exp(q[b,h,i,d]) * relu(k[b,h,j,d])), 0)",
+          "o[b,h,i,e] = sum(j, a * v[b,h,j,e])"])j",
+                      O, 2, "[b, h, i, d]"},
+        // what is recomputed
+        PartitionCase{"weights_by_few_terms", R"j({"d": 10, "e": 12, "c": 8})j",
+                      R"j(["s = sum(d, q[b,h,i,d] * k[b,h,j,d]) + sum(c, relu(z[b,j,c]))",
+          "o[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])"])j",
+                      O, 1, ""},
         PartitionCase{"features_of_pairs", DIMS,
                       R"j(["s = sum(d, relu(sum(c, pair[b,h,i,j,c] * u[c,d])) * q[b,h,i,d])",
           "o[b,h,i,e] = sum(j, softmax(j, s) * v[b,h,j,e])"])j",

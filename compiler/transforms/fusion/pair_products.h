@@ -1,0 +1,28 @@
+// Products of rows of two sequences: the scores of attention.
+#ifndef ATTNC_COMPILER_TRANSFORMS_FUSION_PAIR_PRODUCTS_H
+#define ATTNC_COMPILER_TRANSFORMS_FUSION_PAIR_PRODUCTS_H
+
+#include "dialects/Red/Red.h"
+
+namespace attnc {
+
+/// True of a sum over static dims of a product with a value for each pair of indices of two
+/// sequences, each factor being of one of them, that is summed over one of the two later. It is
+/// whole in a tile, also where an extremum runs over its dims: storing it takes a value for each
+/// pair.
+bool isPairProduct(red::FoldOp fold);
+
+/// True of a fold with a value for each pair of indices of two sequences, which no tensor that it
+/// reads has, and which is summed over one of the two later. A count of conditions of which that is
+/// true is whole in a tile, too, also where it runs over a dim known only at run time.
+bool isOfPairs(red::FoldOp fold);
+bool isPairCount(red::FoldOp fold);
+
+/// The factors of products of pairs that are not computed again for each tile of the other sequence:
+/// those with exponentials, divisions or folds, and no larger than an input. A program's folds are
+/// at its level.
+llvm::SmallDenseSet<mlir::Value> storedFactors(attn::ProgramOp program);
+
+} // namespace attnc
+
+#endif
