@@ -22,6 +22,7 @@
 #include "compiler/transforms/choose_layouts.h"
 #include "compiler/transforms/derive_updates.h"
 #include "compiler/transforms/desugar.h"
+#include "compiler/transforms/flatten_columns.h"
 #include "compiler/transforms/fuse_nests.h"
 #include "compiler/transforms/hoist_vectors.h"
 #include "compiler/transforms/lower_to_nests.h"
@@ -75,6 +76,27 @@ Status outlineEpilogue(Operation *op, const PipelineOptions &options) {
   else
     for (auto nest : llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()))
       attnc::outlineEpilogue(nest);
+  return {};
+}
+
+// Where tiles can take the nest then.
+Status flattenAllColumns(Operation *op, const PipelineOptions &options) {
+  auto program = cast<attn::ProgramOp>(op);
+  if (!schedule::findGpuModel(options.target))
+    return {};
+  auto nests = [](attn::ProgramOp of) {
+    return llvm::to_vector(of.getBodyBlock()->getOps<red::NestOp>());
+  };
+  std::string why;
+  auto gainsTiles = [&](size_t number) {
+    OwningOpRef<attn::ProgramOp> trial = program.clone();
+    return schedule::canLowerPortable(flattenColumns(nests(*trial)[number]), why);
+  };
+  SmallVector<red::NestOp> all = nests(program);
+  for (size_t number = all.size(); number-- > 0;)
+    if (!schedule::canLowerPortable(all[number], why) && hasSeveralColumnDims(all[number]) &&
+        gainsTiles(number))
+      flattenColumns(all[number]);
   return {};
 }
 
@@ -188,6 +210,8 @@ constexpr Step table[] = {
      Program, onProgram<markPlainDifferences>},
     {"derive-updates", "what each state takes in, how it moves and merges, as scalar regions",
      Module, deriveAllUpdates},
+    {"flatten-columns", "several dims of a state's columns become one, for tiles", Program,
+     flattenAllColumns, /*asksOptions=*/true},
     {"outline-epilogue", "folds after a stream become nests where no tiled form takes them",
      Program, outlineEpilogue, /*asksOptions=*/true},
     {"outline-differences",

@@ -52,7 +52,9 @@ std::optional<DecidedTogether> decidedTogether(red::NestOp nest) {
     if (division.getLhs() == arguments[2])
       together.stream = std::gcd(together.stream, divisor.getSExtValue());
   }
-  bool areSmall = together.rows < kSmallTile || (together.stream && together.stream < kSmallTile);
+  if (!together.stream)
+    together.stream = together.rows;
+  bool areSmall = together.rows < kSmallTile || together.stream < kSmallTile;
   return areSmall ? std::nullopt : std::optional(together);
 }
 

@@ -19,10 +19,11 @@ mlir::Value liveCondition(red::NestOp nest);
 
 /// Of how many rows, and of how many indices of the stream, the data that decide which tiles matter
 /// say the same, where the domain divides them by constants: table[row // 64]. Tiles that these
-/// fill know exactly what they need; others take what any of their elements may need. Nothing where
-/// the rows are not divided, or into parts that are too small for tiles.
+/// fill know exactly what they need; others take what any of their elements may need. Where only the
+/// rows are divided, the stream is taken to be in parts as large. Nothing where they are not, or
+/// into parts that are too small for tiles.
 struct DecidedTogether {
-  int64_t rows, stream; ///< 0: any number
+  int64_t rows, stream;
 
   bool fills(int64_t rowTile, int64_t streamTile) const {
     return rows % rowTile == 0 && stream % streamTile == 0;
