@@ -9,8 +9,9 @@ using namespace mlir;
 namespace attnc {
 namespace {
 
-// A fold of so few terms costs less than what it takes to launch a kernel for it.
-constexpr int64_t kFewTerms = 8;
+// A fold of so few terms costs less than what it takes to launch a kernel for it: one that steps
+// compute again and again, and one that is computed once for each row.
+constexpr int64_t kFewTerms = 8, kFewTermsOfRow = 128;
 
 attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
 
@@ -41,10 +42,32 @@ private:
 
   bool isVector(red::FoldOp fold) {
     if (llvm::is_contained(nest.states(), fold) || nest.dependsOnState(fold) ||
-        !fold.getType().getElementType().isF32() || hasSome(fold, nest.getInner()) ||
-        hasSome(fold, nest.getRow()) == hasSome(fold, nest.getStream()))
+        !fold.getType().getElementType().isF32() ||
+        hasSome(fold, nest.getRow()) == hasSome(fold, nest.getStream()) ||
+        !isNoLargerThanAnInput(fold))
       return false;
-    return terms(fold) > kFewTerms && isNoLargerThanAnInput(fold) && isReadByScores(fold);
+    bool isOfScores = isReadByScores(fold);
+    if (hasSome(fold, nest.getInner()))
+      return !isOfScores && allTerms(fold) > kFewTerms && readsFloats(fold);
+    return isOfScores ? terms(fold) > kFewTerms : allTerms(fold) > kFewTermsOfRow;
+  }
+
+  // Of the fold and of those within it.
+  int64_t allTerms(red::FoldOp fold) {
+    int64_t count = 1;
+    for (Operation *op : sliceOf(fold))
+      if (auto each = dyn_cast<red::FoldOp>(op))
+        count *= terms(each);
+    return count;
+  }
+
+  // True if a tensor of f32 is behind it. Sums over near rows of 16 bits may be products with a
+  // band of weights, where the nest is.
+  bool readsFloats(red::FoldOp fold) {
+    return llvm::any_of(sliceOf(fold), [](Operation *op) {
+      auto read = dyn_cast<attn::ReadOp>(op);
+      return read && arrayType(read.getSource()).getElementType().isF32();
+    });
   }
 
   unsigned dynamicDims(ArrayRef<StringAttr> dims) {
@@ -103,14 +126,16 @@ private:
 
   void cut(red::FoldOp fold) {
     SmallVector<Operation *> slice = sliceOf(fold);
-    SmallVector<StringAttr> grid, stream = attn::dimNames(fold.getDims()), inner;
+    SmallVector<StringAttr> grid, stream, inner;
+    // Elements of rows are each computed on their own: many of them lie side by side.
+    (hasSome(fold, nest.getInner()) ? inner : stream) = attn::dimNames(fold.getDims());
     SmallVector<Value> results;
     for (Operation *op : slice)
       results.push_back(op->getResult(0));
     for (StringAttr dim : attn::unionDims(program, results))
       if (fold.getType().hasDim(dim))
         grid.push_back(dim);
-      else if (!llvm::is_contained(stream, dim))
+      else if (!llvm::is_contained(stream, dim) && !llvm::is_contained(inner, dim))
         inner.push_back(dim);
     OpBuilder b(nest);
     auto own =

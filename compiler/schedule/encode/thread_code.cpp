@@ -1,4 +1,5 @@
 #include "compiler/schedule/encode/thread_code.h"
+#include "compiler/schedule/encode/power_of_two.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -7,11 +8,6 @@
 using namespace mlir;
 
 namespace attnc::schedule {
-
-// An f32's exponent, and where a field of it begins. Powers of two stay within what has a
-// reciprocal that is a number, also 2^14 times that.
-static constexpr int64_t kExponentMask = 0x7f800000, kExponentOne = 0x00800000;
-static constexpr int64_t kLeastExponent = 16, kMostExponent = 253, kReciprocals = 254;
 
 ThreadCode::ThreadCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &builder,
                        int64_t threads)
@@ -140,14 +136,7 @@ Value ThreadCode::largerFinite(Value x, Value largest) {
 }
 
 std::pair<Value, Value> ThreadCode::powerOf(Value x, int64_t lowered) {
-  Value bits = arith::BitcastOp::create(b, loc, b.getI32Type(), x);
-  bits = arith::AndIOp::create(b, loc, bits, constant(kExponentMask));
-  bits = arith::MaxSIOp::create(b, loc, bits, constant(kLeastExponent * kExponentOne));
-  bits = arith::MinSIOp::create(b, loc, bits, constant(kMostExponent * kExponentOne));
-  bits = arith::SubIOp::create(b, named("power_bits"), bits, constant(lowered * kExponentOne));
-  Value inverse = arith::SubIOp::create(b, loc, constant(kReciprocals * kExponentOne), bits);
-  return {arith::BitcastOp::create(b, named("power"), b.getF32Type(), bits),
-          arith::BitcastOp::create(b, named("inverse"), b.getF32Type(), inverse)};
+  return powerOfTwo(b, loc, x, lowered);
 }
 
 Value ThreadCode::constant(int64_t value) {

@@ -36,7 +36,7 @@ protected:
   void raise(Value number, Value condition);
   /// The larger of `largest` and the magnitude of x, if that is finite.
   Value largerFinite(Value x, Value largest);
-  /// The power of two in x, over 2^lowered, and its reciprocal: both are numbers whatever x is.
+  /// As powerOfTwo.
   std::pair<Value, Value> powerOf(Value x, int64_t lowered);
   Value isFinite(Value x);
 

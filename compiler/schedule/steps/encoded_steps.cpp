@@ -1,5 +1,6 @@
 // Steps of kernels whose operands of f32 arrive as high and low halves of f16.
 #include "compiler/schedule/encode/encoded_operands.h"
+#include "compiler/schedule/encode/power_of_two.h"
 #include "compiler/schedule/steps/steps_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,6 +18,11 @@ static constexpr int kTopWeight = 14;
 
 static double weightScale(const WarpgroupSchedule &schedule) {
   return std::exp2(kTopWeight - std::ceil(schedule.rescaleThreshold));
+}
+
+// True of halves of weights that no reference bounds: each row of a tile has its own scale.
+static bool hasOwnScale(const Weight &weight) {
+  return weight.inHalves && (weight.reference == -1 || !weight.factors.empty());
 }
 
 // f32: the scale at `along` (i32), or 1 if there is none.
@@ -45,7 +51,10 @@ static Value loadScale(OpBuilder &b, Location loc, const KernelMemory &memory,
 
 void StepsLowering::createHalves() {
   lowOperands.clear();
+  weightPowers.clear();
   for (auto [weight, operand] : llvm::zip(plan.weights, operands)) {
+    weightPowers.push_back(hasOwnScale(weight) ? registers(named("weight_power"), rowsType())
+                                               : Value());
     bool hasLow = weight.inHalves && takesLowHalves(schedule.accuracy);
     lowOperands.push_back(hasLow ? registers(named("low_weights"), operand.getType()) : Value());
   }
@@ -130,14 +139,40 @@ void StepsLowering::scaleScores() {
   }
 }
 
+// Takes the largest weight of each row to 2^kTopWeight or above, and keeps the power of two.
+void StepsLowering::scaleOwnWeights(Value fragment, Value power) {
+  Location loc = nest.getLoc();
+  Value largest = registers(named("largest"), rowsType(), 0);
+  Value least = registers(named("least"), rowsType(), 0);
+  tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, fragment, largest);
+  tile::ReduceRowsOp::create(b, loc, tile::Combine::Min, fragment, least);
+  map(loc, {}, {}, {{largest, {}}, {least, {}}}, largest,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        Value opposite = arith::NegFOp::create(b, loc, x[1]);
+        return {arith::MaximumFOp::create(b, loc, x[0], opposite).getResult()};
+      });
+  tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, largest);
+  map(loc, {}, {}, {{largest, {}}}, ValueRange{power, largest},
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        auto [ofRow, inverse] = powerOfTwo(b, loc, x[0], kTopWeight);
+        return {ofRow, inverse};
+      });
+  map(loc, {plan.stream, column0}, {}, {{fragment, {}}, {largest, {}}}, fragment,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {arith::MulFOp::create(b, loc, x[0], x[1]).getResult()};
+      });
+}
+
 void StepsLowering::convertHalves() {
   Location loc = nest.getLoc();
   Value scale = real(weightScale(schedule));
-  for (auto [weight, fragment, operand, low] :
-       llvm::zip(plan.weights, fragments, operands, lowOperands)) {
+  for (auto [weight, fragment, operand, low, power] :
+       llvm::zip(plan.weights, fragments, operands, lowOperands, weightPowers)) {
     if (!operand)
       continue;
-    if (weight.inHalves)
+    if (power)
+      scaleOwnWeights(fragment, power);
+    else if (weight.inHalves)
       map(loc, {plan.stream, column0}, {}, {{fragment, {}}}, fragment,
           [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
             return {arith::MulFOp::create(b, loc, x[0], scale).getResult()};
@@ -160,6 +195,39 @@ void StepsLowering::startHalvesOfValues() {
                   {tilesOf[s.streamed], lowTilesOf[s.streamed]}, /*transposed=*/false);
 }
 
+// total += sum of a tile, times what its weights and its values were divided by.
+void StepsLowering::addTileSum(Location loc, Value total, Value sum, Value ofWeights,
+                               Value ofTile) {
+  Value scale = ofTile;
+  if (ofWeights && ofTile) {
+    scale = registers(named("sum_scale"), rowsType());
+    map(loc, {}, {}, {{ofWeights, {}}}, scale,
+        [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+          return {arith::MulFOp::create(b, loc, x[0], ofTile).getResult()};
+        });
+  } else if (ofWeights) {
+    scale = ofWeights;
+  } else {
+    scale = real(1 / weightScale(schedule));
+    if (ofTile)
+      scale = arith::MulFOp::create(b, named("sum_scale"), ofTile, scale);
+  }
+  SmallVector<Value> places = {total, sum};
+  if (ofWeights)
+    places.push_back(scale);
+  auto op = tile::MapOp::create(b, loc, rowBegin, constant(0), places, total);
+  Block &block = op.getBody().emplaceBlock();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&block);
+  block.addArgument(b.getI32Type(), named("row"));
+  block.addArgument(b.getI32Type(), named("column"));
+  Value known = block.addArgument(b.getF32Type(), total.getLoc());
+  Value more = block.addArgument(b.getF32Type(), sum.getLoc());
+  Value by = ofWeights ? block.addArgument(b.getF32Type(), named("sum_scale")) : scale;
+  Value next = math::FmaOp::create(b, loc, more, by, known);
+  tile::YieldOp::create(b, loc, next);
+}
+
 // Sums that tensor cores make are cut, not rounded: each of a tile joins the state in f32.
 tile::StepOp StepsLowering::promoteStep(ValueRange known) {
   SmallVector<Value> scales; // of each streamed operand
@@ -171,20 +239,8 @@ tile::StepOp StepsLowering::promoteStep(ValueRange known) {
     for (auto [s, place, sum] : llvm::zip(plan.states, state, tileSums)) {
       if (!sum)
         continue;
-      Location loc = red::FoldOp(s.fold).getLoc();
-      Value scale = real(1 / weightScale(schedule));
-      if (Value ofTile = scales[s.streamed])
-        scale = arith::MulFOp::create(b, named("sum_scale"), ofTile, scale);
-      auto op = tile::MapOp::create(b, loc, rowBegin, constant(0), ValueRange{place, sum}, place);
-      Block &block = op.getBody().emplaceBlock();
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&block);
-      block.addArgument(b.getI32Type(), named("row"));
-      block.addArgument(b.getI32Type(), named("column"));
-      Value total = block.addArgument(b.getF32Type(), place.getLoc());
-      Value ofTile = block.addArgument(b.getF32Type(), sum.getLoc());
-      Value next = math::FmaOp::create(b, loc, ofTile, scale, total);
-      tile::YieldOp::create(b, loc, next);
+      addTileSum(red::FoldOp(s.fold).getLoc(), place, sum, weightPowers[s.weight],
+                 scales[s.streamed]);
     }
     return {};
   });

@@ -106,7 +106,9 @@ private:
   llvm::SmallVector<Value> knownTileScales() const;
   void scaleScores();
   void convertHalves();
+  void scaleOwnWeights(Value fragment, Value power);
   void startHalvesOfValues();
+  void addTileSum(mlir::Location loc, Value total, Value sum, Value ofWeights, Value ofTile);
   /// `scales` of the streamed operands' tiles.
   tile::StepOp promoteStep(mlir::ValueRange scales);
   void scaleColumns();
@@ -122,10 +124,11 @@ private:
   bool encoded = false; ///< some are halves; tilesOf and rowTilesOf have the high ones
   llvm::SmallVector<Value> lowTilesOf;
   llvm::DenseMap<mlir::Operation *, Value> lowRowTilesOf;
-  llvm::SmallVector<Value> lowOperands; ///< beside `operands`
-  llvm::SmallVector<Value> tileSums;    ///< of each state: its products with one tile
-  llvm::SmallVector<Value> rowScales;   ///< rows, of each contraction
-  llvm::SmallVector<Value> tileScales;  ///< f32: of each streamed operand's tile at hand
+  llvm::SmallVector<Value> lowOperands;  ///< beside `operands`
+  llvm::SmallVector<Value> weightPowers; ///< rows, of weights with scales of their own
+  llvm::SmallVector<Value> tileSums;     ///< of each state: its products with one tile
+  llvm::SmallVector<Value> rowScales;    ///< rows, of each contraction
+  llvm::SmallVector<Value> tileScales;   ///< f32: of each streamed operand's tile at hand
 };
 
 } // namespace attnc::schedule

@@ -11,7 +11,7 @@ namespace attnc::schedule {
 /// The JSON of a spec of the library whose inner dims have the extent `width`.
 nlohmann::json librarySpec(const std::string &name, int64_t width);
 
-/// A fused spec with one nest that has a plan.
+/// A fused spec whose last nest has a plan; those before it compute what it reads.
 struct LibraryNest {
   LibraryNest(const std::string &name, int64_t width) : LibraryNest(librarySpec(name, width)) {}
   explicit LibraryNest(const nlohmann::json &spec);
