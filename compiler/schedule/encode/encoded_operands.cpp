@@ -3,6 +3,7 @@
 #include "compiler/schedule/forms/keyed_form.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -97,10 +98,26 @@ static bool dividesColumns(const StreamPlan &plan, const OperandTile &streamed) 
          });
 }
 
+// True if another nest stores exponentials as they are: features.
+static bool isOfExponentials(const OperandTile &operand) {
+  auto result = dyn_cast<OpResult>(operand.tensorRead().getSource());
+  auto nest = result ? dyn_cast<red::NestOp>(result.getOwner()) : red::NestOp();
+  if (!nest)
+    return false;
+  auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  auto map = yield.getValues()[result.getResultNumber()].getDefiningOp<attn::MapOp>();
+  return map && isa_and_nonnull<math::ExpOp, math::Exp2Op>(map.getYielded().getDefiningOp());
+}
+
 std::string whyNotEncoded(const StreamPlan &plan) {
   auto nameOf = [](const OperandTile &operand) {
     return "'" + tensorOf(operand.tensorRead().getSource()).name + "'";
   };
+  for (const Contraction &contraction : plan.contractions)
+    for (const OperandTile *operand : {&contraction.resident, &plan.streamed[contraction.streamed]})
+      if (isEncoded(*operand) && isOfExponentials(*operand))
+        return nameOf(*operand) + " is f32 and of exponentials: rows of these have no scale in "
+                                  "common, and halves would lose some";
   for (const OperandTile &streamed : plan.streamed)
     if (isEncoded(streamed) && streamed.wholeCols() > kMostColumns)
       return llvm::formatv("{0} is f32 and {1} wide; rows of halves are at most {2}",

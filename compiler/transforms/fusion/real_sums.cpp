@@ -3,6 +3,7 @@
 #include "compiler/transforms/fusion/pair_products.h"
 #include "dialects/Red/Red.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 
 using namespace mlir;
@@ -32,9 +33,8 @@ public:
   }
 
 private:
-  static ConstantIntRanges anything(Type type) {
-    return ConstantIntRanges::maxRange(type.getIntOrFloatBitWidth());
-  }
+  static ConstantIntRanges anything(unsigned bits) { return ConstantIntRanges::maxRange(bits); }
+  static ConstantIntRanges anything(Type type) { return anything(type.getIntOrFloatBitWidth()); }
 
   ConstantIntRanges ofArray(Value array) {
     if (auto known = arrays.find(array); known != arrays.end())
@@ -81,8 +81,18 @@ private:
       inferred.inferResultRanges(operands,
                                  [&](Value, const ConstantIntRanges &found) { range = found; });
     }
+    if (isa<math::AbsIOp>(op))
+      range = ofMagnitude(ofScalar(map, op->getOperand(0)));
     scalars.try_emplace(scalar, range);
     return range;
+  }
+
+  static ConstantIntRanges ofMagnitude(const ConstantIntRanges &range) {
+    APInt zero(range.smin().getBitWidth(), 0);
+    if (range.smin().isMinSignedValue())
+      return anything(range.smin().getBitWidth());
+    return ConstantIntRanges::fromSigned(
+        zero, llvm::APIntOps::smax(range.smin().abs(), range.smax().abs()));
   }
 
   llvm::DenseMap<Value, ConstantIntRanges> arrays, scalars;
