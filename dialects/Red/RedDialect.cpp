@@ -186,7 +186,7 @@ LogicalResult ExtremeOp::verify() {
   if (getKind() != FoldKind::Max && getKind() != FoldKind::Min)
     return emitOpError("is of kind max or min");
   auto type = cast<attn::ArrayType>(getArray().getType());
-  if (!isa<IntegerType>(type.getElementType()) || type.getElementType().isInteger(1))
+  if (!isa<IntegerType>(type.getElementType())) // a truth is 1 or 0
     return emitOpError("needs an array of integers");
   if (getFirst().size() != type.getDims().size())
     return emitOpError("needs a first and a last index for each dim of its array");

@@ -65,6 +65,8 @@ Value emptyExtreme(OpBuilder &b, Location loc, red::FoldKind kind) {
 }
 
 Value furtherExtreme(OpBuilder &b, Location loc, red::FoldKind kind, Value known, Value element) {
+  if (element.getType().isInteger(1))
+    element = arith::ExtUIOp::create(b, loc, b.getI64Type(), element);
   if (kind == red::FoldKind::Max)
     return arith::MaxSIOp::create(b, loc, known, element);
   return arith::MinSIOp::create(b, loc, known, element);

@@ -31,7 +31,7 @@ struct DecidedTogether {
 };
 std::optional<DecidedTogether> decidedTogether(red::NestOp nest);
 
-/// The extreme (i64) of no element, and that of `known` and one element more.
+/// The extreme (i64) of no element, and that of `known` and one element more, also a truth.
 mlir::Value emptyExtreme(mlir::OpBuilder &b, mlir::Location loc, red::FoldKind kind);
 mlir::Value furtherExtreme(mlir::OpBuilder &b, mlir::Location loc, red::FoldKind kind,
                            mlir::Value known, mlir::Value element);

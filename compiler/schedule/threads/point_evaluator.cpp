@@ -265,8 +265,8 @@ Value PointEvaluator::computeExtreme(red::ExtremeOp extreme, IRMapping &mapping)
     loops.push_back(loop);
   }
   Value at = memory.offset(builder, loc, array, subscripts);
-  Value element =
-      tile::LoadOp::create(builder, loc, builder.getI64Type(), memory.pointer(array), at);
+  Value element = tile::LoadOp::create(builder, loc, attn::computeType(tensor.element),
+                                       memory.pointer(array), at);
   running = furtherExtreme(builder, loc, extreme.getKind(), running, element);
   for (scf::ForOp loop : llvm::reverse(loops)) {
     scf::YieldOp::create(builder, loc, running);

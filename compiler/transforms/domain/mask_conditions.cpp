@@ -35,8 +35,12 @@ static std::optional<bool> literalTruth(Value value) {
 
 MaskRef ConditionReader::findCondition(Scalar x, bool expected) {
   if (auto argument = dyn_cast<BlockArgument>(x.value)) {
-    auto map = x.map.getOperand(argument.getArgNumber()).getDefiningOp<MapOp>();
-    return map ? condition({map, map.getYielded()}, expected) : masks.unknown();
+    Value array = x.map.getOperand(argument.getArgNumber());
+    if (auto map = array.getDefiningOp<MapOp>())
+      return condition({map, map.getYielded()}, expected);
+    auto read = array.getDefiningOp<ReadOp>(); // of truths: 1 or 0
+    IntegerRef element = read ? integerOf(read) : nullptr;
+    return element ? integers.equal(element, constant(1), expected) : masks.unknown();
   }
   Operation *op = x.value.getDefiningOp();
   auto operand = [&](unsigned i) { return Scalar{x.map, op->getOperand(i)}; };
@@ -279,7 +283,7 @@ IntegerRef ConditionReader::readOf(ReadOp read) {
   auto type = cast<attn::ArrayType>(source.getType());
   auto element = dyn_cast<IntegerType>(type.getElementType());
   unsigned bits = element ? element.getWidth() : 0;
-  if (bits <= 1)
+  if (!bits)
     return nullptr;
   bool streamed = false;
   SmallVector<Span> spans;
@@ -304,6 +308,8 @@ IntegerRef ConditionReader::readOf(ReadOp read) {
       outside = outside ? a.either(outside, beyond) : beyond;
     }
   Value largest = source, smallest = source;
+  if (longAxis && bits == 1) // nobody finds the extremes of parts
+    return nullptr;
   if (longAxis) {
     StringAttr dim = type.getDims()[*longAxis];
     TileExtremes::Parts parts = extremes.partsOf(source, dim, nest);
