@@ -49,6 +49,9 @@ public:
           derivation::record(program, step);
     }
     SmallVector<FoldOp> folds(program.getBodyBlock()->getOps<FoldOp>());
+    for (FoldOp fold : folds)
+      if (isPairProduct(fold) || isPairCount(fold))
+        ofPairs.insert(fold);
     for (auto [position, fold] : llvm::enumerate(folds))
       if (isStreamFold(fold))
         place(fold);
@@ -124,7 +127,7 @@ private:
   bool isStreamFold(FoldOp fold) {
     return llvm::any_of(dimNames(fold.getDims()),
                         [&](StringAttr dim) { return isStreamed(dim); }) &&
-           !isPairProduct(fold) && !isPairCount(fold);
+           !ofPairs.contains(fold);
   }
 
   // A fold over streamed and inner dims becomes one over the streamed dims, of a fold over the
@@ -443,6 +446,7 @@ private:
   ProgramOp program;
   Partition passes;
   llvm::SmallDenseSet<StringAttr> normalised;
+  llvm::SmallDenseSet<Operation *> ofPairs;     // whole in a tile, whatever they run over
   SmallVector<FoldOp> unbounded;                // sums of weights behind a stream
   llvm::SmallDenseSet<ArrayAttr> behindStreams; // what some extremum behind a stream runs over
 };

@@ -17,12 +17,10 @@ static tile::GenericSchedule scheduleOf(red::NestOp nest) {
 }
 
 // Elements that a thread has along the last dim where little is folded for each: they share their
-// indices, and what is folded without that dim. They lie apart, so that those of the threads of a
-// warp lie side by side.
+// indices, and what is folded without that dim.
 static constexpr int64_t kPointsTogether = 4;
-// Elements of a fold that are little: of a chain, whose threads are those of one block, and of a
-// launch.
-static constexpr int64_t kFewElementsOfCell = 16, kFewElements = 64;
+// Elements of a fold that are little.
+static constexpr int64_t kFewElements = 16;
 
 SmallVector<StringAttr> pointDims(red::NestOp nest) {
   llvm::SetVector<StringAttr> order;
@@ -36,7 +34,7 @@ SmallVector<StringAttr> pointDims(red::NestOp nest) {
 }
 
 // True if the fold is over parts of a stream, or over as few elements at any size.
-static bool isShort(red::FoldOp fold, int64_t few) {
+static bool isShort(red::FoldOp fold) {
   attn::ProgramOp program = attn::programOf(fold);
   auto parts = program->getAttrOfType<ArrayAttr>(kPartDimsAttr);
   int64_t elements = 1;
@@ -44,16 +42,14 @@ static bool isShort(red::FoldOp fold, int64_t few) {
     attn::DimAttr declared = program.lookupDim(dim);
     if (parts && llvm::is_contained(parts, dim))
       continue;
-    if (!declared.isStatic() || (elements *= declared.getExtent()) > few)
+    if (!declared.isStatic() || (elements *= declared.getExtent()) > kFewElements)
       return false;
   }
   return true;
 }
 
-static int64_t pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims, bool isOfCell) {
-  bool areShort = llvm::all_of(nest.getBodyBlock()->getOps<red::FoldOp>(), [&](red::FoldOp fold) {
-    return isShort(fold, isOfCell ? kFewElementsOfCell : kFewElements);
-  });
+static int64_t pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
+  bool areShort = llvm::all_of(nest.getBodyBlock()->getOps<red::FoldOp>(), isShort);
   return areShort && !dims.empty() ? kPointsTogether : 1;
 }
 
@@ -108,15 +104,15 @@ static void storeResults(red::NestOp nest, PointEvaluator &evaluator, const Kern
     storeResult(nest, number, evaluator, memory, builder, dims);
 }
 
-// The elements of the thread: `count` from the index of the last dim on, `stride` apart.
+// The elements of the thread, from `count` times the index of the last dim on.
 static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const KernelMemory &memory,
-                            OpBuilder &builder, ArrayRef<StringAttr> dims, int64_t count,
-                            Value stride) {
+                            OpBuilder &builder, ArrayRef<StringAttr> dims, int64_t count) {
   Location loc = nest.getLoc(), here = attn::renamed(loc, dims.back().getValue());
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
   };
-  Value first = evaluator.index(dims.back());
+  Value first = arith::MulIOp::create(builder, attn::renamed(loc, "first"),
+                                      evaluator.index(dims.back()), constant(count));
   evaluator.unbind(dims.back());
   for (Value array : cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues())
     evaluator.hoist(array, {dims.back()});
@@ -126,8 +122,7 @@ static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const K
     last = arith::SubIOp::create(builder, loc, extent, constant(1));
   SmallVector<Value> indices, inside;
   for (int64_t i = 0; i < count; ++i) {
-    Value offset = arith::MulIOp::create(builder, loc, stride, constant(i));
-    Value index = i ? arith::AddIOp::create(builder, here, first, offset).getResult() : first;
+    Value index = arith::AddIOp::create(builder, here, first, constant(i));
     inside.push_back(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, extent));
     indices.push_back(last ? arith::MinSIOp::create(builder, here, index, last).getResult()
                            : index);
@@ -149,7 +144,7 @@ public:
                   ArrayRef<StringAttr> cells, ArrayRef<StringAttr> dims, OpBuilder &builder)
       : nest(nest), loc(nest.getLoc()), b(builder), memory(nest, signature, kernel),
         evaluator(nest, memory, builder), cells(cells), dims(dims),
-        together(pointsTogether(nest, dims, !cells.empty())) {}
+        together(pointsTogether(nest, dims)) {}
 
   void build(int64_t threads) {
     if (cells.empty())
@@ -212,7 +207,7 @@ private:
     SmallVector<StringAttr> all(cells);
     llvm::append_range(all, dims);
     if (together > 1)
-      storeNeighbours(nest, evaluator, memory, b, all, together, extents.back());
+      storeNeighbours(nest, evaluator, memory, b, all, together);
     else
       storeResults(nest, evaluator, memory, b, all);
   }
@@ -240,7 +235,7 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   for (StringAttr dim : cells.empty() ? dims : cells) {
     Attribute extent = gridExtent(nest, dim);
     if (cells.empty() && dim == dims.back())
-      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(pointsTogether(nest, dims, !cells.empty())));
+      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(pointsTogether(nest, dims)));
     blocks = gridApply("mul", blocks, extent);
   }
   if (cells.empty())

@@ -272,6 +272,21 @@ Value ConditionReader::extreme(red::FoldKind kind, Value array, ArrayRef<Span> s
                                 first, last);
 }
 
+// True if elements of tensors are behind a value of the domain.
+static bool readsElements(Value value) {
+  llvm::SetVector<Operation *> reached;
+  reached.insert(value.getDefiningOp());
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (!reached[i]) // an argument
+      continue;
+    if (isa<red::ExtremeOp>(reached[i]))
+      return true;
+    for (Value operand : reached[i]->getOperands())
+      reached.insert(operand.getDefiningOp());
+  }
+  return false;
+}
+
 static unsigned axisOf(attn::ArrayType type, StringAttr dim) {
   return llvm::find(type.getDims(), dim) - type.getDims().begin();
 }
@@ -308,7 +323,9 @@ IntegerRef ConditionReader::readOf(ReadOp read) {
       outside = outside ? a.either(outside, beyond) : beyond;
     }
   Value largest = source, smallest = source;
-  if (longAxis && bits == 1) // nobody finds the extremes of parts
+  // Nobody finds the extremes of parts of truths; of a box that data choose they say little.
+  auto isOfData = [](const Span &s) { return readsElements(s.first) || readsElements(s.last); };
+  if (bits == 1 && (longAxis || llvm::any_of(spans, isOfData)))
     return nullptr;
   if (longAxis) {
     StringAttr dim = type.getDims()[*longAxis];
