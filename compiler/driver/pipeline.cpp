@@ -79,7 +79,7 @@ Status outlineEpilogue(Operation *op, const PipelineOptions &options) {
   return {};
 }
 
-// Where tiles can take the nest then.
+// Of nests that tiles can take then, and not as they are.
 Status flattenAllColumns(Operation *op, const PipelineOptions &options) {
   auto program = cast<attn::ProgramOp>(op);
   if (!schedule::findGpuModel(options.target))

@@ -10,8 +10,8 @@ namespace attnc {
 namespace {
 
 // A fold of so few terms costs less than what it takes to launch a kernel for it: one that steps
-// compute again and again, and one that is computed once for each row.
-constexpr int64_t kFewTerms = 8, kFewTermsOfRow = 128;
+// compute again and again, and those that are computed once, for each row and for each element.
+constexpr int64_t kFewTerms = 8, kFewTermsOfRow = 128, kFewTermsOfElement = 16;
 
 attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
 
@@ -48,7 +48,7 @@ private:
       return false;
     bool isOfScores = isReadByScores(fold);
     if (hasSome(fold, nest.getInner()))
-      return !isOfScores && allTerms(fold) > kFewTerms && readsFloats(fold);
+      return !isOfScores && allTerms(fold) > kFewTermsOfElement && readsFloats(fold);
     return isOfScores ? terms(fold) > kFewTerms : allTerms(fold) > kFewTermsOfRow;
   }
 

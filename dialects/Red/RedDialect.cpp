@@ -114,6 +114,9 @@ static bool dependsOnMoment(NestOp nest, Value value) {
 // A state may enter the step only as the reference of an exponent, or by way of a centre.
 static LogicalResult verifyOnePass(NestOp nest) {
   for (FoldOp state : nest.states()) {
+    if (!llvm::all_of(nest.getStream(),
+                      [&](Attribute dim) { return llvm::is_contained(state.getDims(), dim); }))
+      return state.emitOpError("folds over some of the stream and leaves the rest");
     for (Value operand : state.getFactors())
       if (nest.dependsOnState(operand))
         return state.emitOpError("has a factor that depends on a state of the same pass");

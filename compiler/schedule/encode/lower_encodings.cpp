@@ -1,4 +1,5 @@
 #include "compiler/schedule/encode/encoded_operands.h"
+#include "compiler/schedule/encode/power_of_two.h"
 #include "compiler/schedule/encode/thread_code.h"
 #include "compiler/schedule/encode/walk_blocks.h"
 #include "compiler/schedule/nest/planned_nest.h"
@@ -175,12 +176,12 @@ private:
     if (!op.getRows()) {
       lost = eachRow(tile, no, [&](Value row, Value lost) {
         Value largest = fold(largestOf(tile, row, real(0)));
-        return either(lost, store(tile, row, powerOf(largest, kTopExponent)));
+        return either(lost, store(tile, row, powerOfTwo(b, loc, largest, kTopExponent)));
       });
     } else {
       Value largest = eachRow(
           tile, real(0), [&](Value row, Value largest) { return largestOf(tile, row, largest); });
-      std::pair<Value, Value> scale = powerOf(largestOfBlock(largest), kTopExponent);
+      std::pair<Value, Value> scale = powerOfTwo(b, loc, largestOfBlock(largest), kTopExponent);
       lost = eachRow(tile, no,
                      [&](Value row, Value lost) { return either(lost, store(tile, row, scale)); });
       lost = either(lost, losesColumns(tile));
@@ -259,7 +260,7 @@ private:
                          return arith::SelectOp::create(b, named("top"), isSmaller, x, carried);
                        });
       top = arith::SelectOp::create(b, named("top"), isFinite(top), top, real(1));
-      auto [power, inverse] = powerOf(top, 0);
+      auto [power, inverse] = powerOfTwo(b, loc, top, 0);
       tile::SetOp::create(b, loc, op.getColumns() ? inverse : power, tile.columns, part);
       if (op.getColumns())
         storeColumn(tile, cell, column, power);

@@ -1,5 +1,4 @@
 #include "compiler/schedule/encode/thread_code.h"
-#include "compiler/schedule/encode/power_of_two.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -133,10 +132,6 @@ Value ThreadCode::largerFinite(Value x, Value largest) {
   Value isLarger = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, magnitude, largest);
   Value takes = arith::AndIOp::create(b, loc, isLarger, isFinite(x));
   return arith::SelectOp::create(b, named("largest"), takes, magnitude, largest);
-}
-
-std::pair<Value, Value> ThreadCode::powerOf(Value x, int64_t lowered) {
-  return powerOfTwo(b, loc, x, lowered);
 }
 
 Value ThreadCode::constant(int64_t value) {

@@ -36,8 +36,6 @@ protected:
   void raise(Value number, Value condition);
   /// The larger of `largest` and the magnitude of x, if that is finite.
   Value largerFinite(Value x, Value largest);
-  /// As powerOfTwo.
-  std::pair<Value, Value> powerOf(Value x, int64_t lowered);
   Value isFinite(Value x);
 
   /// The columns of a tensor, and the blocks of a kernel that has `count` for each index of the

@@ -23,7 +23,7 @@ SmallVector<Operation *> domainSlice(red::NestOp nest, ValueRange wanted) {
   return ops;
 }
 
-bool readsTensors(red::NestOp nest, Value wanted) {
+bool readsTensors(red::NestOp nest, ValueRange wanted) {
   return llvm::any_of(domainSlice(nest, wanted),
                       [](Operation *op) { return isa<red::ExtremeOp>(op); });
 }
@@ -37,12 +37,18 @@ Value liveCondition(red::NestOp nest) {
 static constexpr int64_t kSmallTile = 32;
 
 std::optional<DecidedTogether> decidedTogether(red::NestOp nest) {
-  Value live = liveCondition(nest);
-  if (!live || !readsTensors(nest, live))
+  if (!nest.getDomainBlock())
+    return std::nullopt;
+  auto bounds = cast<red::BoundsOp>(nest.getDomainBlock()->getTerminator());
+  SmallVector<Value> wanted = llvm::to_vector(bounds.getLo());
+  llvm::append_range(wanted, bounds.getHi());
+  if (Value live = bounds.getLive())
+    wanted.push_back(live);
+  if (!readsTensors(nest, wanted))
     return std::nullopt;
   DecidedTogether together = {0, 0};
   auto arguments = nest.getDomainBlock()->getArguments().drop_front(nest.getGrid().size());
-  for (Operation *op : domainSlice(nest, live)) {
+  for (Operation *op : domainSlice(nest, wanted)) {
     auto division = dyn_cast<arith::FloorDivSIOp>(op);
     APInt divisor;
     if (!division || !matchPattern(division.getRhs(), m_ConstantInt(&divisor)))

@@ -12,16 +12,16 @@ namespace attnc::schedule {
 llvm::SmallVector<mlir::Operation *> domainSlice(red::NestOp nest, mlir::ValueRange wanted);
 
 /// True if `wanted` depends on elements of tensors.
-bool readsTensors(red::NestOp nest, mlir::Value wanted);
+bool readsTensors(red::NestOp nest, mlir::ValueRange wanted);
 
 /// What says of a tile of the stream whether it matters; null if there is no domain or it has none.
 mlir::Value liveCondition(red::NestOp nest);
 
 /// Of how many rows, and of how many indices of the stream, the data that decide which tiles matter
 /// say the same, where the domain divides them by constants: table[row // 64]. Tiles that these
-/// fill know exactly what they need; others take what any of their elements may need. Where only the
-/// rows are divided, the stream is taken to be in parts as large. Nothing where they are not, or
-/// into parts that are too small for tiles.
+/// fill know exactly what they need; others take what any of their elements may need. Where only
+/// the rows are divided, the stream is taken to be in parts as large. Nothing where they are not,
+/// or into parts that are too small for tiles.
 struct DecidedTogether {
   int64_t rows, stream;
 

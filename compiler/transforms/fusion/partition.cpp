@@ -163,7 +163,7 @@ private:
     bool stored =
         lastPass(value) >= 0 && isFinishable(value) && plans[lastPass(value)].get() != &plan;
     bool isFactor = factors.contains(value) && &planOf(value) != &plan;
-    if (elsewhere || stored || isFactor)
+    if (elsewhere || stored || isFactor || (!here && foldsStream(op, plan)))
       return store(plan, value);
     plan.body.insert(op);
     if (auto read = dyn_cast<ReadOp>(op); read && !isExternal(read.getSource()))
@@ -171,6 +171,15 @@ private:
     for (Value operand : op->getOperands())
       if (!plan.reads.contains(operand))
         visit(plan, operand);
+  }
+
+  // True of a fold, no state of the pass, over some of its stream: a nest has what folds these for
+  // a state. It is computed by another.
+  static bool foldsStream(Operation *op, const Plan &plan) {
+    auto fold = dyn_cast<FoldOp>(op);
+    return fold && plan.pass && llvm::any_of(dimNames(fold.getDims()), [&](StringAttr dim) {
+             return llvm::is_contained(plan.pass->stream, dim);
+           });
   }
 
   bool ownedByPass(Operation *op, Plan &plan) {

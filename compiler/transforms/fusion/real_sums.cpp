@@ -15,10 +15,13 @@ namespace attnc {
 namespace {
 
 // Conditions that are spelled out.
-constexpr int64_t kFewTerms = 8;
+constexpr int64_t kFewConditions = 8;
 // Integers up to this one are numbers of f32, and so are the sums of some if their magnitudes add
 // up to no more.
 constexpr int64_t kLargestExact = 1 << 24;
+// The same of factors: products of tensor cores take 11 bits of each exactly, and may leave out
+// what the rest of both makes.
+constexpr int64_t kLargestFactor = 1 << 11;
 
 /// The integers that arrays hold.
 class IntegerRanges {
@@ -141,7 +144,7 @@ private:
   // True if the conditions are few, and are not folds themselves.
   bool isFew(FoldOp fold) {
     std::optional<int64_t> terms = termsOf(fold);
-    if (!terms || *terms > kFewTerms || *terms == 0)
+    if (!terms || *terms > kFewConditions || *terms == 0)
       return false;
     llvm::SetVector<Operation *> reached;
     reached.insert(fold.getFactors().front().getDefiningOp());
@@ -223,8 +226,9 @@ private:
     SmallVector<Value> factors;
     for (Value side : product->getOperands()) {
       auto argument = dyn_cast<BlockArgument>(side);
-      // A factor of the product may be larger than the product: one that is 0.
-      if (!argument || !ranges.magnitude(map.getOperand(argument.getArgNumber())))
+      std::optional<int64_t> most =
+          argument ? ranges.magnitude(map.getOperand(argument.getArgNumber())) : std::nullopt;
+      if (!most || *most > kLargestFactor)
         return {term};
       factors.push_back(map.getOperand(argument.getArgNumber()));
     }

@@ -239,3 +239,15 @@ attn.program @centre_of_moments dims [i, j] {
     red.yield %d1 : !attn.array<[i], f32>
   }
 }
+
+// -----
+
+attn.program @part_of_the_stream dims [i, r, x] {
+  %a = attn.input "a" : <[i, x], f32>
+  %n = red.nest grid [i] row [] stream [r, x] inner [] : !attn.array<[i], f32> {
+    %read = attn.read %a [i, x] : (!attn.array<[i, x], f32>) -> !attn.array<[i, x], f32>
+    // expected-error@+1 {{folds over some of the stream and leaves the rest}}
+    %sum = red.fold add over [x](%read) : (!attn.array<[i, x], f32>) -> !attn.array<[i], f32>
+    red.yield %sum : !attn.array<[i], f32>
+  }
+}
