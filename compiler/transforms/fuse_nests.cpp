@@ -38,8 +38,9 @@ public:
     markComparedElements(program);
     SmallVector<FoldOp> written(program.getBodyBlock()->getOps<FoldOp>());
     findNormalisedDims(written);
-    for (FoldOp fold : written)
-      foldInnerDimsFirst(fold);
+    for (FoldOp &fold : written)
+      fold = foldInnerDimsFirst(fold);
+    foldStreamsInTurn(written);
     for (FoldOp fold : unbounded) {
       Pass own;
       own.stream = dimNames(fold.getDims());
@@ -133,30 +134,67 @@ private:
   // A fold over streamed and inner dims becomes one over the streamed dims, of a fold over the
   // inner ones: a dim is either streamed or whole in a tile, where what the fold takes may be a
   // fold over the same inner dims.
-  void foldInnerDimsFirst(FoldOp fold) {
-    SmallVector<Attribute> streamed, inner;
-    for (StringAttr dim : dimNames(fold.getDims()))
-      (isStreamed(dim) ? streamed : inner).push_back(dim);
-    auto hasInner = [&](Value factor) {
-      return llvm::any_of(
-          inner, [&](Attribute dim) { return arrayType(factor).hasDim(cast<StringAttr>(dim)); });
+  FoldOp foldInnerDimsFirst(FoldOp fold) {
+    SmallVector<StringAttr> inner;
+    llvm::copy_if(dimNames(fold.getDims()), std::back_inserter(inner),
+                  [&](StringAttr dim) { return !isStreamed(dim); });
+    return inner.size() < fold.getDims().size() ? foldFirst(fold, inner) : fold;
+  }
+
+  // Sums over several streams become sums over the rest of sums over one of them: these have rows,
+  // which blocks share. Beside an extremum over as many they stay, to be one pass with that.
+  void foldStreamsInTurn(ArrayRef<FoldOp> written) {
+    SmallVector<SmallVector<StringAttr>> extrema;
+    llvm::SmallDenseSet<StringAttr> alone; // streams of other folds
+    for (FoldOp fold : written)
+      if (SmallVector<StringAttr> dims = dimNames(fold.getDims()); dims.size() == 1)
+        alone.insert(dims.front());
+      else if (fold.getKind() != FoldKind::Add)
+        extrema.push_back(dims);
+    for (FoldOp fold : written) {
+      SmallVector<StringAttr> dims = dimNames(fold.getDims());
+      auto hasSeveral = [&](ArrayRef<StringAttr> other) {
+        return llvm::count_if(dims, [&](StringAttr d) { return llvm::is_contained(other, d); }) > 1;
+      };
+      if (fold.getKind() != FoldKind::Add || !isStreamFold(fold) || isPairProduct(fold) ||
+          llvm::any_of(extrema, hasSeveral))
+        continue;
+      for (size_t i = dims.size();
+           i-- > 0;) // those that others stream go last, and are folded first
+        if (alone.contains(dims[i])) {
+          std::rotate(dims.begin() + i, dims.begin() + i + 1, dims.end());
+          break;
+        }
+      for (; dims.size() > 1; dims.pop_back())
+        fold = foldFirst(fold, dims.back());
+    }
+  }
+
+  // A fold over the other dims of a fold over `first`; the fold itself if nothing has these.
+  FoldOp foldFirst(FoldOp fold, ArrayRef<StringAttr> first) {
+    auto hasSome = [&](Value factor) {
+      return llvm::any_of(first, [&](StringAttr dim) { return arrayType(factor).hasDim(dim); });
     };
-    if (streamed.empty() || !llvm::any_of(fold.getFactors(), hasInner))
-      return;
+    if (first.empty() || !llvm::any_of(fold.getFactors(), hasSome))
+      return fold;
     SmallVector<Value> within, outside;
     for (Value factor : fold.getFactors())
-      (hasInner(factor) ? within : outside).push_back(factor);
+      (hasSome(factor) ? within : outside).push_back(factor);
+    SmallVector<Attribute> inner(first.begin(), first.end()), rest;
+    llvm::copy_if(fold.getDims(), std::back_inserter(rest),
+                  [&](Attribute dim) { return !llvm::is_contained(inner, dim); });
     OpBuilder b(fold);
     SmallVector<StringAttr> dims = unionDims(program, within);
-    llvm::erase_if(dims, [&](StringAttr dim) { return llvm::is_contained(inner, dim); });
+    llvm::erase_if(dims, [&](StringAttr dim) { return llvm::is_contained(first, dim); });
     auto type = attn::ArrayType::get(b.getContext(), dims, fold.getType().getElementType());
     outside.push_back(red::withCancellationOf(
         fold, FoldOp::create(b, fold.getLoc(), type, fold.getKind(), b.getArrayAttr(inner), within,
                              Value(), Value())));
-    fold.getResult().replaceAllUsesWith(red::withCancellationOf(
-        fold, FoldOp::create(b, fold.getLoc(), fold.getType(), fold.getKind(),
-                             b.getArrayAttr(streamed), outside, Value(), Value())));
+    auto last = FoldOp::create(b, fold.getLoc(), fold.getType(), fold.getKind(),
+                               b.getArrayAttr(rest), outside, Value(), Value());
+    fold.getResult().replaceAllUsesWith(red::withCancellationOf(fold, last));
     fold.erase();
+    return last;
   }
 
   // A fold over inner dims that stays in tiles is recomputed for each; where that would nest one

@@ -1,5 +1,6 @@
 #include "compiler/transforms/fusion/real_sums.h"
 #include "compiler/transforms/arrays/substitution.h"
+#include "compiler/transforms/fusion/fold_form.h"
 #include "compiler/transforms/fusion/pair_products.h"
 #include "dialects/Red/Red.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -226,11 +227,12 @@ private:
     SmallVector<Value> factors;
     for (Value side : product->getOperands()) {
       auto argument = dyn_cast<BlockArgument>(side);
-      std::optional<int64_t> most =
-          argument ? ranges.magnitude(map.getOperand(argument.getArgNumber())) : std::nullopt;
+      Value factor = argument ? map.getOperand(argument.getArgNumber())
+                              : subexpression(arrays.builder(), map, side).getResult();
+      std::optional<int64_t> most = ranges.magnitude(factor);
       if (!most || *most > kLargestFactor)
         return {term};
-      factors.push_back(map.getOperand(argument.getArgNumber()));
+      factors.push_back(factor);
     }
     return factors;
   }
