@@ -142,7 +142,8 @@ private:
   }
 
   // Sums over several streams become sums over the rest of sums over one of them: these have rows,
-  // which blocks share. Beside an extremum over as many they stay, to be one pass with that.
+  // which blocks share. Beside an extremum over as many they stay, to be one pass with that, and
+  // where the rows are pairs of positions.
   void foldStreamsInTurn(ArrayRef<FoldOp> written) {
     SmallVector<SmallVector<StringAttr>> extrema;
     llvm::SmallDenseSet<StringAttr> alone; // streams of other folds
@@ -165,9 +166,18 @@ private:
           std::rotate(dims.begin() + i, dims.begin() + i + 1, dims.end());
           break;
         }
-      for (; dims.size() > 1; dims.pop_back())
+      for (; dims.size() > 1 && leavesRows(fold, dims.back()); dims.pop_back())
         fold = foldFirst(fold, dims.back());
     }
+  }
+
+  // True if the sums over `first` are no more than some tensor has elements: not a value for each
+  // pair of positions.
+  bool leavesRows(FoldOp fold, StringAttr first) {
+    SmallVector<StringAttr> left = unionDims(program, llvm::to_vector(fold.getFactors()));
+    llvm::erase_if(
+        left, [&](StringAttr dim) { return dim == first || program.lookupDim(dim).isStatic(); });
+    return readsTensorWith(fold, left);
   }
 
   // A fold over the other dims of a fold over `first`; the fold itself if nothing has these.

@@ -95,11 +95,14 @@ bool isPairProduct(FoldOp fold) {
 bool isOfPairs(FoldOp fold) {
   attn::ProgramOp program = attn::programOf(fold);
   DimSet pair = dynamicDims(program, fold);
-  bool isInMemory = llvm::any_of(slice(fold), [&](Operation *op) {
+  return !readsTensorWith(fold, llvm::to_vector(pair)) && isSummedLater(fold, pair);
+}
+
+bool readsTensorWith(Value array, ArrayRef<StringAttr> dims) {
+  return llvm::any_of(slice(array), [&](Operation *op) {
     auto read = dyn_cast<attn::ReadOp>(op);
-    return read && llvm::set_is_subset(pair, dynamicDims(program, read));
+    return read && llvm::all_of(dims, [&](StringAttr dim) { return read.getType().hasDim(dim); });
   });
-  return !isInMemory && isSummedLater(fold, pair);
 }
 
 bool isPairCount(FoldOp fold) {

@@ -18,6 +18,9 @@ bool isPairProduct(red::FoldOp fold);
 bool isOfPairs(red::FoldOp fold);
 bool isPairCount(red::FoldOp fold);
 
+/// True if elements of a tensor that `array` is computed from are read along all of these dims.
+bool readsTensorWith(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> dims);
+
 /// The factors of products of pairs that are not computed again for each tile of the other sequence:
 /// those with exponentials, divisions or folds, and no larger than an input. A program's folds are
 /// at its level.
