@@ -177,7 +177,7 @@ private:
     SmallVector<StringAttr> left = unionDims(program, llvm::to_vector(fold.getFactors()));
     llvm::erase_if(
         left, [&](StringAttr dim) { return dim == first || program.lookupDim(dim).isStatic(); });
-    return readsTensorWith(fold, left);
+    return left.size() < 2 || readsTensorWith(fold, left);
   }
 
   // A fold over the other dims of a fold over `first`; the fold itself if nothing has these.

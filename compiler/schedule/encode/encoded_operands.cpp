@@ -26,6 +26,7 @@ bool isEncoded(const OperandTile &operand) { return tile::elementType(operand.el
 
 bool hasEncoded(const StreamPlan &plan) {
   return llvm::any_of(plan.streamed, isEncoded) ||
+         llvm::any_of(plan.weights, [](const Weight &weight) { return weight.inHalves; }) ||
          llvm::any_of(plan.contractions,
                       [](const Contraction &each) { return isEncoded(each.resident); });
 }

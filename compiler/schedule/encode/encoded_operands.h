@@ -12,7 +12,7 @@ namespace attnc::schedule {
 /// True if products of warpgroups take the operand as a high and a low half. Beside such a one the
 /// other side of the product is of f16, or comes as halves too. Plans are PlannedNest::ofHalves.
 bool isEncoded(const OperandTile &operand);
-/// True if an operand of the plan is.
+/// True if an operand of the plan is, or weights come as halves.
 bool hasEncoded(const StreamPlan &plan);
 /// True if low halves are multiplied, too.
 inline bool takesLowHalves(tile::Accuracy accuracy) { return accuracy != tile::Accuracy::Tf32; }
