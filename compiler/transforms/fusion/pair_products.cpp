@@ -20,7 +20,7 @@ DimSet dynamicDims(attn::ProgramOp program, Value array) {
   return dims;
 }
 
-// The ops that `value` is computed by, without what stored tensors are computed by.
+// The ops that `value` is computed by.
 llvm::SetVector<Operation *> slice(Value value) {
   llvm::SetVector<Operation *> ops;
   ops.insert(value.getDefiningOp());
@@ -30,8 +30,8 @@ llvm::SetVector<Operation *> slice(Value value) {
   return ops;
 }
 
-// True if a sum over a dim that both `fold` and one of `dims` have takes what is computed from it.
-bool isSummedLater(FoldOp fold, const DimSet &dims) {
+// True if a fold over one of `dims` takes what is computed from `fold`.
+bool isFoldedLater(FoldOp fold, const DimSet &dims) {
   llvm::SetVector<Operation *> users;
   users.insert(fold->user_begin(), fold->user_end());
   for (size_t i = 0; i < users.size(); ++i) {
@@ -51,13 +51,14 @@ bool isCostly(Operation *op) {
   return isa<arith::DivFOp>(op) || (isa<math::MathDialect>(op->getDialect()) && !isCheap);
 }
 
-bool isWorthStoring(attn::ProgramOp program, Value factor) {
+bool isWorthStoring(attn::ProgramOp program, Value factor,
+                    const llvm::SmallDenseSet<Operation *> &products) {
   if (!factor.getDefiningOp<attn::MapOp>() || isMask(factor))
     return false;
   DimSet own = dynamicDims(program, factor);
   bool costs = false, fits = false;
   for (Operation *op : slice(factor)) {
-    if (auto fold = dyn_cast<FoldOp>(op); fold && isPairProduct(fold))
+    if (products.contains(op))
       return false;
     if (auto read = dyn_cast<attn::ReadOp>(op))
       fits |= llvm::set_is_subset(own, dynamicDims(program, read)) &&
@@ -89,13 +90,13 @@ bool isPairProduct(FoldOp fold) {
     }
     llvm::set_union(pairs, lacks);
   }
-  return hasBoth && isSummedLater(fold, pairs);
+  return hasBoth && isFoldedLater(fold, pairs);
 }
 
 bool isOfPairs(FoldOp fold) {
   attn::ProgramOp program = attn::programOf(fold);
   DimSet pair = dynamicDims(program, fold);
-  return !readsTensorWith(fold, llvm::to_vector(pair)) && isSummedLater(fold, pair);
+  return !readsTensorWith(fold, llvm::to_vector(pair)) && isFoldedLater(fold, pair);
 }
 
 bool readsTensorWith(Value array, ArrayRef<StringAttr> dims) {
@@ -111,12 +112,15 @@ bool isPairCount(FoldOp fold) {
 }
 
 llvm::SmallDenseSet<Value> storedFactors(attn::ProgramOp program) {
-  llvm::SmallDenseSet<Value> stored;
+  llvm::SmallDenseSet<Operation *> products;
   for (auto fold : program.getBodyBlock()->getOps<FoldOp>())
     if (isPairProduct(fold))
-      for (Value factor : fold.getFactors())
-        if (isWorthStoring(program, factor))
-          stored.insert(factor);
+      products.insert(fold);
+  llvm::SmallDenseSet<Value> stored;
+  for (Operation *product : products)
+    for (Value factor : FoldOp(product).getFactors())
+      if (isWorthStoring(program, factor, products))
+        stored.insert(factor);
   return stored;
 }
 

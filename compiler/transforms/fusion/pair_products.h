@@ -7,13 +7,13 @@
 namespace attnc {
 
 /// True of a sum over static dims of a product with a value for each pair of indices of two
-/// sequences, each factor being of one of them, that is summed over one of the two later. It is
+/// sequences, each factor being of one of them, that is folded over one of the two later. It is
 /// whole in a tile, also where an extremum runs over its dims: storing it takes a value for each
 /// pair.
 bool isPairProduct(red::FoldOp fold);
 
 /// True of a fold with a value for each pair of indices of two sequences, which no tensor that it
-/// reads has, and which is summed over one of the two later. A count of conditions of which that is
+/// reads has, and which is folded over one of the two later. A count of conditions of which that is
 /// true is whole in a tile, too, also where it runs over a dim known only at run time.
 bool isOfPairs(red::FoldOp fold);
 bool isPairCount(red::FoldOp fold);
@@ -21,9 +21,9 @@ bool isPairCount(red::FoldOp fold);
 /// True if elements of a tensor that `array` is computed from are read along all of these dims.
 bool readsTensorWith(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> dims);
 
-/// The factors of products of pairs that are not computed again for each tile of the other sequence:
-/// those with exponentials, divisions or folds, and no larger than an input. A program's folds are
-/// at its level.
+/// The factors of products of pairs that are not computed again for each tile of the other
+/// sequence: those with exponentials, divisions or folds, and no larger than an input. A program's
+/// folds are at its level.
 llvm::SmallDenseSet<mlir::Value> storedFactors(attn::ProgramOp program);
 
 } // namespace attnc
