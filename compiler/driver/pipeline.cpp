@@ -6,6 +6,7 @@
 #include "compiler/schedule/chains/join_chain.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/choice/cpu_tiles.h"
+#include "compiler/schedule/choice/same_arithmetic.h"
 #include "compiler/schedule/cleanup/element_loops.h"
 #include "compiler/schedule/cleanup/fixed_slots.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
@@ -28,6 +29,7 @@
 #include "compiler/transforms/lower_to_nests.h"
 #include "compiler/transforms/mask_intervals.h"
 #include "compiler/transforms/outline_epilogue.h"
+#include "compiler/transforms/pair_roles.h"
 #include "compiler/transforms/plain_differences.h"
 #include "compiler/transforms/reassociate.h"
 #include "compiler/transforms/split.h"
@@ -87,16 +89,45 @@ Status flattenAllColumns(Operation *op, const PipelineOptions &options) {
   auto nests = [](attn::ProgramOp of) {
     return llvm::to_vector(of.getBodyBlock()->getOps<red::NestOp>());
   };
+  // What folds some of the dims behind the stream is cut off first.
+  auto flatten = [&](attn::ProgramOp of, size_t number) {
+    if (red::NestOp nest = nests(of)[number]; !hasSeveralColumnDims(nest) && foldsInEpilogue(nest))
+      attnc::outlineEpilogue(nest);
+    red::NestOp nest = nests(of)[number];
+    return hasSeveralColumnDims(nest) ? flattenColumns(nest) : red::NestOp();
+  };
   std::string why;
   auto gainsTiles = [&](size_t number) {
     OwningOpRef<attn::ProgramOp> trial = program.clone();
-    return schedule::canLowerPortable(flattenColumns(nests(*trial)[number]), why);
+    red::NestOp flat = flatten(*trial, number);
+    return flat && schedule::canLowerPortable(flat, why);
   };
-  SmallVector<red::NestOp> all = nests(program);
-  for (size_t number = all.size(); number-- > 0;)
-    if (!schedule::canLowerPortable(all[number], why) && hasSeveralColumnDims(all[number]) &&
-        gainsTiles(number))
-      flattenColumns(all[number]);
+  for (size_t number = nests(program).size(); number-- > 0;)
+    if (!schedule::canLowerPortable(nests(program)[number], why) && gainsTiles(number))
+      flatten(program, number);
+  deriveUpdates(program); // of nests that were cut off
+  return {};
+}
+
+// Of nests that tiles can take then. Products of f32 err otherwise where rows and stream change
+// places, and other nests may compute the same ones (schedule/choice/same_arithmetic.h).
+Status giveAllPairRoles(Operation *op, const PipelineOptions &options) {
+  auto program = cast<attn::ProgramOp>(op);
+  if (!schedule::findGpuModel(options.target))
+    return {};
+  auto isTurned = [&](red::NestOp nest) {
+    return llvm::any_of(program.getBodyBlock()->getOps<red::NestOp>(), [&](red::NestOp other) {
+      return other.getRow() == nest.getStream() && other.getStream() == nest.getRow();
+    });
+  };
+  for (auto nest : llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>())) {
+    SmallVector<StringAttr> dims = schedule::tensorOf(nest.getResult(0)).dims;
+    std::string why;
+    if (!dims.empty() && givePairRoles(nest, dims.back()) &&
+        (!schedule::canLowerPortable(nest, why) ||
+         (isTurned(nest) && schedule::multipliesFloats(nest))))
+      takePairRoles(nest);
+  }
   return {};
 }
 
@@ -214,6 +245,8 @@ constexpr Step table[] = {
      flattenAllColumns, /*asksOptions=*/true},
     {"outline-epilogue", "folds after a stream become nests where no tiled form takes them",
      Program, outlineEpilogue, /*asksOptions=*/true},
+    {"pair-roles", "values of pairs that are stored get a row and a stream dim, for tiles", Program,
+     giveAllPairRoles, /*asksOptions=*/true},
     {"outline-differences",
      "what maps compute of a row and an index through their difference alone is an array", Module,
      outlineAllDifferences, /*asksOptions=*/true},

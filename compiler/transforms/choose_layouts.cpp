@@ -38,12 +38,25 @@ unsigned wish(attn::ReadOp read, unsigned axis) {
   return isAmong(dim, nest.getStream()) ? 1 : 0;
 }
 
+// The last dim of the result that some pass with rows streams, or the last one: tiles of pairs have columns
+// along it.
+StringAttr streamedDim(red::NestOp nest, Value result) {
+  auto dims = arrayType(result).getDims();
+  auto nests = attn::programOf(nest).getBodyBlock()->getOps<red::NestOp>();
+  for (StringAttr dim : llvm::reverse(dims))
+    if (llvm::any_of(nests, [&](red::NestOp other) {
+          return !other.getRow().empty() && isAmong(dim, other.getStream());
+        }))
+      return dim;
+  return dims.back();
+}
+
 // The dim that is contiguous: the last one of those that are wanted most.
 StringAttr contiguousDim(red::NestOp nest, Value result, ArrayRef<attn::ReadOp> readers) {
   if (StringAttr inner = innerOfRows(nest, result))
     return inner;
   auto dims = arrayType(result).getDims();
-  StringAttr best = dims.back();
+  StringAttr best = nest.getStream().empty() ? streamedDim(nest, result) : dims.back();
   unsigned most = 0;
   for (auto [axis, dim] : llvm::enumerate(dims)) {
     unsigned wishes = 0;

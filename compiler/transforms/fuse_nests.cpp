@@ -367,6 +367,9 @@ private:
       else if (hasOtherRows(fold, pass))
         apart = {operationWord(fold).str(), definitionOf(fold), "",
                  "a mask has rows that other folds of the pass lack"};
+      else if (hasOtherProducts(fold, pass))
+        apart = {operationWord(fold).str(), definitionOf(fold), "",
+                 "it sums values of pairs: rows of a product are heads there, and positions here"};
       else if (!isIdleBeside(fold, pass) && join(fold, pass, obstacle)) {
         if (id < last)
           FoldOrder(passes).moveBehind(id, last);
@@ -397,6 +400,13 @@ private:
   bool hasOtherRows(FoldOp fold, const Pass &pass) {
     return llvm::any_of(pass.states, [&](FoldOp state) {
       return lacksRowsOf(state, fold) || lacksRowsOf(fold, state);
+    });
+  }
+
+  // True if one of the fold and the pass sums values of pairs, and the other does not.
+  static bool hasOtherProducts(FoldOp fold, const Pass &pass) {
+    return llvm::any_of(pass.states, [&](FoldOp state) {
+      return sumsValuesOfPairs(fold) != sumsValuesOfPairs(state);
     });
   }
 

@@ -14,7 +14,7 @@ namespace attnc::driver {
 using schedule::hasTiles;
 
 bool canBeSplit(red::NestOp nest) {
-  return hasTiles(nest) && nest.getStream().size() == 1 &&
+  return hasTiles(nest) && nest.getStream().size() == 1 && !nest.states().empty() &&
          !attn::programOf(nest).lookupDim(cast<StringAttr>(nest.getStream()[0])).isStatic();
 }
 

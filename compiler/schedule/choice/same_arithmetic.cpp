@@ -72,8 +72,7 @@ static bool isOfFloats(const Contraction &contraction) {
   return tile::elementType(contraction.resident.element).isSplit;
 }
 
-// True if tensor cores would multiply f32. The products of 16-bit numbers are exact in f32.
-static bool multipliesFloats(red::NestOp nest) {
+bool multipliesFloats(red::NestOp nest) {
   return llvm::any_of(productsOf(nest), isOfFloats);
 }
 

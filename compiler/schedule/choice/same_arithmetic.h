@@ -17,6 +17,10 @@ namespace attnc::schedule {
 /// large s is a lot in the exponent.
 void agreeOnScores(llvm::ArrayRef<red::NestOp> nests, const GpuModel &machine);
 
+/// True if tensor cores would multiply f32 in tiles of the nest. The products of 16-bit numbers are
+/// exact in f32, in whatever order they are added up.
+bool multipliesFloats(red::NestOp nest);
+
 /// Gives a form without tiles to all nests that compute elements which are compared with their
 /// extremum (kExactAttr), unless tensor cores add up the sums in these for each of them, from
 /// numbers of 16 bits. An element is the extremum only if both are the same to the last bit.

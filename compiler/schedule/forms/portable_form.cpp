@@ -90,7 +90,12 @@ static constexpr PortableSchedule kSmallCandidates[] = {
 // time that 16 rows and 64 indices take.
 static constexpr PortableSchedule kSideBySide = {
     .rowTile = 32, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 16};
+// Of values of pairs that are folded index by index, which reads little but takes long: many blocks.
+static constexpr PortableSchedule kSlowPairs = {
+    .rowTile = 32, .streamTile = 32, .warps = 2, .stages = 2, .minBlocks = 4};
 static constexpr int64_t kFewRows = 256;
+// Where launches say how many there are.
+static constexpr int64_t kUsualHeads = 16;
 // Warps that a multiprocessor has registers for, whatever they need.
 static constexpr int64_t kUsualWarps = 8;
 
@@ -139,9 +144,29 @@ static bool allowsHalves(const StreamPlan &plan) {
   return some;
 }
 
+// True if the nest folds something for each row and stream index.
+static bool makesScores(red::NestOp nest) {
+  auto hasAll = [](attn::ArrayType type, ArrayAttr dims) {
+    return llvm::all_of(dims.getAsRange<StringAttr>(),
+                        [&](StringAttr dim) { return type.hasDim(dim); });
+  };
+  return !nest.getRow().empty() &&
+         llvm::any_of(nest.getBodyBlock()->getOps<red::FoldOp>(), [&](red::FoldOp fold) {
+           return hasAll(fold.getType(), nest.getRow()) && hasAll(fold.getType(), nest.getStream());
+         });
+}
+
+// True if nests that make scores have the rows side by side: they are heads.
+static bool hasRowsOfHeads(red::NestOp nest, const StreamPlan &plan) {
+  auto nests = attn::programOf(nest).getBodyBlock()->getOps<red::NestOp>();
+  return plan.contractions.empty() && llvm::any_of(nests, [&](red::NestOp other) {
+           return llvm::is_contained(other.getGrid(), plan.row) && makesScores(other);
+         });
+}
+
 static bool hasFewRows(red::NestOp nest, const StreamPlan &plan) {
   attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
-  return row.isStatic() && row.getExtent() <= kFewRows;
+  return row.isStatic() ? row.getExtent() <= kFewRows : hasRowsOfHeads(nest, plan);
 }
 
 // True if what the nest reads along its stream has the rows on the last axis.
@@ -175,8 +200,10 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
     all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));
   if (plan.hasProducts() && !isFew)
     llvm::append_range(all, kCandidates);
+  if (!plan.pairs.empty() && !plan.direct.empty())
+    all.insert(all.begin(), kSlowPairs);
   else if (takesWholeRows)
-    all = candidatesOfWholeRows(row.getExtent());
+    all = candidatesOfWholeRows(row.isStatic() ? row.getExtent() : kUsualHeads);
   // Weights that come from memory are what such a nest waits for.
   for (PortableSchedule &candidate : all) {
     candidate.copyInputs = readsWeights;

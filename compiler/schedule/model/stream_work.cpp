@@ -23,6 +23,9 @@ public:
       for (Value operand : fold->getOperands())
         if (isScores(operand))
           countArray(operand);
+    auto yield = cast<red::YieldOp>(body()->getTerminator());
+    for (OpResult pair : plan.pairs)
+      countArray(yield.getValues()[pair.getResultNumber()]);
     return work;
   }
 

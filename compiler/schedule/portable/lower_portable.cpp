@@ -33,6 +33,8 @@ void WarpLowering::build() {
     askForTiles();
   stream->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   describeTile();
+  if (plan.states.empty()) // what there is has been stored
+    return;
   locateBlock(); // again: kept across the stream it would take registers
   completeStates();
   storeResults([&](Value array, Value result, bool last) { storeFragment(array, result, last); });
@@ -54,6 +56,8 @@ void WarpLowering::locateBlock() {
   Value number = arith::SubIOp::create(b, loc, last, fromEnd);
   row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
   Value cell = arith::DivSIOp::create(b, named("cell"), block, count);
+  if (!plan.pairs.empty())
+    cell = takeStreamPart(cell);
   bool dividesWarps = schedule.warpsOfRows() > 1;
   bindCells(dividesWarps ? cell : takeColumnPart(cell));
   Value warp = tile::WarpOp::create(b, named("warp_number"));
@@ -71,6 +75,8 @@ void WarpLowering::boundStream() {
   auto [lo, hi] = streamRange(row0, tiles.rows);
   firstTile = tileNumber(lo, tiles.columns, false, "first_tile");
   endTile = tileNumber(hi, tiles.columns, true, "end_tile");
+  if (streamPart)
+    keepInPart();
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,6 +126,10 @@ void WarpLowering::placeTiles() {
     }
     auto ring = tile::RingType::get(b.getContext(), stages, type);
     rings.push_back(place(ring, stages * type.getBytes(), operandName(operand) + "_ring"));
+  }
+  for (OpResult pair : plan.pairs) {
+    tile::SharedType type = pairTile(pair, schedule);
+    pairTiles.push_back(place(type, type.getBytes(), cIdentifier(tensorOf(pair).name) + "_tile"));
   }
   placeInputs(offset);
 }
@@ -240,6 +250,8 @@ void WarpLowering::describeTile() {
   foldWeights();
   if (sharesRows())
     multiplyValues();
+  if (!plan.pairs.empty())
+    step("pairs", [&] { storePairs(); });
   sharePlaces(body);
 }
 
@@ -346,6 +358,10 @@ FailureOr<tile::KernelOp> lowerPortableNest(PlannedNest &planned, OpBuilder &bui
   StreamPlan plan = tiledPlan(*planned.stream(), schedule.headDimTile, schedule.depth);
   Attribute blocks =
       gridApply("ceildiv", gridExtent(nest, plan.row), builder.getI64IntegerAttr(schedule.rowTile));
+  if (!plan.pairs.empty())
+    blocks = gridApply("mul", blocks,
+                       gridApply("ceildiv", gridExtent(nest, plan.stream),
+                                 builder.getI64IntegerAttr(columnsOfPairs(plan, schedule))));
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
     blocks = gridApply("mul", blocks, gridExtent(nest, dim));
   int64_t parts = schedule.warpsOfRows() > 1 ? 1 : headDimTiles(plan);

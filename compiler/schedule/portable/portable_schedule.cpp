@@ -14,6 +14,11 @@ tile::SharedType sharedTile(const OperandTile &operand, int64_t rows) {
   return tile::SharedType::get(operand.element.getContext(), rows, operand.cols, operand.element);
 }
 
+tile::SharedType pairTile(OpResult pair, const PortableSchedule &schedule) {
+  return tile::SharedType::get(pair.getContext(), schedule.rowTile, schedule.streamTile,
+                               tensorOf(pair).element);
+}
+
 static int64_t tileBytes(const OperandTile &operand, int64_t rows) {
   return sharedTile(operand, rows).getBytes();
 }
@@ -129,6 +134,8 @@ int64_t sharedBytes(red::NestOp nest, const StreamPlan &whole, const PortableSch
         columnTiles(plan, number, schedule) * tileBytes(operand, schedule.streamTile);
   for (const StagedInput &input : stagedInputs(nest, plan, schedule))
     bytes += schedule.stages * input.type.getBytes();
+  for (OpResult pair : plan.pairs)
+    bytes += pairTile(pair, schedule).getBytes();
   return std::max(bytes, resultBytes(nest, plan, schedule));
 }
 

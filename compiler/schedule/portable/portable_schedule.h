@@ -13,6 +13,9 @@ using tile::PortableSchedule;
 /// The type of an operand's tile in shared memory.
 tile::SharedType sharedTile(const OperandTile &operand, int64_t rows);
 
+/// The type of a tile of a result of the plan's pairs.
+tile::SharedType pairTile(mlir::OpResult pair, const PortableSchedule &schedule);
+
 /// Parts that arrive one after the other for a tile of the stream.
 int64_t tileParts(const StreamPlan &plan, const PortableSchedule &schedule);
 

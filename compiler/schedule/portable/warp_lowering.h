@@ -11,6 +11,9 @@ namespace attnc::schedule {
 /// The tensor's name in generated code.
 std::string sourceName(attn::ReadOp read);
 
+/// Of a nest that stores pairs: stream indices that a block has.
+int64_t columnsOfPairs(const StreamPlan &plan, const PortableSchedule &schedule);
+
 /// The portable kernel: every warp copies, multiplies and folds, rows of its own or columns of
 /// rows that it shares.
 class WarpLowering : public StreamLowering {
@@ -82,6 +85,14 @@ private:
   void multiplyParts();
   void multiplyPart(const Contraction &contraction, Value part, Value number);
 
+  // pair_results.cpp: elements of pairs that are stored. Nothing waits for all of the stream, of
+  // which a block has a part.
+  Value takeStreamPart(Value cell);
+  void keepInPart();
+  void storePairs();
+  Value pairFragment(Value array);
+  void storePairTile(mlir::OpResult pair, Value shared);
+
   // stream_inputs.cpp: what scalar code reads and arrives as tiles.
   struct StagedRing {
     StagedInput input;
@@ -98,6 +109,8 @@ private:
       resident;                                ///< shared tile of a row x inner operand, by source
   llvm::SmallVector<Value> rings, bases, ends; ///< of the streamed operands
   llvm::SmallVector<StagedRing> staged;
+  Value streamPart; ///< i32: which part of the stream the block has; null: all
+  llvm::SmallVector<Value> pairTiles; ///< shared tiles of the plan's pairs on their way out
   llvm::SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
   /// Where warps share rows: rings with a tile of weights, and a vector of rows, of each of them.
   Value weightRing, vectorRing;

@@ -78,10 +78,28 @@ void StreamLowering::describeRows(Region &rows, attn::ReadOp read, StringAttr al
   tile::YieldOp::create(b, loc, known.getResults());
 }
 
+// So many terms of the elements of a thread may follow each other without a loop around them.
+static constexpr int64_t kTermsTogether = 512;
+
+// The innermost turns are written out: what they read is then under way together.
+static void unrollTurns(red::FoldOp fold, ArrayRef<scf::ForOp> loops, int64_t elements) {
+  int64_t left = kTermsTogether / elements;
+  SmallVector<StringAttr> dims = attn::dimNames(fold.getDims());
+  for (size_t i = dims.size(); i-- > 0;) {
+    attn::DimAttr declared = attn::programOf(fold).lookupDim(dims[i]);
+    bool isWhole = declared.isStatic() && declared.getExtent() <= left;
+    if (scf::ForOp loop = loops[i]; left > 1)
+      loop->setAttr(tile::kUnrollAttr,
+                    Builder(fold.getContext()).getI64IntegerAttr(isWhole ? 0 : left));
+    left = isWhole ? left / declared.getExtent() : 1;
+  }
+}
+
 Value StreamLowering::foldDirectly(red::FoldOp fold) {
   Location loc = fold.getLoc();
   Value fragment = contractionPlace(fold, identityOf(fold.getKind()));
   SmallVector<std::pair<StringAttr, Value>> inner;
+  SmallVector<scf::ForOp> loops;
   OpBuilder::InsertionGuard guard(b);
   for (StringAttr dim : fold.getDims().getAsRange<StringAttr>()) {
     Value extent = narrow(memory.extent(b, loc, dim), (dim.getValue() + "_end").str());
@@ -89,7 +107,9 @@ Value StreamLowering::foldDirectly(red::FoldOp fold) {
     loop.getInductionVar().setLoc(named(dim.getValue()));
     b.setInsertionPointToStart(loop.getBody());
     inner.push_back({dim, widen(loop.getInductionVar(), "")});
+    loops.push_back(loop);
   }
+  unrollTurns(fold, loops, scoreType().getRows() * scoreType().getCols() / 32);
   SmallVector<Value> factors(fold.getFactors());
   SmallVector<Input> ins;
   for (Value factor : factors)

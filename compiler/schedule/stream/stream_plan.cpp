@@ -434,6 +434,12 @@ private:
   LogicalResult checkResults() {
     auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
     for (auto [value, stored] : llvm::zip(yield.getValues(), nest.getResults())) {
+      if (nest.states().empty()) {
+        if (failed(checkPairs(value, stored)))
+          return failure();
+        result.pairs.push_back(stored);
+        continue;
+      }
       unsigned inner =
           llvm::count_if(arrayType(value).getDims(), [&](StringAttr d) { return isInner(d); });
       if (!has(value, result.row) || has(value, result.stream) || inner > 1)
@@ -448,6 +454,17 @@ private:
       if (!tile::elementType(tensor.element).warpProducts)
         return refuse("the result " + nameOf(value) + " is not stored as f32, f16 or bf16");
     }
+    return success();
+  }
+
+  LogicalResult checkPairs(Value value, Value stored) {
+    Tensor tensor = tensorOf(stored);
+    if (result.contractions.empty() && result.direct.empty())
+      return refuse("nothing in it is folded for each row and stream index");
+    if (!has(value, result.row) || !isStream(tensor.dims.back()) || hasInner(value))
+      return refuse("the result " + nameOf(value) + " is not stored by row, the stream dim last");
+    if (!tile::elementType(tensor.element).warpProducts)
+      return refuse("the result " + nameOf(value) + " is not stored as f32, f16 or bf16");
     return success();
   }
 

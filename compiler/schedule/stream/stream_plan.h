@@ -142,6 +142,9 @@ struct StreamPlan {
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;
   llvm::SmallVector<ResultTile> results;
+  /// Results with an element for each row and stream index, the stream dim last: stored tile by
+  /// tile. A nest with such has no states.
+  llvm::SmallVector<mlir::OpResult> pairs;
   std::optional<Packing> packing;
   RegisterNeeds needs;
   int64_t depthBlocks = 1; ///< blocks that each have a part of the depth of scores (tiled_plan.h)

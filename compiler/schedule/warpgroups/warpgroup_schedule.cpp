@@ -121,6 +121,10 @@ static std::string checkHalves(const StreamPlan &plan) {
 }
 
 bool canUseWarpgroups(const StreamPlan &plan, std::string &why) {
+  if (!plan.pairs.empty()) {
+    why = "it stores a value for each row and stream index";
+    return false;
+  }
   if (plan.contractions.empty()) {
     why = "no product of a row with the stream's tile is in it";
     return false;

@@ -1,5 +1,6 @@
 #include "compiler/transforms/fusion/pair_products.h"
 #include "compiler/transforms/fusion/fold_form.h"
+#include "compiler/transforms/fusion/keep_in_range.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetOperations.h"
@@ -45,6 +46,46 @@ bool isFoldedLater(FoldOp fold, const DimSet &dims) {
   return false;
 }
 
+// Of a sum over static dims of factors of two sequences: the dims that some factor lacks.
+std::optional<DimSet> pairOf(FoldOp fold) {
+  attn::ProgramOp program = attn::programOf(fold);
+  auto isStatic = [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); };
+  if (fold.getKind() != red::FoldKind::Add || fold.getExponent() || fold.getFactors().size() < 2 ||
+      !llvm::all_of(attn::dimNames(fold.getDims()), isStatic))
+    return std::nullopt;
+  DimSet pair;
+  DimSet all = dynamicDims(program, fold);
+  bool hasBoth = false;
+  for (Value factor : fold.getFactors()) {
+    DimSet lacks = llvm::set_difference(all, dynamicDims(program, factor));
+    for (Value other : fold.getFactors()) {
+      DimSet lackedByOther = llvm::set_difference(all, dynamicDims(program, other));
+      hasBoth |=
+          !llvm::set_is_subset(lacks, lackedByOther) && !llvm::set_is_subset(lackedByOther, lacks);
+    }
+    llvm::set_union(pair, lacks);
+  }
+  return hasBoth ? std::optional(pair) : std::nullopt;
+}
+
+// True if products of pairs, of whose two sequences `values` has the dims, are behind `weights`,
+// which have a dim that `values` lacks, and lack one of its columns.
+bool weighsPairs(attn::ProgramOp program, Value weights, Value values, StringAttr stream) {
+  auto dimsOf = [](Value array) { return cast<attn::ArrayType>(array.getType()).getDims(); };
+  auto hasColumn = [&](StringAttr dim) {
+    return program.lookupDim(dim).isStatic() && !llvm::is_contained(dimsOf(weights), dim);
+  };
+  auto isOfValues = [&](StringAttr dim) { return llvm::is_contained(dimsOf(values), dim); };
+  if (llvm::none_of(dimsOf(values), hasColumn) || llvm::all_of(dimsOf(weights), isOfValues) ||
+      sumsWeights(program, weights, stream))
+    return false;
+  return llvm::any_of(slice(weights), [&](Operation *op) {
+    auto fold = dyn_cast<FoldOp>(op);
+    std::optional<DimSet> pair = fold ? pairOf(fold) : std::nullopt;
+    return pair && pair->contains(stream) && llvm::all_of(*pair, isOfValues);
+  });
+}
+
 bool isCostly(Operation *op) {
   bool isCheap = isa<math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::RoundOp,
                      math::RoundEvenOp, math::TruncOp, math::FmaOp>(op);
@@ -73,24 +114,8 @@ bool isWorthStoring(attn::ProgramOp program, Value factor,
 } // namespace
 
 bool isPairProduct(FoldOp fold) {
-  attn::ProgramOp program = attn::programOf(fold);
-  auto isStatic = [&](StringAttr dim) { return program.lookupDim(dim).isStatic(); };
-  if (fold.getKind() != red::FoldKind::Add || fold.getExponent() || fold.getFactors().size() < 2 ||
-      !llvm::all_of(attn::dimNames(fold.getDims()), isStatic))
-    return false;
-  DimSet pairs; // dims that some factor lacks
-  DimSet all = dynamicDims(program, fold);
-  bool hasBoth = false;
-  for (Value factor : fold.getFactors()) {
-    DimSet lacks = llvm::set_difference(all, dynamicDims(program, factor));
-    for (Value other : fold.getFactors()) {
-      DimSet lackedByOther = llvm::set_difference(all, dynamicDims(program, other));
-      hasBoth |=
-          !llvm::set_is_subset(lacks, lackedByOther) && !llvm::set_is_subset(lackedByOther, lacks);
-    }
-    llvm::set_union(pairs, lacks);
-  }
-  return hasBoth && isFoldedLater(fold, pairs);
+  std::optional<DimSet> pair = pairOf(fold);
+  return pair && isFoldedLater(fold, *pair);
 }
 
 bool isOfPairs(FoldOp fold) {
@@ -111,12 +136,62 @@ bool isPairCount(FoldOp fold) {
          fold.getFactors().size() == 1 && isMask(fold.getFactors().front()) && isOfPairs(fold);
 }
 
+bool sumsValuesOfPairs(FoldOp fold, SmallVectorImpl<Value> *weights) {
+  if (fold.getKind() != red::FoldKind::Add || fold.getExponent() || fold.getDims().size() != 1)
+    return false;
+  attn::ProgramOp program = attn::programOf(fold);
+  StringAttr stream = attn::dimNames(fold.getDims()).front();
+  if (isFoldedLater(fold, DimSet({stream}))) // the centre of a moment is found in one pass with it
+    return false;
+  SmallVector<Value> found;
+  for (Value factor : fold.getFactors())
+    if (llvm::any_of(fold.getFactors(), [&](Value values) {
+          return values != factor && weighsPairs(program, factor, values, stream);
+        }))
+      found.push_back(factor);
+  if (weights)
+    llvm::append_range(*weights, found);
+  return !found.empty();
+}
+
+// What a nest stores for sums of values of pairs: the weights, which products give once more; or
+// what they are computed from before any sequence is folded, where no product gives that.
+SmallVector<Value> storedOf(attn::ProgramOp program, Value weights) {
+  auto isSlow = [](Operation *op) {
+    auto fold = dyn_cast<FoldOp>(op);
+    return fold && isOfPairs(fold) && !pairOf(fold);
+  };
+  if (llvm::none_of(slice(weights), isSlow))
+    return {weights};
+  auto foldsSequence = [&](Operation *op) {
+    auto fold = dyn_cast<FoldOp>(op);
+    return fold && llvm::any_of(attn::dimNames(fold.getDims()), [&](StringAttr dim) {
+             return !program.lookupDim(dim).isStatic();
+           });
+  };
+  SmallVector<Value> scores;
+  llvm::SetVector<Value> reached;
+  reached.insert(weights);
+  for (size_t i = 0; i < reached.size(); ++i)
+    if (auto ops = slice(reached[i]); llvm::any_of(ops, foldsSequence))
+      reached.insert(reached[i].getDefiningOp()->operand_begin(),
+                     reached[i].getDefiningOp()->operand_end());
+    else if (llvm::any_of(ops, isSlow))
+      scores.push_back(reached[i]);
+  return scores;
+}
+
 llvm::SmallDenseSet<Value> storedFactors(attn::ProgramOp program) {
   llvm::SmallDenseSet<Operation *> products;
-  for (auto fold : program.getBodyBlock()->getOps<FoldOp>())
+  SmallVector<Value> weights;
+  for (auto fold : program.getBodyBlock()->getOps<FoldOp>()) {
     if (isPairProduct(fold))
       products.insert(fold);
+    sumsValuesOfPairs(fold, &weights);
+  }
   llvm::SmallDenseSet<Value> stored;
+  for (Value of : weights)
+    stored.insert_range(storedOf(program, of));
   for (Operation *product : products)
     for (Value factor : FoldOp(product).getFactors())
       if (isWorthStoring(program, factor, products))

@@ -21,9 +21,15 @@ bool isPairCount(red::FoldOp fold);
 /// True if elements of a tensor that `array` is computed from are read along all of these dims.
 bool readsTensorWith(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> dims);
 
-/// The factors of products of pairs that are not computed again for each tile of the other
-/// sequence: those with exponentials, divisions or folds, and no larger than an input. A program's
-/// folds are at its level.
+/// True of a sum over a sequence of values of pairs of positions, with columns, times weights that
+/// are computed from products of such pairs: those have rows of one sequence, but only a dim that
+/// the values lack, heads, can be the rows of the sum as a product. `weights` become its factors
+/// that are weights.
+bool sumsValuesOfPairs(red::FoldOp fold, llvm::SmallVectorImpl<mlir::Value> *weights = nullptr);
+
+/// What nests of their own store for others: factors of products of pairs that would be computed
+/// again for each tile of the other sequence, with exponentials, divisions or folds, and no larger
+/// than an input; and the weights of sums of values of pairs. A program's folds are at its level.
 llvm::SmallDenseSet<mlir::Value> storedFactors(attn::ProgramOp program);
 
 } // namespace attnc

@@ -53,9 +53,13 @@ void addContraction(red::FoldOp fold, ArrayRef<StringAttr> stream, Scores &score
   llvm::set_union(scores.dims, dimsOf(fold));
 }
 
-// So does a sum of weights times values: the weights have row dims that the values have not.
+// So does a sum of weights times values: the weights, or exponents of theirs, have row dims that the
+// values have not.
 void addWeightedSum(red::FoldOp fold, attn::ProgramOp program, Scores &scores) {
-  for (Value weight : fold.getFactors())
+  SmallVector<Value> weights(fold.getFactors());
+  if (Value exponent = fold.getExponent())
+    weights = {exponent};
+  for (Value weight : weights)
     for (Value value : fold.getFactors()) {
       DimSet rows = dimsOf(weight), columns = dimsOf(value);
       bool isValue = llvm::any_of(columns, [&](StringAttr dim) {
@@ -99,6 +103,10 @@ Scores findScores(attn::ProgramOp program, ArrayRef<StringAttr> stream, ArrayRef
   for (red::FoldOp state : states)
     if (!state.getExponent() && state.getFactors().size() > 1)
       addWeightedSum(state, program, scores);
+  if (scores.candidates.empty()) // scores that another nest stores
+    for (red::FoldOp state : states)
+      if (state.getExponent())
+        addWeightedSum(state, program, scores);
   if (scores.candidates.empty()) // sums of scores, without values
     addContractions([&](Operation *op) { return !feeding.contains(op); });
   bool weighted = llvm::any_of(states, [](red::FoldOp s) { return bool(s.getExponent()); });
