@@ -28,7 +28,8 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
   /// Address of the 16-byte chunk that holds element (row, col); `base` is a panel's start.
   ATTNC_DEVICE u32 chunk(int row, int col) const {
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
-    const int place = (col % kPanelCols / kPerChunk) ^ ((row + col / kPanelCols * kPanelRows) % 8);
+    const u32 line = row + col / kPanelCols * kPanelRows;
+    const int place = (col % kPanelCols / kPerChunk) ^ (line % 8);
     return base + col / kPanelCols * kPanelBytes + row * 128 + place * 16;
   }
   ATTNC_DEVICE u32 at(int row, int col) const {

@@ -38,15 +38,17 @@ static RegisterBudget usualBudget(int64_t groups, int64_t needed) {
 
 // The role that copies does more: it asks of tiles, too (of two groups, with 40 registers it spills
 // where ids have 64 bits; of three, with 32 in a part of the stream), or each thread finds rows (of
-// three groups it spills with 32 at D128).
+// two and three groups it spills with 56 at D128).
 static constexpr GroupBudget kBusyBudgets[] = {{2, {56, 224}}, {3, {56, 152}}, {4, {64, 104}}};
+static constexpr GroupBudget kRowsBudgets[] = {{2, {72, 216}}, {3, {80, 144}}, {4, {64, 104}}};
 
 RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
                               const WarpgroupSchedule &schedule) {
   RegisterBudget usual = usualBudget(schedule.groups, consumerRegisters(plan, schedule));
-  if (!liveCondition(nest) && !firstByRows(plan))
+  bool byRows = firstByRows(plan);
+  if (!liveCondition(nest) && !byRows)
     return usual;
-  for (const GroupBudget &row : kBusyBudgets)
+  for (const GroupBudget &row : byRows ? kRowsBudgets : kBusyBudgets)
     if (row.groups == schedule.groups &&
         (schedule.groups == 2 || usual.load < producerRegisters(plan)))
       return row.budget;
