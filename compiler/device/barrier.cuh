@@ -21,6 +21,12 @@ ATTNC_DEVICE void arriveExpecting(u32 barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
+/// Bytes that asynchronous copies are to bring before the phase completes; the caller has yet to
+/// arrive.
+ATTNC_DEVICE void expectBytes(u32 barrier, int bytes) {
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
 /// Waits until the phase of the given parity (0 for the first) has completed.
 ATTNC_DEVICE void awaitBarrier(u32 barrier, u32 parity) {
   asm volatile("{\n"

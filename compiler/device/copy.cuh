@@ -111,21 +111,6 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
   }
 }
 
-/// Starts the copy of kRows rows of a tile from `first` on by one warp, which begin `step` bytes one
-/// behind the other from `from` on.
-template <int kVectorBytes, int kRows, Source kSource = Source::Global, class Tile>
-ATTNC_DEVICE void copyRun(Tile tile, int first, u64 from, u64 step) {
-  constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(typename Tile::Element));
-  constexpr int kPieces = Tile::kWidth / kVector, kDown = kWarp / kPieces;
-  const u32 row0 = lane() / kPieces, col = lane() % kPieces * kVector;
-  const u32 begin = kRows % 8 == 0 ? first & ~7u : first; // what swizzles know of it
-  u64 line = from + row0 * step + col * sizeof(typename Tile::Element);
-#pragma unroll
-  for (u32 row = 0; row < kRows; row += kDown, line += kDown * step)
-    copyAsync<kVectorBytes, kSource>(tile.at(begin + row0 + row, col),
-                                     reinterpret_cast<const void *>(line), true);
-}
-
 /// Starts the copy of kRows rows of a tile from `first` on by one warp, at most 32: its lane r says
 /// where row `first + r` begins, or not `valid`: that row becomes zero and is not read. kVectorBytes
 /// is as in copyTile.
@@ -138,13 +123,6 @@ ATTNC_DEVICE void copyRows(Tile tile, int first, const T *line, bool valid) {
   constexpr int kBeside = 4;
   static_assert(kRows <= kWarp);
   const u64 mine = valid ? reinterpret_cast<u64>(line) : 0;
-  // Rows follow each other inside of a sequence or a page: lanes need not ask for each then.
-  if constexpr (kVectorBytes == 16 && kRows > 1 && Tile::kCols == Tile::kWidth &&
-                kWarp % kPieces == 0 && kRows % (kWarp / kPieces) == 0) {
-    const u64 start = __shfl_sync(~0u, mine, 0), step = __shfl_sync(~0u, mine, 1) - start;
-    if (__all_sync(~0u, start && (lane() >= kRows || mine == start + lane() * step)))
-      return copyRun<kVectorBytes, kRows, kSource>(tile, first, start, step);
-  }
 #pragma unroll
   for (int begin = 0; begin < kAll; begin += kBeside * kWarp) {
     u64 lines[kBeside];

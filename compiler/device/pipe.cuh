@@ -153,6 +153,14 @@ template <class TileType, int kStages> struct WrittenPipe : Pipe<TileType, kStag
   template <class Number> ATTNC_DEVICE void release(Number n) const { arrive(this->free(n)); }
 };
 
+/// Where a row begins, in elements, whether it exists, and its coordinates in a tensor map, but for
+/// the column.
+template <int kAxes> struct RowPlace {
+  i64 offset;
+  bool exists;
+  i32 at[kAxes];
+};
+
 /// A pipe whose tiles threads copy, each a part: a tile has arrived when all their copies have.
 template <class TileType, int kStages> struct CopiedPipe : Pipe<TileType, kStages> {
   ATTNC_DEVICE void start(int users, int writers) const {
@@ -163,6 +171,27 @@ template <class TileType, int kStages> struct CopiedPipe : Pipe<TileType, kStage
   template <class Number> ATTNC_DEVICE void complete(Number n) const {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(this->full(n))
                  : "memory");
+  }
+  /// One thread, which completes its part of tile n later: starts the copy of the kRun rows from
+  /// part * kRun on, which begin at `from`, by boxes of `map`.
+  template <int kRun, class Number, int kAxes>
+  ATTNC_DEVICE void fillRun(Number n, int part, const TensorMap &map, RowPlace<kAxes> from) const {
+    constexpr int kBytes = kRun * 128;
+    const u32 barrier = this->full(n), to = (*this)[n].base + part * kBytes;
+    expectBytes(barrier, TileType::kPanels * kBytes);
+#pragma unroll
+    for (int p = 0; p < TileType::kPanels; ++p) {
+      const u32 panel = to + p * TileType::kPanelBytes;
+      const i32 column = p * TileType::kPanelCols;
+      if constexpr (kAxes == 1)
+        copyBox(panel, map, barrier, column, from.at[0]);
+      else if constexpr (kAxes == 2)
+        copyBox(panel, map, barrier, column, from.at[0], from.at[1]);
+      else if constexpr (kAxes == 3)
+        copyBox(panel, map, barrier, column, from.at[0], from.at[1], from.at[2]);
+      else
+        copyBox(panel, map, barrier, column, from.at[0], from.at[1], from.at[2], from.at[3]);
+    }
   }
 };
 

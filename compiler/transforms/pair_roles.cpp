@@ -45,8 +45,7 @@ bool givePairRoles(red::NestOp nest, StringAttr stream) {
   for (Operation &op : nest.getBodyBlock()->without_terminator())
     ops.push_back(&op);
   attn::ProgramOp program = attn::programOf(nest);
-  Roles roles =
-      chooseRoles(program, stream, ops, {}, llvm::to_vector_of<Value>(nest.getResults()));
+  Roles roles = chooseRoles(program, stream, ops, {}, llvm::to_vector_of<Value>(nest.getResults()));
   auto isGrid = [&](StringAttr dim) { return llvm::is_contained(nest.getGrid(), dim); };
   if (roles.row.size() != 1 || !isGrid(roles.row.front()) || !isGrid(stream) ||
       !mayBeMany(program, roles.row.front(), stream))

@@ -1,3 +1,4 @@
+#include "dialects/Tile/RowPlace.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -378,12 +379,29 @@ std::pair<int64_t, int64_t> CopyRowsOp::turns() {
   return {turns, llvm::divideCeil(ofWarp, turns)};
 }
 
+LogicalResult tile::verifyRowPlace(Operation *op, Block &rows, int64_t run, SharedType tile) {
+  auto yield = dyn_cast<YieldOp>(rows.getTerminator());
+  if (!yield || yield.getValues().size() < 2 || !yield.getValues()[0].getType().isInteger(64) ||
+      !yield.getValues()[1].getType().isInteger(1))
+    return op->emitOpError("yields an offset and whether there is such a row");
+  ValueRange more = yield.getValues().drop_front(2);
+  if (run == 0)
+    return more.empty() ? success() : op->emitOpError("yields a place in a map, and has no run");
+  if (!tile.hasPanels() || run < 8 || run % 8 || tile.getRows() % run || tile.getRows() / run > 32)
+    return op->emitOpError("has a run of ")
+           << run << " rows; it divides a tile with panels of " << tile.getRows()
+           << ", into 32 parts at most, and is a multiple of 8";
+  bool isPlace = more.size() > 1 && isa<TensorMapType>(more.front().getType()) &&
+                 llvm::all_of(more.drop_front(), [](Value v) { return v.getType().isInteger(32); });
+  return isPlace ? success() : op->emitOpError("yields no place in a tensor map for its run");
+}
+
 LogicalResult CopyRowsOp::verify() {
-  auto yield = dyn_cast<YieldOp>(getBodyBlock()->getTerminator());
-  if (!yield || yield.getValues().size() != 2 ||
-      !yield.getValues().front().getType().isInteger(64) ||
-      !yield.getValues().back().getType().isInteger(1))
-    return emitOpError("yields an offset and whether there is such a row");
+  if (failed(verifyRowPlace(*this, *getBodyBlock(), static_cast<int64_t>(getRun()),
+                            getTile().getType())))
+    return failure();
+  if (getRun() && !getTile().getDefiningOp<StageOp>())
+    return emitOpError("has a run, and fills no slot of a pipe");
   if (getBodyBlock()->getArgumentTypes() != TypeRange({getFirst().getType()}))
     return emitOpError("has a block with a row");
   if (getTile().getType().hasPanels() && getVectorBytes() != 16)

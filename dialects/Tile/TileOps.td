@@ -198,9 +198,14 @@ def Tile_CopyRowsOp : Tile_Op<"copy_rows", [SingleBlock]> {
 
     Each warp copies rows that follow each other, in turns of at most 32: a lane finds where one lies.
     Lanes beyond them find rows, too, that nobody copies.
+
+    With `run` the block also yields a tensor map with boxes of `run` rows, and the row's coordinates in
+    it but for the column, which is 0. Of `run` rows of the tile from a multiple of that on, all lie
+    behind each other if the first and the last one exist. Where that is so of the whole tile, a slot of
+    a pipe, boxes bring it.
   }];
   let arguments = (ins Tile_PtrType:$pointer, I32:$first, Tile_SharedType:$tile,
-                       I64Attr:$vector_bytes);
+                       I64Attr:$vector_bytes, DefaultValuedAttr<I64Attr, "0">:$run);
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
   let assemblyFormat = [{

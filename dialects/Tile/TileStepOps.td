@@ -133,15 +133,16 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
     With `by_group` each group has its own, and a warp for each group copies. Those that are also `in_ring`
     take turns in the same slots, `stages` of the largest of them.
 
-    With `rows`, which are as those of tile.copy_rows, rows may lie anywhere in a tensor: the coordinate is
-    the first of them.
+    With `rows` and `run`, which are as those of tile.copy_rows, rows may lie anywhere in a tensor: the
+    coordinate is the first of them.
   }];
   let arguments = (ins AnyTypeOf<[Tile_TensorMapType, Tile_PtrType]>:$tensor,
                        Variadic<I32>:$coordinates, I64Attr:$stages,
                        DefaultValuedAttr<I64Attr, "0">:$stage, DefaultValuedAttr<I64Attr, "0">:$order,
                        DefaultValuedAttr<I64Attr, "1">:$parts,
                        DefaultValuedAttr<I64Attr, "0">:$along, UnitAttr:$late, UnitAttr:$by_group,
-                       UnitAttr:$in_ring, UnitAttr:$of_run);
+                       UnitAttr:$in_ring, UnitAttr:$of_run,
+                       DefaultValuedAttr<I64Attr, "0">:$run);
   let results = (outs Tile_SharedType:$result);
   let regions = (region MaxSizedRegion<1>:$rows);
   let assemblyFormat = [{
@@ -155,7 +156,7 @@ def Tile_FetchOp : Tile_Op<"fetch"> {
                                  "::mlir::ValueRange":$coordinates, "int64_t":$stages), [{
     build($_builder, $_state, result, tensor, coordinates, stages, /*stage=*/0, /*order=*/0,
           /*parts=*/1, /*along=*/0, /*late=*/false, /*by_group=*/false, /*in_ring=*/false,
-          /*of_run=*/false);
+          /*of_run=*/false, /*run=*/0);
   }]>];
 }
 

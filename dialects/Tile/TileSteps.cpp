@@ -1,4 +1,5 @@
 // Verifiers of the ops of a row tile's work before it is divided among roles.
+#include "dialects/Tile/RowPlace.h"
 #include "dialects/Tile/Tile.h"
 
 using namespace mlir;
@@ -182,10 +183,8 @@ static LogicalResult verifyRows(FetchOp fetch) {
   Block &rows = fetch.getRows().front();
   if (rows.getArgumentTypes() != TypeRange(fetch.getCoordinates()) || rows.getNumArguments() != 1)
     return fetch.emitOpError("has `rows` with one i32, counted from its one coordinate");
-  auto yield = dyn_cast<YieldOp>(rows.getTerminator());
-  if (!yield || yield.getValues().size() != 2 || !yield.getValues()[0].getType().isInteger(64) ||
-      !yield.getValues()[1].getType().isInteger(1))
-    return fetch.emitOpError("has `rows` that yield an offset and whether there is such a row");
+  if (failed(verifyRowPlace(fetch, rows, static_cast<int64_t>(fetch.getRun()), fetch.getType())))
+    return failure();
   if (fetch.getParts() != 1 || fetch.getByGroup())
     return fetch.emitOpError("has `rows`, and comes in parts or by_group");
   return success();

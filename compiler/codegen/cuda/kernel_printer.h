@@ -54,6 +54,7 @@ private:
   std::string columnsText(mlir::Value cols);
   void printCopy(tile::CopyOp copy);
   void printCopyRows(tile::CopyRowsOp copy);
+  std::string openWithoutRuns(tile::CopyRowsOp copy, const std::string &first);
   std::string sharedText(int64_t offset);
   void declareSharedMemory();
   void declareSharedBase();

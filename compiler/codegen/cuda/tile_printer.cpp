@@ -167,11 +167,52 @@ void KernelPrinter::printCopy(tile::CopyOp copy) {
        text(copy.getStride()) + ", " + text(copy.getRows()) + columnsText(copy.getCols()) + ");");
 }
 
+// What finds a row, as a function, which is asked for the ends of runs and for single rows. Boxes
+// bring the tile, a lane each, of all warps in turn, where all its runs exist; that all of the role
+// see the same. Opens the branch for other tiles.
+std::string KernelPrinter::openWithoutRuns(tile::CopyRowsOp copy, const std::string &first) {
+  auto stage = copy.getTile().getDefiningOp<tile::StageOp>();
+  auto run = static_cast<int64_t>(copy.getRun());
+  int64_t parts = copy.getTile().getType().getRows() / run;
+  Block &body = *copy.getBodyBlock();
+  auto yielded = cast<tile::YieldOp>(body.getTerminator()).getValues();
+  std::string place = names.unique("place"), part = names.unique("part");
+  std::string start = names.unique("start"), end = names.unique("end");
+  names.openScope();
+  open("const auto " + place + " = [&](i32 " + declare(body.getArgument(0), "row") +
+       ") -> RowPlace<" + number(yielded.size() - 3) + ">");
+  printBlock(body);
+  std::string at;
+  for (Value coordinate : yielded.drop_front(3))
+    at += (at.empty() ? "" : ", ") + text(coordinate);
+  line("return {" + text(yielded[0]) + ", " + text(yielded[1]) + ", {" + at + "}};");
+  --depth;
+  names.closeScope();
+  line("};");
+  names.closeScope();
+  std::string from = (first == "0" ? "" : first + " + ") + part + " * " + number(run);
+  line("const i32 " + part + " = " +
+       (parts == 1 ? "0" : "min<i32>(lane(), " + number(parts - 1) + ")") + ";");
+  line("const auto " + start + " = " + place + "(" + from + ");");
+  line("const auto " + end + " = " + place + "(" + from + " + " + number(run - 1) + ");");
+  open("if (!anyLane(!(" + start + ".exists && " + end + ".exists)))");
+  auto [firstWarp, warps] = copy.warps();
+  std::string mine = parts == 1 ? "lane() == 0 && warpIndex() == " + number(firstWarp)
+                                : "lane() < " + number(parts) + " && lane() % " + number(warps) +
+                                      " == warpIndex() % " + number(warps);
+  line("if (" + mine + ")");
+  line("  " + text(stage.getRing()) + ".fillRun<" + number(run) + ">(" + text(stage.getIndex()) +
+       ", " + part + ", " + text(yielded[2]) + ", " + start + ");");
+  reopen("else");
+  return place;
+}
+
 void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
   std::string tile = tileText(copy.getTile());
   std::string first = expression(copy.getFirst()).within(Binding::Add);
   auto [firstWarp, warps] = copy.warps();
   auto [turns, rows] = copy.turns();
+  std::string place = copy.getRun() ? openWithoutRuns(copy, first) : "";
   names.openScope();
   std::string begin = names.unique("begin");
   std::string warp =
@@ -180,17 +221,28 @@ void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
     line("#pragma unroll");
   open("for (i32 " + begin + " = " + warp + " * " + number(rows) + "; " + begin + " < " +
        number(turns * warps * rows) + "; " + begin + " += " + number(warps * rows) + ")");
-  Block &body = *copy.getBodyBlock();
-  line("const i32 " + declare(body.getArgument(0), "row") + " = " +
-       (first == "0" ? "" : first + " + ") + begin + " + lane();");
-  printBlock(body);
-  auto yield = cast<tile::YieldOp>(body.getTerminator());
+  std::string row = (first == "0" ? "" : first + " + ") + begin + " + lane()";
+  std::string offset, exists;
+  if (place.empty()) {
+    Block &body = *copy.getBodyBlock();
+    line("const i32 " + declare(body.getArgument(0), "row") + " = " + row + ";");
+    printBlock(body);
+    auto yield = cast<tile::YieldOp>(body.getTerminator());
+    offset = address(text(copy.getPointer()), expression(yield.getValues()[0]));
+    exists = text(yield.getValues()[1]);
+  } else {
+    std::string each = names.unique("each");
+    line("const auto " + each + " = " + place + "(" + row + ");");
+    offset = text(copy.getPointer()) + " + " + each + ".offset";
+    exists = each + ".exists";
+  }
   line("copyRows<" + number(copy.getVectorBytes()) + ", " + number(rows) +
-       (kernel.getChain() ? ", Source::Any" : "") + ">(" + tile + ", " + begin + ", " +
-       address(text(copy.getPointer()), expression(yield.getValues().front())) + ", " +
-       text(yield.getValues().back()) + ");");
+       (kernel.getChain() ? ", Source::Any" : "") + ">(" + tile + ", " + begin + ", " + offset +
+       ", " + exists + ");");
   close();
   names.closeScope();
+  if (!place.empty())
+    close();
 }
 
 // Opens the loop over a thread's elements of the place `of`; returns the name of its index.

@@ -185,15 +185,61 @@ void addCopy(CodeBuilder &builder, tile::CopyOp op) {
   });
 }
 
+/// Where the rows of a tile lie, as the block of a tile.copy_rows says.
+struct RowPlaces {
+  unsigned row, start, offset, exists;
+  std::vector<unsigned> coordinates;
+
+  RowPlaces(CodeBuilder &builder, tile::CopyRowsOp op) {
+    Block &block = *op.getBodyBlock();
+    row = builder.word(block.getArgument(0));
+    start = builder.piece(block);
+    auto yielded = block.getTerminator()->getOperands();
+    offset = builder.word(yielded[0]);
+    exists = builder.word(yielded[1]);
+    for (Value at : yielded.drop_front(op.getRun() ? 3 : 2))
+      coordinates.push_back(builder.word(at));
+  }
+
+  Outcome find(Machine &machine, Warp &warp, int32_t number) const {
+    warp.words[row].i = number;
+    unsigned pc = start;
+    return machine.runCode(warp, pc);
+  }
+};
+
+// Boxes would bring what the rows are: in a run whose first and last row exist, all do, and one
+// coordinate grows by 1 from row to row.
+Outcome checkRuns(Machine &machine, Warp &warp, tile::CopyRowsOp op, const RowPlaces &places,
+                  int32_t first) {
+  auto run = static_cast<int32_t>(op.getRun());
+  auto rows = static_cast<int32_t>(op.getTile().getType().getRows());
+  for (int32_t begin = first; run && begin < first + rows; begin += run) {
+    std::vector<std::vector<int64_t>> found; // of each row whether it exists, and its coordinates
+    for (int32_t row = begin; row < begin + run; ++row) {
+      if (places.find(machine, warp, row) == Outcome::Fault)
+        return Outcome::Fault;
+      found.push_back({warp.words[places.exists].i});
+      for (unsigned at : places.coordinates)
+        found.back().push_back(warp.words[at].i);
+    }
+    for (size_t i = 1; found.front()[0] && found.back()[0] && i < found.size(); ++i) {
+      int64_t steps = 0, others = 0;
+      for (size_t axis = 1; axis < found[i].size(); ++axis)
+        (found[i][axis] == found[i - 1][axis] + 1 ? steps : others) +=
+            found[i][axis] != found[i - 1][axis];
+      if (!found[i][0] || steps != 1 || others)
+        return machine.fail(warp, op, "has a run whose rows do not lie behind each other");
+    }
+  }
+  return Outcome::Done;
+}
+
 // Which pieces each warp moves, as the generated loop around copyRows divides them.
 void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
   unsigned pointer = builder.word(op.getPointer()), first = builder.word(op.getFirst());
   unsigned tile = builder.word(op.getTile());
-  Block &block = *op.getBodyBlock();
-  unsigned row = builder.word(block.getArgument(0));
-  unsigned start = builder.piece(block);
-  unsigned offset = builder.word(block.getTerminator()->getOperand(0));
-  unsigned exists = builder.word(block.getTerminator()->getOperand(1));
+  RowPlaces places(builder, op);
   TileLayout layout(op.getTile().getType());
   unsigned bytes = op.getVectorBytes(), vector = bytes / layout.elementBytes();
   unsigned perRow = layout.width / vector;
@@ -201,6 +247,8 @@ void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
   unsigned every = op.warps().second * rows, end = op.turns().first * every;
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
     Access by = copierOf(machine, warp, op, bytes);
+    if (checkRuns(machine, warp, op, places, int32_t(warp.words[first].i)) == Outcome::Fault)
+      return Outcome::Fault;
     std::vector<CopyPiece> pieces;
     llvm::DenseSet<uint32_t> chunks; // lanes that fill a chunk together are no conflict
     uint32_t base = warp.words[tile].i;
@@ -208,18 +256,17 @@ void addCopyRows(CodeBuilder &builder, tile::CopyRowsOp op) {
     for (unsigned begin = (warp.number - firstWarp) * rows; begin < end; begin += every)
       for (unsigned n = begin * perRow; n < std::min(begin + rows, layout.rows) * perRow; ++n) {
         unsigned col = n % perRow * vector;
-        warp.words[row].i = int32_t(warp.words[first].i + n / perRow);
-        unsigned pc = start;
-        if (machine.runCode(warp, pc) == Outcome::Fault)
+        if (places.find(machine, warp, int32_t(warp.words[first].i + n / perRow)) == Outcome::Fault)
           return Outcome::Fault;
         uint32_t to = layout.at(base, n / perRow, col), chunk = to / kChunkBytes * kChunkBytes;
         if (chunks.insert(chunk).second &&
             machine.write(warp, *warp.block, chunk, by) == Outcome::Fault)
           return Outcome::Fault;
         pieces.push_back({to, nullptr});
-        if (!warp.words[exists].i || col >= layout.cols)
+        if (!warp.words[places.exists].i || col >= layout.cols)
           continue;
-        pieces.back().from = from + (warp.words[offset].i + col) * int64_t(layout.elementBytes());
+        pieces.back().from =
+            from + (warp.words[places.offset].i + col) * int64_t(layout.elementBytes());
         if (machine.checkGlobal(warp, op, from, pieces.back().from, bytes, false,
                                 /*alignment=*/bytes) == Outcome::Fault)
           return Outcome::Fault;

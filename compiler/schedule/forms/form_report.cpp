@@ -78,10 +78,14 @@ public:
   std::string whoCopies(const WarpgroupSchedule &s) {
     SmallVector<OperandMap> maps = operandMaps(plan, s);
     auto isByRows = [](const OperandMap &map) { return map.byRows; };
+    std::string runs;
+    for (const OperandMap &map : maps)
+      if (map.run)
+        runs = fmt::format(", those that follow each other in boxes of {}", map.run);
     if (llvm::all_of(maps, isByRows))
-      return "all threads copy rows";
+      return "all threads copy rows" + runs;
     if (llvm::any_of(maps, isByRows))
-      return "all threads copy rows, one of them the other tiles";
+      return "all threads copy rows" + runs + "; one of them the other tiles";
     return s.seesaw ? "one thread for each group copies tiles" : "one thread copies tiles";
   }
 

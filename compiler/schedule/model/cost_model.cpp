@@ -39,6 +39,10 @@ static constexpr double kTileStart = 500, kBlockStart = 1500;
 static constexpr double kExchange = 700;
 // And two blocks for each other's sums of scores, for each column of a tile.
 static constexpr double kPartialColumn = 18;
+// Of a tile that comes row by row: whoever copies finds out where it lies. Beside the same tiles by
+// boxes, measured with lengths from data at D128 (not recorded): 240 for 64 columns in two groups,
+// 180 for 80, 130 for 64 in three.
+static constexpr double kRowsFound = 200;
 // From the release of a ring's slot until the next part is there, but for its bytes; and what a
 // group waits for with each part. Fitted to the schedules of docs/notes/warpgroup-kernels.md.
 static constexpr double kRingLatency = 800, kPartStart = 40;
@@ -253,7 +257,8 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
                       schedule.pingPong ? kNormInTurns : kNormInAnyOrder),
                step.limit().clocks) +
       (schedule.seesaw ? kExchange : 0) +
-      (schedule.cluster ? kPartialColumn * static_cast<double>(schedule.streamTile) : 0);
+      (schedule.cluster ? kPartialColumn * static_cast<double>(schedule.streamTile) : 0) +
+      (firstByRows(plan) ? kRowsFound : 0);
   step.tensorShare = groups * group.products / step.clocks;
   return step;
 }

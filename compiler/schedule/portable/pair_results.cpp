@@ -10,8 +10,8 @@ namespace attnc::schedule {
 // Bytes that a thread stores at a time where rows begin at multiples of them.
 static constexpr int64_t kVectorBytes = 16;
 
-// Tiles that have the rows of a block: as many as make it rare to load these, few where the elements
-// take long, for small launches.
+// Tiles that have the rows of a block: as many as make it rare to load these, few where the
+// elements take long, for small launches.
 static constexpr int64_t kTilesOfPart = 16, kTilesOfSlowPart = 2;
 
 static int64_t tilesOfPart(const StreamPlan &plan) {
@@ -96,8 +96,8 @@ void WarpLowering::storePairTile(OpResult pair, Value shared) {
   Value bits = arith::OrIOp::create(b, loc, base, stride);
   bits = arith::OrIOp::create(b, loc, bits, memory.extent(b, loc, plan.stream));
   bits = arith::AndIOp::create(b, loc, bits, wide(kVectorBytes / elementBytes - 1));
-  Value isAligned = arith::CmpIOp::create(b, named("is_aligned"), arith::CmpIPredicate::eq, bits,
-                                          wide(0));
+  Value isAligned =
+      arith::CmpIOp::create(b, named("is_aligned"), arith::CmpIPredicate::eq, bits, wide(0));
   auto branch = scf::IfOp::create(b, loc, isAligned, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&branch.getThenRegion().front());

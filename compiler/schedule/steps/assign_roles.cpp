@@ -401,7 +401,7 @@ void Roles::copyRows(FetchOp fetch, Value pipe, Value tile) {
   AcquireOp::create(b, loc, pipe, tile);
   Value into = StageOp::create(b, loc, fetch.getType(), pipe, tile);
   auto copy = CopyRowsOp::create(b, loc, fetch.getTensor(), fetch.getCoordinates().front(), into,
-                                 /*vector_bytes=*/16);
+                                 /*vector_bytes=*/16, fetch.getRun());
   copy.getBody().takeBody(fetch.getRows());
   CompleteOp::create(b, loc, pipe, tile);
 }

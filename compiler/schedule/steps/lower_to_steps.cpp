@@ -128,8 +128,10 @@ tile::FetchOp StepsLowering::fetch(const OperandMap &map, Value first, Value col
   if (map.byRows) {
     auto op =
         tile::FetchOp::create(b, loc, type, memory.pointer(read.getSource()), first, map.stages);
+    op.setRun(map.run);
     describeRows(op.getRows(), read,
-                 map.kind == OperandMap::Kind::Resident ? plan.row : plan.stream);
+                 map.kind == OperandMap::Kind::Resident ? plan.row : plan.stream,
+                 map.run ? memory.tensorMap(read, map.half) : Value());
     return op;
   }
   SmallVector<Value> at;

@@ -106,7 +106,9 @@ protected:
   Value product(PointEvaluator &evaluator, mlir::Location loc, llvm::ArrayRef<Value> factors);
   /// A fold over inner dims, one index after the other.
   Value foldDirectly(red::FoldOp fold);
-  void describeRows(mlir::Region &rows, attn::ReadOp read, mlir::StringAttr along);
+  /// With a tensor map also where a row lies in it.
+  void describeRows(mlir::Region &rows, attn::ReadOp read, mlir::StringAttr along,
+                    Value tensorMap = {});
 
   // stream_exponents.cpp: references and weights.
   /// The reference follows the maximum of the tile's scores; returns i1: it has moved. Fragments

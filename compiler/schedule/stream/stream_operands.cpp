@@ -51,7 +51,8 @@ void StreamLowering::tabulate(const OperandTile &operand, StringAttr along, Valu
 // Where each row of a tile begins, and whether there is such a row: each is where its subscripts
 // say that it lies. Those beyond the extent are asked of the last one, so that no row waits for a
 // branch before it loads what names its place; where there is none, nothing is loaded.
-void StreamLowering::describeRows(Region &rows, attn::ReadOp read, StringAttr along) {
+void StreamLowering::describeRows(Region &rows, attn::ReadOp read, StringAttr along,
+                                  Value tensorMap) {
   Location loc = read.getLoc();
   OpBuilder::InsertionGuard guard(b);
   Block &body = rows.emplaceBlock();
@@ -62,20 +63,33 @@ void StreamLowering::describeRows(Region &rows, attn::ReadOp read, StringAttr al
   Value exists = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row, end);
   Value some = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, last, constant(0));
   Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
-  auto known = scf::IfOp::create(b, loc, TypeRange{b.getI64Type(), b.getI1Type()}, some, true);
+  size_t lastAxis = tensorOf(read.getSource()).dims.size() - 1;
+  SmallVector<Type> types = {b.getI64Type(), b.getI1Type()};
+  if (tensorMap)
+    types.append(lastAxis, b.getI32Type());
+  auto known = scf::IfOp::create(b, loc, types, some, true);
   {
     OpBuilder::InsertionGuard inBranch(b);
     b.setInsertionPointToStart(known.thenBlock());
     PointEvaluator evaluator = uniform;
     evaluator.bind(along, widen(arith::MinSIOp::create(b, loc, row, last), ""));
-    evaluator.bind(read.subscriptDim(tensorOf(read.getSource()).dims.size() - 1), zero);
-    auto [offset, inside] = evaluator.locate(read);
+    evaluator.bind(read.subscriptDim(lastAxis), zero);
+    auto [offset, subscripts, inside] = evaluator.locate(read);
     Value isThere = inside ? arith::AndIOp::create(b, loc, exists, inside).getResult() : exists;
-    scf::YieldOp::create(b, loc, ValueRange{offset, isThere});
+    SmallVector<Value> found = {offset, isThere};
+    for (size_t axis = tensorMap ? lastAxis : 0; axis-- > 0;)
+      found.push_back(narrow(subscripts[axis], ""));
+    scf::YieldOp::create(b, loc, found);
     b.setInsertionPointToStart(known.elseBlock());
-    scf::YieldOp::create(b, loc, ValueRange{zero, exists});
+    SmallVector<Value> none = {zero, exists};
+    while (none.size() < found.size())
+      none.push_back(constant(0));
+    scf::YieldOp::create(b, loc, none);
   }
-  tile::YieldOp::create(b, loc, known.getResults());
+  SmallVector<Value> results = known.getResults();
+  if (tensorMap)
+    results.insert(results.begin() + 2, tensorMap);
+  tile::YieldOp::create(b, loc, results);
 }
 
 // So many terms of the elements of a thread may follow each other without a loop around them.

@@ -123,9 +123,10 @@ Value PointEvaluator::computeRead(attn::ReadOp read) {
               read.getOtherwise() ? read.getOtherwise()->convertToDouble() : 0);
 }
 
-std::pair<Value, Value> PointEvaluator::locate(attn::ReadOp read) {
+PointEvaluator::Place PointEvaluator::locate(attn::ReadOp read) {
   auto [subscripts, inside] = subscriptsOf(read);
-  return {memory.offset(builder, read.getLoc(), read.getSource(), subscripts), inside};
+  Value offset = memory.offset(builder, read.getLoc(), read.getSource(), subscripts);
+  return {offset, subscripts, inside};
 }
 
 // The element at the subscripts if `inside` (null: always), else `otherwise`.

@@ -41,12 +41,12 @@ public:
   /// without what depends on a state, which the kernel finds by itself.
   void hoist(mlir::Value array, llvm::ArrayRef<mlir::StringAttr> varying, bool knowsStates = true);
 
-  /// Evaluators for several indices of `dim`, each with what is known here. The states with that dim
-  /// fold in one loop for all of them, where no centre moves along.
+  /// Evaluators for several indices of `dim`, each with what is known here. The states with that
+  /// dim fold in one loop for all of them, where no centre moves along.
   std::vector<PointEvaluator> neighbours(mlir::StringAttr dim, mlir::ValueRange points);
 
-  /// Computes now those extremes of the nest's domain, if it has one, that are elements at the bound
-  /// indices of grid dims.
+  /// Computes now those extremes of the nest's domain, if it has one, that are elements at the
+  /// bound indices of grid dims.
   void hoistExtremes();
 
   /// What the nest's domain says, given its block arguments: `wanted` are operands of its bounds.
@@ -60,7 +60,12 @@ public:
   mlir::Value evaluate(mlir::Value array);
 
   /// Where the element of a read lies at the bound indices, and whether it does (null: always).
-  std::pair<mlir::Value, mlir::Value> locate(attn::ReadOp read);
+  struct Place {
+    mlir::Value offset;
+    llvm::SmallVector<mlir::Value> subscripts; ///< of the tensor's axes
+    mlir::Value inside;
+  };
+  Place locate(attn::ReadOp read);
 
   /// The fold `running` with the element at the bound indices; `by` is how far that is from what
   /// the fold is relative to, one distance for each of its frames.

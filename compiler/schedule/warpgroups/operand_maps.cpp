@@ -3,6 +3,7 @@
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/warpgroups/row_runs.h"
 #include "dialects/Tile/Tile.h"
 
 using namespace mlir;
@@ -20,6 +21,20 @@ static OperandMap mapOf(OperandMap::Kind kind, attn::ReadOp read, unsigned rowAx
   map.box.front() = tile::elementType(element).panelColumns();
   if (rowAxis < rank)
     map.box[rank - 1 - rowAxis] = rows;
+  return map;
+}
+
+// Of streamed tiles, boxes bring the rows that provably follow each other.
+static OperandMap rowsOf(OperandMap::Kind kind, const OperandTile &tile, StringAttr along,
+                         int64_t rows, int64_t cols) {
+  attn::ReadOp read = tile.tensorRead();
+  OperandMap map{kind, read, tile.rowAxis, rows, cols, tile.element, {}, false, true};
+  bool hasMap = kind == OperandMap::Kind::Streamed && rows <= kMostBoxRows &&
+                tensorOf(read.getSource()).dims.size() <= kMostMapAxes;
+  if (std::optional<RowRun> run = hasMap ? runOfRows(read, along, rows) : std::nullopt) {
+    map.box = mapOf(kind, read, run->axis, run->rows, cols, tile.element).box;
+    map.run = run->rows;
+  }
   return map;
 }
 
@@ -119,10 +134,10 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
     attn::ReadOp read = tile.tensorRead();
     StringAttr along = kind == OperandMap::Kind::Resident ? plan.row : plan.stream;
     if (comesByRows(tile, along))
-      maps.push_back({kind, read, tile.rowAxis, rows, cols, tile.element, {}, false, true});
+      maps.push_back(rowsOf(kind, tile, along, rows, cols));
     else
       maps.push_back(mapOf(kind, read, tile.rowAxis, rows, cols, tile.element));
-    maps.back().alsoElements = readsElements(plan, read);
+    maps.back().alsoElements = maps.back().byRows || readsElements(plan, read);
     maps.back().stages = stages;
   };
   // Of an encoded operand each half that is multiplied arrives by itself.
@@ -221,7 +236,7 @@ SmallVector<OperandMap> boxMaps(PlannedNest &nest) {
   if (!schedule || !nest.ofHalves())
     return {};
   SmallVector<OperandMap> maps = operandMaps(*nest.ofHalves(), *schedule);
-  llvm::erase_if(maps, [](const OperandMap &map) { return map.byRows; });
+  llvm::erase_if(maps, [](const OperandMap &map) { return map.box.empty(); });
   return maps;
 }
 

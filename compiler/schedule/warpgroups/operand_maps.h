@@ -14,7 +14,7 @@ inline constexpr int64_t kMostBoxRows = 256;
 
 /// A tensor that arrives as tiles, or a half of what it is encoded as, and the extents of the boxes
 /// that fill a tile panel by panel: one for each axis of the tensor, the last one first; none if it
-/// comes row by row.
+/// only comes row by row.
 struct OperandMap {
   /// Vector: one row along the stream, which scalar code reads. Finish: read behind the stream.
   /// Band: the rows around the tile's, for a product behind the stream.
@@ -25,7 +25,8 @@ struct OperandMap {
   mlir::Type element;
   llvm::SmallVector<int64_t> box;
   bool alsoElements = false; ///< scalar code reads single elements, too
-  bool byRows = false;       ///< no box: rows are copied one by one, from where each lies
+  bool byRows = false;       ///< rows are copied one by one, from where each lies
+  int64_t run = 0;           ///< byRows: the rows of a box that brings some together; 0: no box
   int64_t stages = 1;        ///< tiles in shared memory at a time
   bool stays = false;        ///< an input of which all columns are there for a run of row tiles
   Half half = Half::None;

@@ -4,7 +4,7 @@
 //   o[i,e] = sum(j, where(j <= i, p, 0) * v)
 // RUN: %through-fuse-nests %s | FileCheck %s
 
-// CHECK:     red.nest grid [i] row [] stream [j] inner [e]
+// CHECK:     red.nest grid [] row [i] stream [j] inner [e]
 // CHECK:       %[[S:.*]] = attn.read %s [i, j]
 // CHECK:       %[[M:.*]] = red.fold max over [j](%[[S]])
 // CHECK:       red.fold add over [j]() exp(%[[S]] - %[[M]])

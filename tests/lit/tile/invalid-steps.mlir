@@ -462,7 +462,7 @@ tile.kernel @no_offset("works" = %works: i32, "k" = %k: !tile.ptr<f16>, "k_map" 
   ^bb0(%work: i32, %turn: i32):
     tile.stream %turn to %works {
     ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
-      // expected-error @+1 {{has `rows` that yield an offset and whether there is such a row}}
+      // expected-error @+1 {{yields an offset and whether there is such a row}}
       %tile = tile.fetch %k(%t) {stages = 2 : i64} : !tile.ptr<f16> -> !tile.shared<64, 64, f16, panels 64> rows {
       ^bb0(%row: i32):
         %at = arith.constant 0 : i64

@@ -159,6 +159,34 @@ tile.kernel @rows_without_presence("x" = %x: !tile.ptr<f16>) grid [1] threads 32
 
 // -----
 
+tile.kernel @rows_without_a_run("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
+  %first = arith.constant 0 : i32
+  %offset = arith.constant 0 : i64
+  %there = arith.constant true
+  %tile = tile.shared at 0 : !tile.shared<16, 16, f16>
+  // expected-error @+1 {{yields a place in a map, and has no run}}
+  tile.copy_rows %x rows %first to %tile vector 2 : <f16> -> <16, 16, f16> {
+  ^bb0(%row: i32):
+    tile.yield %offset, %there, %row : i64, i1, i32
+  }
+}
+
+// -----
+
+tile.kernel @run_of_a_plain_tile("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
+  %first = arith.constant 0 : i32
+  %offset = arith.constant 0 : i64
+  %there = arith.constant true
+  %tile = tile.shared at 0 : !tile.shared<16, 16, f16>
+  // expected-error @+1 {{has a run of 16 rows; it divides a tile with panels of 16, into 32 parts at most, and is a multiple of 8}}
+  tile.copy_rows %x rows %first to %tile vector 16 {run = 16 : i64} : <f16> -> <16, 16, f16> {
+  ^bb0(%row: i32):
+    tile.yield %offset, %there, %row : i64, i1, i32
+  }
+}
+
+// -----
+
 tile.kernel @rows_of_columns("x" = %x: !tile.ptr<f16>) grid [1] threads 32 smem 1024 {
   %first = arith.constant 0 : i32
   %offset = arith.constant 0 : i64
