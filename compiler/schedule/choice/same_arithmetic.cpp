@@ -72,9 +72,7 @@ static bool isOfFloats(const Contraction &contraction) {
   return tile::elementType(contraction.resident.element).isSplit;
 }
 
-bool multipliesFloats(red::NestOp nest) {
-  return llvm::any_of(productsOf(nest), isOfFloats);
-}
+bool multipliesFloats(red::NestOp nest) { return llvm::any_of(productsOf(nest), isOfFloats); }
 
 static void makeScalar(red::NestOp nest, const GpuModel &machine) {
   PlannedNest planned(nest);
@@ -129,7 +127,7 @@ static bool takesHalves(red::NestOp nest) {
          hasEncoded(*planned.ofHalves());
 }
 
-static void makePortable(red::NestOp nest, const GpuModel &machine) {
+static void makePortable(red::NestOp nest, const GpuModel &machine, const Twine &how) {
   PlannedNest planned(nest);
   GpuModel without = machine;
   without.warpgroups = nullptr;
@@ -137,8 +135,11 @@ static void makePortable(red::NestOp nest, const GpuModel &machine) {
   nest->setAttr(kScheduleSourceAttr,
                 Builder(nest.getContext())
                     .getStringAttr("the compiler: what follows from its maximum meets scores that "
-                                   "are computed again, not as halves"));
+                                   "are computed again, " +
+                                   how));
 }
+
+static constexpr StringRef kNotAsHalves = "not as halves";
 
 // True if something that follows from an extremum of the nest leaves the program for the one with
 // its gradients.
@@ -154,7 +155,7 @@ static bool savesExtremum(red::NestOp nest) {
 static void agreeOnHalves(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
   for (red::NestOp nest : nests)
     if (takesHalves(nest) && savesExtremum(nest))
-      makePortable(nest, machine);
+      makePortable(nest, machine, kNotAsHalves);
   bool changed = true;
   while (changed) {
     changed = false;
@@ -165,15 +166,34 @@ static void agreeOnHalves(ArrayRef<red::NestOp> nests, const GpuModel &machine) 
         red::NestOp halves = takesHalves(source) ? source : nest;
         if (!multipliesFloats(halves == source ? nest : source))
           continue;
-        makePortable(halves, machine);
+        makePortable(halves, machine, kNotAsHalves);
         changed = true;
       }
+  }
+}
+
+// True of a nest of which tiles store a value for each pair.
+static bool storesPairs(red::NestOp nest) { return nest.states().empty() && hasTiles(nest); }
+
+// Tensor cores do not round what they add up, and the instructions of a warp and of a warpgroup cut
+// at different places: a value of a pair is computed by the same ones as the maximum that it meets.
+static void agreeOnPairs(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
+  for (red::NestOp nest : nests) {
+    if (!storesPairs(nest) || productsOf(nest).empty())
+      continue;
+    for (red::NestOp source : sourcesOfExtrema(nest)) {
+      if (tile::scheduleAs<WarpgroupSchedule>(source.getScheduleAttr()))
+        makePortable(source, machine, "by the instructions of a warp");
+      if (isScalar(source) && !isScalar(nest))
+        makeScalar(nest, machine);
+    }
   }
 }
 
 void agreeOnScores(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
   if (machine.warpgroups)
     agreeOnHalves(nests, machine);
+  agreeOnPairs(nests, machine);
   bool changed = true;
   while (changed) {
     changed = false;
@@ -189,6 +209,7 @@ void agreeOnScores(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
       }
     }
   }
+  agreeOnPairs(nests, machine); // where that left no tiles
 }
 
 } // namespace attnc::schedule

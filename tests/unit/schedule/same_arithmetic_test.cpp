@@ -1,5 +1,6 @@
 // Nests that compute the same scores get the same bits for them.
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/transforms/pair_roles.h"
 #include "tests/unit/transforms/fused_program.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -44,6 +45,33 @@ TEST(SameArithmetic, whoComputesScoresAgainMultipliesThemAlike) {
 
 TEST(SameArithmetic, productsOf16BitsAreTheSameEverywhere) {
   EXPECT_EQ(tiled(spec("bf16", "abs(w / z - 0.5)")), (std::vector<bool>{true, false}));
+}
+
+/// The forms of the pass that gives maximum and sum, and of the nest that stores weights.
+std::vector<std::string> formsOfWeights(const std::string &type, const std::string &row) {
+  std::string text = nlohmann::json{
+      {"attnc", 1},
+      {"name", "weights"},
+      {"dims", {{"d", 16}}},
+      {"inputs", {{"q", type + "[h, i, d]"}, {"k", type + "[h, j, d]"}, {"x", row}}},
+      {"body", {"p[h, i, j] = softmax(j, sum(d, q * k) + x)"}},
+      {"outputs",
+       {{"p", "f32"}}}}.dump();
+  FusedProgram program(text);
+  EXPECT_TRUE(givePairRoles(program.nests().back(),
+                            mlir::StringAttr::get(program.nests().back().getContext(), "j")));
+  EXPECT_TRUE(chooseSchedules(program.fused(), "sm_90a", {}, nullptr).ok());
+  std::vector<std::string> forms;
+  for (red::NestOp nest : program.nests())
+    forms.push_back(nest.getScheduleAttr().getForm().str());
+  return forms;
+}
+
+// Instructions of a warp and of a warpgroup cut at different places what they add up.
+TEST(SameArithmetic, weightsMeetAMaximumOfTheSameInstructions) {
+  for (const char *type : {"f32", "bf16", "f16"})
+    EXPECT_EQ(formsOfWeights(type, "f32[i]"), (std::vector<std::string>{"portable", "portable"}))
+        << type;
 }
 
 TEST(SameArithmetic, sumsWithoutAnExtremumMayDiffer) {
