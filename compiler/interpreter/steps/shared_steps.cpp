@@ -208,13 +208,17 @@ struct RowPlaces {
   }
 };
 
-// Boxes would bring what the rows are: in a run whose first and last row exist, all do, and one
-// coordinate grows by 1 from row to row.
+// Boxes would bring what the rows are: in a run whose first and last row exist, all do, and the
+// coordinate along which a box has them grows by 1 from row to row.
 Outcome checkRuns(Machine &machine, Warp &warp, tile::CopyRowsOp op, const RowPlaces &places,
                   int32_t first) {
   auto run = static_cast<int32_t>(op.getRun());
   auto rows = static_cast<int32_t>(op.getTile().getType().getRows());
-  for (int32_t begin = first; run && begin < first + rows; begin += run) {
+  if (!run)
+    return Outcome::Done;
+  Value map = op.getBodyBlock()->getTerminator()->getOperand(2);
+  ArrayRef<int64_t> box = cast<tile::TensorMapType>(map.getType()).getBox();
+  for (int32_t begin = first; begin < first + rows; begin += run) {
     std::vector<std::vector<int64_t>> found; // of each row whether it exists, and its coordinates
     for (int32_t row = begin; row < begin + run; ++row) {
       if (places.find(machine, warp, row) == Outcome::Fault)
@@ -224,11 +228,10 @@ Outcome checkRuns(Machine &machine, Warp &warp, tile::CopyRowsOp op, const RowPl
         found.back().push_back(warp.words[at].i);
     }
     for (size_t i = 1; found.front()[0] && found.back()[0] && i < found.size(); ++i) {
-      int64_t steps = 0, others = 0;
-      for (size_t axis = 1; axis < found[i].size(); ++axis)
-        (found[i][axis] == found[i - 1][axis] + 1 ? steps : others) +=
-            found[i][axis] != found[i - 1][axis];
-      if (!found[i][0] || steps != 1 || others)
+      bool follows = found[i][0] && found[i].size() == box.size();
+      for (size_t axis = 1; follows && axis < box.size(); ++axis)
+        follows = found[i][axis] - found[i - 1][axis] == (box[axis] == run);
+      if (!follows)
         return machine.fail(warp, op, "has a run whose rows do not lie behind each other");
     }
   }

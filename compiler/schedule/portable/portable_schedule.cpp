@@ -108,6 +108,8 @@ std::string checkColumnWarps(const StreamPlan &plan, const PortableSchedule &sch
 }
 
 std::string checkColumnGroups(const StreamPlan &plan, const PortableSchedule &schedule) {
+  if (schedule.columnGroups && !plan.pairs.empty())
+    return "column_groups is for columns of states; the nest stores values of pairs: leave it out";
   if (schedule.columnGroups == 0 || headDimTiles(plan) <= schedule.columnGroups)
     return "";
   int64_t columns =

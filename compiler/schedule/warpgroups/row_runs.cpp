@@ -29,6 +29,34 @@ public:
 
   int64_t runLength() const { return rows; }
 
+  /// Of a subscript, which may be negative where a comparison does not hold: no such row exists. If
+  /// a comparison with what grows holds at both ends of a run, it holds between them. That is so of
+  /// the subscript itself alone: what is computed from such a number may exist all the same.
+  Course ofSubscript(Value array) {
+    auto map = array.getDefiningOp<attn::MapOp>();
+    auto select = map ? map.getYielded().getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+    if (!select)
+      return of(array);
+    auto isNegative = [](Value scalar) {
+      APInt number;
+      return matchPattern(scalar, m_ConstantInt(&number)) && number.isNegative();
+    };
+    Value there = isNegative(select.getFalseValue())  ? select.getTrueValue()
+                  : isNegative(select.getTrueValue()) ? select.getFalseValue()
+                                                      : Value();
+    auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
+    return there && compare && isMonotone(map, compare) ? of(map, there) : Course::Unknown;
+  }
+
+private:
+  bool isMonotone(attn::MapOp map, arith::CmpIOp compare) {
+    using enum arith::CmpIPredicate;
+    if (!llvm::is_contained({slt, sle, sgt, sge}, compare.getPredicate()))
+      return false;
+    Course left = of(map, compare.getLhs()), right = of(map, compare.getRhs());
+    return (grows(left) && right == Course::Same) || (grows(right) && left == Course::Same);
+  }
+
   Course of(Value array) {
     if (!cast<attn::ArrayType>(array.getType()).hasDim(along))
       return Course::Same;
@@ -40,7 +68,6 @@ public:
     return isa<attn::IndexOp>(op) ? Course::Index : Course::Unknown;
   }
 
-private:
   // True if a run reads one element of a table.
   bool isSameRead(attn::ReadOp read) {
     for (unsigned axis = 0; axis < read.getSubscripts().size(); ++axis) {
@@ -71,29 +98,7 @@ private:
       rows = std::gcd(rows, divisor.getSExtValue());
       return isa<attn::ModOp>(op) ? Course::Ramp : Course::Same;
     }
-    if (auto select = dyn_cast<arith::SelectOp>(op))
-      return ofSelect(map, select);
     return Course::Unknown;
-  }
-
-  // What is negative where a condition does not hold, at a row that does not exist then. A
-  // comparison with what grows, if it holds at both ends, holds between them.
-  Course ofSelect(attn::MapOp map, arith::SelectOp select) {
-    auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>();
-    if (!compare || compare.getPredicate() == arith::CmpIPredicate::eq ||
-        compare.getPredicate() == arith::CmpIPredicate::ne)
-      return Course::Unknown;
-    Course left = of(map, compare.getLhs()), right = of(map, compare.getRhs());
-    if (!(grows(left) && right == Course::Same) && !(grows(right) && left == Course::Same))
-      return Course::Unknown;
-    auto isNegative = [](Value scalar) {
-      APInt number;
-      return matchPattern(scalar, m_ConstantInt(&number)) && number.isNegative();
-    };
-    Value there = isNegative(select.getFalseValue())  ? select.getTrueValue()
-                  : isNegative(select.getTrueValue()) ? select.getFalseValue()
-                                                      : Value();
-    return there ? of(map, there) : Course::Unknown;
   }
 
   StringAttr along;
@@ -103,13 +108,11 @@ private:
 } // namespace
 
 std::optional<RowRun> runOfRows(attn::ReadOp read, StringAttr along, int64_t rows) {
-  if (!read.getOtherwise()) // a row that does not exist would be read
-    return std::nullopt;
   Courses courses(along, rows);
   std::optional<unsigned> found;
   for (unsigned axis = 0; axis + 1 < read.getSubscripts().size(); ++axis) {
     StringAttr dim = read.subscriptDim(axis);
-    Course course = !dim           ? courses.of(read.subscriptValue(axis))
+    Course course = !dim           ? courses.ofSubscript(read.subscriptValue(axis))
                     : dim == along ? Course::Index
                                    : Course::Same;
     if (course == Course::Unknown || (grows(course) && found))

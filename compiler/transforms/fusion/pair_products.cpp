@@ -111,6 +111,32 @@ bool isWorthStoring(attn::ProgramOp program, Value factor,
   return costs && fits;
 }
 
+// What a nest stores for sums of values of pairs: the weights, which products give once more; or
+// what they are computed from before any sequence is folded, where no product gives that.
+SmallVector<Value> storedOf(attn::ProgramOp program, Value weights) {
+  auto isSlow = [](Operation *op) {
+    auto fold = dyn_cast<FoldOp>(op);
+    return fold && isOfPairs(fold) && !pairOf(fold);
+  };
+  if (llvm::none_of(slice(weights), isSlow))
+    return {weights};
+  auto foldsSequence = [&](Operation *op) {
+    auto fold = dyn_cast<FoldOp>(op);
+    return fold && llvm::any_of(attn::dimNames(fold.getDims()),
+                                [&](StringAttr dim) { return !program.lookupDim(dim).isStatic(); });
+  };
+  SmallVector<Value> scores;
+  llvm::SetVector<Value> reached;
+  reached.insert(weights);
+  for (size_t i = 0; i < reached.size(); ++i)
+    if (auto ops = slice(reached[i]); llvm::any_of(ops, foldsSequence))
+      reached.insert(reached[i].getDefiningOp()->operand_begin(),
+                     reached[i].getDefiningOp()->operand_end());
+    else if (llvm::any_of(ops, isSlow))
+      scores.push_back(reached[i]);
+  return scores;
+}
+
 } // namespace
 
 bool isPairProduct(FoldOp fold) {
@@ -152,33 +178,6 @@ bool sumsValuesOfPairs(FoldOp fold, SmallVectorImpl<Value> *weights) {
   if (weights)
     llvm::append_range(*weights, found);
   return !found.empty();
-}
-
-// What a nest stores for sums of values of pairs: the weights, which products give once more; or
-// what they are computed from before any sequence is folded, where no product gives that.
-SmallVector<Value> storedOf(attn::ProgramOp program, Value weights) {
-  auto isSlow = [](Operation *op) {
-    auto fold = dyn_cast<FoldOp>(op);
-    return fold && isOfPairs(fold) && !pairOf(fold);
-  };
-  if (llvm::none_of(slice(weights), isSlow))
-    return {weights};
-  auto foldsSequence = [&](Operation *op) {
-    auto fold = dyn_cast<FoldOp>(op);
-    return fold && llvm::any_of(attn::dimNames(fold.getDims()), [&](StringAttr dim) {
-             return !program.lookupDim(dim).isStatic();
-           });
-  };
-  SmallVector<Value> scores;
-  llvm::SetVector<Value> reached;
-  reached.insert(weights);
-  for (size_t i = 0; i < reached.size(); ++i)
-    if (auto ops = slice(reached[i]); llvm::any_of(ops, foldsSequence))
-      reached.insert(reached[i].getDefiningOp()->operand_begin(),
-                     reached[i].getDefiningOp()->operand_end());
-    else if (llvm::any_of(ops, isSlow))
-      scores.push_back(reached[i]);
-  return scores;
 }
 
 llvm::SmallDenseSet<Value> storedFactors(attn::ProgramOp program) {

@@ -68,6 +68,20 @@ TEST(RowRuns, areNoneWhereRowsSkipOrTurnOrStay) {
   EXPECT_FALSE(runOf("T[n, h, d]", "j, j % 16", 64)) << "two coordinates grow";
 }
 
+// What is negative where a comparison fails names no row, but what is computed from it may.
+TEST(RowRuns, areNoneWhereASelectIsNoSubscriptItself) {
+  const char *const pages = "T[n, b, h, j, d]";
+  EXPECT_TRUE(runOf("T[b, h, n, d]", "b, h, where(j < length[b], j + 3, -1)", 64));
+  EXPECT_TRUE(runOf(pages, "where(j < length[b], 2, -1), b, h, j", 64));
+  EXPECT_FALSE(runOf("T[b, h, n, d]", "b, h, where(j < length[b], j + 3, -1) + 5", 64));
+  EXPECT_FALSE(runOf(pages, "where(j < length[b], 2, -1) + 1, b, h, j", 64));
+  EXPECT_FALSE(runOf(pages, "table[b, where(j < length[b], 2, -1)] else 0, b, h, j", 64));
+  EXPECT_FALSE(runOf("T[b, h, n, d]",
+                     "b, h, where(where(j < length[b], j, -1) < length[b] // 2, j + 3, -1)", 64));
+  EXPECT_FALSE(runOf("T[b, h, n, d]", "b, h, j + where(length[b] >= j, 20, -1)", 64));
+  EXPECT_FALSE(runOf("T[b, h, n, d]", "b, h, where(j != length[b], j, -1)", 64));
+}
+
 TEST(RowRuns, areNoneWherePagesBeginElsewhereThanTiles) {
   EXPECT_FALSE(runOf("T[n, t, h, d]", "table[b, (j + 3) // 16] else 0, (j + 3) % 16, h", 64));
   EXPECT_FALSE(runOf("T[n, t, h, d]", "table[b, j // size(w)] else 0, j % size(w), h", 64))
