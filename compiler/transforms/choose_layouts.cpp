@@ -38,8 +38,8 @@ unsigned wish(attn::ReadOp read, unsigned axis) {
   return isAmong(dim, nest.getStream()) ? 1 : 0;
 }
 
-// The last dim of the result that some pass with rows streams, or the last one: tiles of pairs have columns
-// along it.
+// The last dim of the result that some pass with rows streams, or the last one: tiles of pairs have
+// columns along it.
 StringAttr streamedDim(red::NestOp nest, Value result) {
   auto dims = arrayType(result).getDims();
   auto nests = attn::programOf(nest).getBodyBlock()->getOps<red::NestOp>();
@@ -56,7 +56,8 @@ StringAttr contiguousDim(red::NestOp nest, Value result, ArrayRef<attn::ReadOp> 
   if (StringAttr inner = innerOfRows(nest, result))
     return inner;
   auto dims = arrayType(result).getDims();
-  StringAttr best = nest.getStream().empty() ? streamedDim(nest, result) : dims.back();
+  bool foldsPairs = nest.getStream().empty() && !nest.getBodyBlock()->getOps<red::FoldOp>().empty();
+  StringAttr best = foldsPairs ? streamedDim(nest, result) : dims.back();
   unsigned most = 0;
   for (auto [axis, dim] : llvm::enumerate(dims)) {
     unsigned wishes = 0;
