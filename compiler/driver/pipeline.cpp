@@ -98,6 +98,9 @@ Status flattenAllColumns(Operation *op, const PipelineOptions &options) {
   };
   std::string why;
   auto gainsTiles = [&](size_t number) {
+    if (red::NestOp nest = nests(program)[number];
+        !hasSeveralColumnDims(nest) && !foldsInEpilogue(nest))
+      return false;
     OwningOpRef<attn::ProgramOp> trial = program.clone();
     red::NestOp flat = flatten(*trial, number);
     return flat && schedule::canLowerPortable(flat, why);

@@ -405,9 +405,9 @@ private:
 
   // True if one of the fold and the pass sums values of pairs, and the other does not.
   static bool hasOtherProducts(FoldOp fold, const Pass &pass) {
-    return llvm::any_of(pass.states, [&](FoldOp state) {
-      return sumsValuesOfPairs(fold) != sumsValuesOfPairs(state);
-    });
+    bool ofPairs = sumsValuesOfPairs(fold);
+    return llvm::any_of(pass.states,
+                        [&](FoldOp state) { return sumsValuesOfPairs(state) != ofPairs; });
   }
 
   // True if a mask of `other` has a row for each index of a dim that `fold` lacks.

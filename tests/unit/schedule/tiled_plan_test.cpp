@@ -1,6 +1,7 @@
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/portable/portable_schedule.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/transforms/pair_roles.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,6 +92,26 @@ TEST(ColumnWarps, areThereForWideHeadsOfSixteenBits) {
       EXPECT_GE(schedule.columnWarps * schedule.headDimTile, width);
       EXPECT_LT(schedule.columnWarps * schedule.headDimTile, width * 4 / 3);
     }
+}
+
+// Groups have the same rows: each would store all of their pairs.
+TEST(ColumnGroups, areRefusedWherePairsAreStored) {
+  nlohmann::json spec = librarySpec("full", 64);
+  spec["body"] = {"p[b,h,i,j] = softmax(j, sum(d, q[b,h,i,d] * k[b,h,j,d]) * scale)"};
+  spec["inputs"].erase("v");
+  spec["dims"].erase("e");
+  spec["outputs"] = {{"p", "T"}};
+  FusedProgram program(spec.dump());
+  red::NestOp nest = program.nests().back();
+  ASSERT_TRUE(givePairRoles(nest, mlir::StringAttr::get(nest.getContext(), "j")));
+  std::string why;
+  mlir::FailureOr<StreamPlan> plan = planStream(nest, why);
+  ASSERT_TRUE(mlir::succeeded(plan)) << why;
+  PortableSchedule schedule = {
+      .rowTile = 32, .streamTile = 64, .warps = 4, .headDimTile = 16, .columnGroups = 2};
+  EXPECT_EQ(
+      checkSchedule(nest, *plan, schedule, *findGpuModel("sm_80")),
+      "column_groups is for columns of states; the nest stores values of pairs: leave it out");
 }
 
 TEST(ColumnGroups, haveAllColumnsTogether) {
