@@ -506,5 +506,49 @@ TEST_F(Barriers, ofAPhaseTooEarly) {
                          HasSubstr("that nothing has written"), HasSubstr("deadlock"))));
 }
 
+/// A tile whose rows lie where `first` and `second` say, the coordinates of row %row in a map whose
+/// boxes have 64 rows along the first.
+class Runs : public SmallKernel {
+protected:
+  std::vector<std::string> runWith(const std::string &first, const std::string &second) {
+    expected.assign(64 * 32, -1);
+    return run(R"(
+      %none = arith.constant 0 : i32
+      %two = arith.constant 2 : i32
+      %columns = arith.constant 32 : i64
+      %there = arith.constant true
+      %pipe = tile.pipe at 0 barriers 8192 users 4 writers 4 copied : <1, <64, 32, f32, panels 64>>
+      tile.start_pipes %pipe : !tile.pipe<1, <64, 32, f32, panels 64>>
+      tile.role "load" warps 0 count 4 registers 24 {
+        tile.acquire %pipe[%none] : !tile.pipe<1, <64, 32, f32, panels 64>>
+        %tile = tile.stage %pipe[%none] : !tile.pipe<1, <64, 32, f32, panels 64>> -> <64, 32, f32, panels 64>
+        tile.copy_rows %o rows %none to %tile vector 16 {run = 64 : i64} : <f32> -> <64, 32, f32, panels 64> {
+        ^bb0(%row: i32):
+          %wide = arith.extsi %row : i32 to i64
+          %offset = arith.muli %wide, %columns : i64
+          %twice = arith.muli %row, %two : i32
+          tile.yield %offset, %there, %map, )" +
+                   first + ", " + second +
+                   R"( : i64, i1, !tile.tensor_map<[32, 64, 1], f32>, i32, i32
+        }
+        tile.complete %pipe[%none] : !tile.pipe<1, <64, 32, f32, panels 64>>
+      }
+      tile.role "compute" warps 4 count 4 registers 24 {
+        tile.await %pipe[%none] : !tile.pipe<1, <64, 32, f32, panels 64>>
+        tile.release %pipe[%none] : !tile.pipe<1, <64, 32, f32, panels 64>>
+      })",
+               "threads 256 smem 9216");
+  }
+};
+
+TEST_F(Runs, growAlongTheirBox) { EXPECT_THAT(runWith("%row", "%none"), Each("")); }
+
+TEST_F(Runs, thatGrowElsewhere) {
+  auto fault = Each(HasSubstr("has a run whose rows do not lie behind each other"));
+  EXPECT_THAT(runWith("%none", "%row"), fault);
+  EXPECT_THAT(runWith("%row", "%row"), fault);
+  EXPECT_THAT(runWith("%twice", "%none"), fault);
+}
+
 } // namespace
 } // namespace attnc::interpreter
