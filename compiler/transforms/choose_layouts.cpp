@@ -26,15 +26,18 @@ StringAttr innerOfRows(red::NestOp nest, Value result) {
 }
 
 // How much the reader wants elements along the axis to follow each other: a row of a tile is copied
-// as a whole; elements that the stream walks over come next.
+// as a whole, more often where the nest has many rows; elements that the stream walks over come
+// next.
 unsigned wish(attn::ReadOp read, unsigned axis) {
   auto nest = read->getParentOfType<red::NestOp>();
   StringAttr dim = read.subscriptDim(axis);
   if (!dim || !nest)
     return 0;
-  bool hasRows = !nest.getRow().empty();
-  if (isAmong(dim, nest.getInner()) && hasRows)
-    return 4;
+  auto isLong = [&](Attribute row) {
+    return !attn::programOf(nest).lookupDim(cast<StringAttr>(row)).isStatic();
+  };
+  if (isAmong(dim, nest.getInner()) && !nest.getRow().empty())
+    return llvm::any_of(nest.getRow(), isLong) ? 6 : 4;
   return isAmong(dim, nest.getStream()) ? 1 : 0;
 }
 

@@ -90,7 +90,8 @@ static constexpr PortableSchedule kSmallCandidates[] = {
 // time that 16 rows and 64 indices take.
 static constexpr PortableSchedule kSideBySide = {
     .rowTile = 32, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 16};
-// Of values of pairs that are folded index by index, which reads little but takes long: many blocks.
+// Of values of pairs that are folded index by index, which reads little but takes long: many
+// blocks.
 static constexpr PortableSchedule kSlowPairs = {
     .rowTile = 32, .streamTile = 32, .warps = 2, .stages = 2, .minBlocks = 4};
 static constexpr int64_t kFewRows = 256;
@@ -99,14 +100,16 @@ static constexpr int64_t kUsualHeads = 16;
 // Warps that a multiprocessor has registers for, whatever they need.
 static constexpr int64_t kUsualWarps = 8;
 
+static constexpr int64_t kMostRows = 128; // of a tile
+
 // Of nests with few rows and a long stream, or one that is computed. Each block reads all of the
 // streamed operands, and may have to compute their tiles: a block has as many of the rows as it
 // can. What is left to fill the machine with is parts of the stream.
 static std::vector<PortableSchedule> candidatesOfWholeRows(int64_t rows) {
   PortableSchedule tile;
   std::vector<PortableSchedule> all;
-  for (tile.rowTile = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows), 16, 128); tile.rowTile >= 16;
-       tile.rowTile /= 2) {
+  for (tile.rowTile = std::clamp<int64_t>(llvm::PowerOf2Ceil(rows), 16, kMostRows);
+       tile.rowTile >= 16; tile.rowTile /= 2) {
     tile.warps = tile.rowTile / 16;
     for (int64_t blocks : {kUsualWarps / tile.warps, int64_t(1)})
       for (int64_t streamTile : {64, 32, 16}) {
@@ -130,6 +133,17 @@ static constexpr PortableSchedule kHalvesCandidates[] = {
 // blocks, D64: 0.16 ms, with 16 rows a warp 0.19 (not recorded).
 static constexpr PortableSchedule kOfDecidedRows = {
     .rowTile = 64, .streamTile = 64, .warps = 2, .stages = 2, .minBlocks = 2};
+
+// Of matrices whose product has known terms, both from memory: warps with 32 rows, whose columns
+// are few enough for two blocks. An f32 factor is split on its way: half of the columns. Measured
+// of 64 matrices of 256 x 256: 0.6 of the time that 16 rows of a warp and all columns take in f32,
+// and of 16384 x 1024 x 1024 in bf16 (not recorded).
+static constexpr PortableSchedule kMatrixCandidates[] = {
+    {.rowTile = 128, .streamTile = 64, .warps = 4, .stages = 2, .minBlocks = 2, .headDimTile = 128},
+    {.rowTile = 64, .streamTile = 64, .warps = 2, .stages = 2, .minBlocks = 2, .headDimTile = 128},
+    {.rowTile = 64, .streamTile = 32, .warps = 2, .stages = 2, .minBlocks = 2, .headDimTile = 64},
+    {.rowTile = 32, .streamTile = 32, .warps = 1, .stages = 2, .minBlocks = 2, .headDimTile = 64},
+};
 
 // Operands of f32 that states stream are all sums that have been rounded to less than halves keep.
 static bool allowsHalves(const StreamPlan &plan) {
@@ -184,17 +198,51 @@ static bool rowsLieSideBySide(red::NestOp nest, const StreamPlan &plan) {
   return reads;
 }
 
+// True if weights are read, not computed: they are what such a nest waits for.
+static bool readsWeights(const StreamPlan &plan) {
+  return plan.hasProducts() && plan.contractions.empty();
+}
+
+static bool copiesWeights(red::NestOp nest, const StreamPlan &plan, PortableSchedule schedule) {
+  schedule.copyInputs = readsWeights(plan);
+  return llvm::any_of(stagedInputs(nest, plan, schedule),
+                      [](const StagedInput &input) { return input.rowAxis; });
+}
+
+static std::vector<PortableSchedule> matrixCandidates(red::NestOp nest, const StreamPlan &plan) {
+  attn::ProgramOp program = attn::programOf(nest);
+  attn::DimAttr row = program.lookupDim(plan.row), stream = program.lookupDim(plan.stream);
+  auto isTiled = [](attn::DimAttr dim, int64_t tile) {
+    return !dim.isStatic() || dim.getExtent() >= tile;
+  };
+  std::vector<PortableSchedule> all;
+  if (!readsWeights(plan) || !plan.pairs.empty() || !stream.isStatic() || allowsHalves(plan) ||
+      llvm::any_of(plan.streamed, [](const OperandTile &o) { return o.isComputed(); }))
+    return all;
+  for (PortableSchedule candidate : kMatrixCandidates)
+    if (isTiled(row, candidate.rowTile) && isTiled(stream, candidate.streamTile)) {
+      int64_t columns = widestColumns(plan);
+      candidate.headDimTile =
+          columns > candidate.headDimTile ? evenColumns(columns, candidate.headDimTile) : 0;
+      candidate.copyInputs = copiesWeights(nest, plan, candidate);
+      all.push_back(candidate);
+    }
+  return all;
+}
+
 static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const StreamPlan &plan) {
   attn::DimAttr row = attn::programOf(nest).lookupDim(plan.row);
   attn::DimAttr stream = attn::programOf(nest).lookupDim(plan.stream);
   bool isFew = hasFewRows(nest, plan);
-  bool readsWeights = plan.hasProducts() && plan.contractions.empty();
+  // More rows than a tile has, each with a part of the stream: small tiles read what theirs need.
+  bool manyHaveParts = rowsHaveParts(nest) && row.isStatic() && row.getExtent() > kMostRows;
   // What is computed of the stream is computed by each block. Scores of 16 rows fit the small
   // tiles.
   bool computes =
       llvm::any_of(plan.streamed, [](const OperandTile &operand) { return operand.isComputed(); });
-  bool takesWholeRows = isFew && plan.hasProducts() && (computes || !stream.isStatic()) &&
-                        (readsWeights || row.getExtent() > 16);
+  bool takesWholeRows = isFew && plan.hasProducts() && !manyHaveParts &&
+                        (computes || !stream.isStatic()) &&
+                        (readsWeights(plan) || row.getExtent() > 16);
   std::vector<PortableSchedule> all;
   if (plan.hasProducts() && !isFew && allowsHalves(plan))
     all.assign(std::begin(kHalvesCandidates), std::end(kHalvesCandidates));
@@ -204,12 +252,8 @@ static std::vector<PortableSchedule> plainCandidates(red::NestOp nest, const Str
     all.insert(all.begin(), kSlowPairs);
   else if (takesWholeRows)
     all = candidatesOfWholeRows(row.isStatic() ? row.getExtent() : kUsualHeads);
-  // Weights that come from memory are what such a nest waits for.
-  for (PortableSchedule &candidate : all) {
-    candidate.copyInputs = readsWeights;
-    candidate.copyInputs = llvm::any_of(stagedInputs(nest, plan, candidate),
-                                        [](const StagedInput &input) { return input.rowAxis; });
-  }
+  for (PortableSchedule &candidate : all)
+    candidate.copyInputs = copiesWeights(nest, plan, candidate);
   if (!plan.hasProducts() && rowsLieSideBySide(nest, plan) &&
       row.getExtent() >= kSideBySide.rowTile)
     all.push_back(kSideBySide);
@@ -240,7 +284,8 @@ static std::vector<PortableSchedule> sharingCandidates(red::NestOp nest, const S
 }
 
 static std::vector<PortableSchedule> candidatesFor(red::NestOp nest, const StreamPlan &plan) {
-  std::vector<PortableSchedule> all = sharingCandidates(nest, plan);
+  std::vector<PortableSchedule> all = matrixCandidates(nest, plan);
+  llvm::append_range(all, sharingCandidates(nest, plan));
   auto together = decidedTogether(nest);
   auto knows = [&](const PortableSchedule &s) {
     return together && together->fills(s.rowTile, s.streamTile);

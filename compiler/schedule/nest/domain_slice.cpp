@@ -23,6 +23,21 @@ SmallVector<Operation *> domainSlice(red::NestOp nest, ValueRange wanted) {
   return ops;
 }
 
+bool rowsHaveParts(red::NestOp nest) {
+  Block *block = nest.getDomainBlock();
+  if (!block || nest.getRow().size() != 1)
+    return false;
+  auto bounds = cast<red::BoundsOp>(block->getTerminator());
+  ValueRange rows = block->getArguments().slice(nest.getGrid().size(), 2);
+  auto dependsOnRows = [&](Value bound) {
+    return llvm::any_of(domainSlice(nest, bound), [&](Operation *op) {
+      return llvm::any_of(op->getOperands(),
+                          [&](Value operand) { return llvm::is_contained(rows, operand); });
+    });
+  };
+  return llvm::all_of(bounds.getLo(), dependsOnRows) && llvm::all_of(bounds.getHi(), dependsOnRows);
+}
+
 bool readsTensors(red::NestOp nest, ValueRange wanted) {
   return llvm::any_of(domainSlice(nest, wanted),
                       [](Operation *op) { return isa<red::ExtremeOp>(op); });

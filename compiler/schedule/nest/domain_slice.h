@@ -14,6 +14,9 @@ llvm::SmallVector<mlir::Operation *> domainSlice(red::NestOp nest, mlir::ValueRa
 /// True if `wanted` depends on elements of tensors.
 bool readsTensors(red::NestOp nest, mlir::ValueRange wanted);
 
+/// True if rows of a tile say where their part of the stream begins, and where it ends.
+bool rowsHaveParts(red::NestOp nest);
+
 /// What says of a tile of the stream whether it matters; null if there is no domain or it has none.
 mlir::Value liveCondition(red::NestOp nest);
 

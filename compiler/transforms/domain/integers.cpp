@@ -24,6 +24,7 @@ std::optional<Linear> Integers::addLinear(const Linear &x, const Linear &y, bool
   sum.lo = minus ? a.sub(x.lo, y.hi) : a.add(x.lo, y.lo);
   sum.hi = minus ? a.sub(x.hi, y.lo) : a.add(x.hi, y.hi);
   sum.streamed |= y.streamed;
+  sum.farApart |= y.farApart;
   return sum;
 }
 
@@ -198,6 +199,29 @@ IntegerRef Integers::scale(const IntegerRef &x, int64_t factor) {
     llvm::erase_if(quotients, [](const Quotient &q) { return q.coefficient == 0; });
     return sum(*linear, quotients, p->assumed);
   });
+}
+
+// True for what is computed of extents: products of these with indices have 64 bits.
+static bool isOfExtents(Value value) {
+  if (IndexArithmetic::literal(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (auto scalar = dyn_cast_or_null<red::ScalarOp>(op))
+    return scalar.getArray().getDefiningOp<attn::SizeOp>() != nullptr;
+  return op && op->getNumOperands() && llvm::all_of(op->getOperands(), isOfExtents);
+}
+
+// Nothing is known of the factor's sign.
+IntegerRef Integers::multiply(const IntegerRef &x, Value factor) {
+  if (!x)
+    return nullptr;
+  IntegerBounds of = bounds(x);
+  Value first = a.mul(of.lo, factor), last = a.mul(of.hi, factor);
+  SmallVector<Linear> assumed(x->assumed.begin(), x->assumed.end());
+  if (!isOfExtents(factor))
+    llvm::append_range(assumed, withinAny({factor, factor, false})->assumed);
+  bool farApart = !IndexArithmetic::same(of.lo, of.hi);
+  return sum({{}, a.min(first, last), a.max(first, last), of.streamed, farApart}, {}, assumed);
 }
 
 Value Integers::exactValue(const IntegerRef &x) {

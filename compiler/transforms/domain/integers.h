@@ -54,6 +54,8 @@ public:
   IntegerRef add(const IntegerRef &x, const IntegerRef &y);
   IntegerRef subtract(const IntegerRef &x, const IntegerRef &y);
   IntegerRef scale(const IntegerRef &x, int64_t factor);
+  /// Bounds of x times what is the same for all of the nest's elements.
+  IntegerRef multiply(const IntegerRef &x, mlir::Value factor);
   IntegerRef max(const IntegerRef &x, const IntegerRef &y);
   IntegerRef min(const IntegerRef &x, const IntegerRef &y);
   IntegerRef select(MaskRef yes, MaskRef no, const IntegerRef &x, const IntegerRef &y);

@@ -164,8 +164,10 @@ IntegerRef ConditionReader::findInteger(Scalar x) {
   if (isa<arith::MulIOp>(op)) {
     if (std::optional<int64_t> factor = p ? IndexArithmetic::literal(p) : std::nullopt)
       return integers.scale(r, *factor);
-    std::optional<int64_t> factor = q ? IndexArithmetic::literal(q) : std::nullopt;
-    return factor ? integers.scale(l, *factor) : nullptr;
+    if (std::optional<int64_t> factor = q ? IndexArithmetic::literal(q) : std::nullopt)
+      return integers.scale(l, *factor);
+    if (p || q)
+      return p ? integers.multiply(r, p) : integers.multiply(l, q);
   }
   if (q && isa<arith::FloorDivSIOp>(op))
     return integers.floorDiv(l, q);

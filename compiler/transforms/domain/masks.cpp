@@ -24,18 +24,19 @@ int64_t Linear::coefficientOf(StringAttr dim) const {
   return term == terms.end() ? 0 : term->second;
 }
 
-static bool canBeFull(Mask::Kind kind, ArrayRef<MaskRef> args) {
+static bool canBeFull(const Mask &mask) {
   auto can = [](const MaskRef &arg) { return arg->canBeFull; };
-  switch (kind) {
+  switch (mask.kind) {
   case Mask::Kind::False:
   case Mask::Kind::Unknown:
     return false;
   case Mask::Kind::And:
-    return llvm::all_of(args, can);
+    return llvm::all_of(mask.args, can);
   case Mask::Kind::Or:
-    return llvm::any_of(args, can);
-  case Mask::Kind::True:
+    return llvm::any_of(mask.args, can);
   case Mask::Kind::NonNegative:
+    return !mask.linear.farApart;
+  case Mask::Kind::True:
   case Mask::Kind::Residue:
     return true;
   }
@@ -59,7 +60,7 @@ MaskRef Masks::make(Mask mask) {
     key.push_back({arg.get(), 0});
   MaskRef &found = known[key];
   if (!found) {
-    mask.canBeFull = canBeFull(mask.kind, mask.args);
+    mask.canBeFull = canBeFull(mask);
     found = std::make_shared<const Mask>(std::move(mask));
   }
   return found;

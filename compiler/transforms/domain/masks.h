@@ -19,6 +19,8 @@ struct Linear {
   mlir::Value lo, hi;
   /// The rest is known only given the tile of the stream: it says nothing about loop bounds.
   bool streamed = false;
+  /// Neighbouring rows differ by an extent or the like: no tile of several of them is full.
+  bool farApart = false;
 
   /// Adds `coefficient` * the index of `dim`; false if the sum is too large.
   [[nodiscard]] bool addTerm(mlir::StringAttr dim, int64_t coefficient);
@@ -36,7 +38,7 @@ struct Mask {
   /// Residue: (linear - start) mod modulus < count, where modulus > 0.
   mlir::Value start, modulus, count;
   std::vector<std::shared_ptr<const Mask>> args;
-  /// False if an Unknown keeps it from being known to hold anywhere.
+  /// False if an Unknown, or rows that are far apart, keep it from being known to hold anywhere.
   bool canBeFull;
 };
 using MaskRef = std::shared_ptr<const Mask>;

@@ -53,8 +53,8 @@ void addContraction(red::FoldOp fold, ArrayRef<StringAttr> stream, Scores &score
   llvm::set_union(scores.dims, dimsOf(fold));
 }
 
-// So does a sum of weights times values: the weights, or exponents of theirs, have row dims that the
-// values have not.
+// So does a sum of weights times values: the weights, or exponents of theirs, have row dims that
+// the values have not.
 void addWeightedSum(red::FoldOp fold, attn::ProgramOp program, Scores &scores) {
   SmallVector<Value> weights(fold.getFactors());
   if (Value exponent = fold.getExponent())
@@ -268,10 +268,19 @@ private:
     if (!column)
       return;
     // Columns that arrive as they lie in memory, many rows.
-    bool plain = isContiguous(column, second.getDefiningOp());
+    bool plain = isContiguous(column, second.getDefiningOp()) || isStored(second);
+    StringAttr row; // the longest, of equal ones the last
     for (StringAttr dim : attn::canonicalDims(program, llvm::to_vector(rows)))
-      if (isKeptByStates(dim) && extentOf(dim) >= kFewRows)
-        offer({dim, column}, {plain, extentOf(dim)});
+      if (isKeptByStates(dim) && extentOf(dim) >= (row ? extentOf(row) : kFewRows))
+        row = dim;
+    if (row)
+      offer({row, column}, {plain, extentOf(row)});
+  }
+
+  // What another nest stores gets the layout that its readers want.
+  static bool isStored(Value array) {
+    auto read = array.getDefiningOp<attn::ReadOp>();
+    return read && read.getSource().getDefiningOp<red::NestOp>();
   }
 
   // Of known extent; where several are, that along which elements follow each other.
@@ -288,8 +297,9 @@ private:
     return known.size() == 1 ? known.front() : StringAttr();
   }
 
+  // Of equal ones, the first stays: of a product the rows of its first factor.
   void offer(Rows rows, std::pair<unsigned, int64_t> worth) {
-    if (best.row && worth < bestWorth)
+    if (best.row && worth <= bestWorth)
       return;
     best = rows;
     bestWorth = worth;
