@@ -125,6 +125,29 @@ ATTNC_DEVICE void storeFragment(SharedTile<T, kRows, kTileCols> tile,
   }
 }
 
+/// The elements of a tile of 16-bit numbers that lie where a thread has those of an
+/// Accumulator<kRows, kCols>: a word for two neighbours.
+template <class T, int kRows, int kCols> struct PackedFragment {
+  u32 words[kRows / 16][kCols / 16][4];
+
+  ATTNC_DEVICE f32 operator[](int e) const {
+    constexpr int kOfStrip = kCols / 2;
+    const u32 pair = words[e / kOfStrip][e % kOfStrip / 8][e / 2 % 4];
+    return unpack<T>(pair, e % 2);
+  }
+};
+
+template <class T, int kRows, int kCols, class Tile>
+ATTNC_DEVICE PackedFragment<T, kRows, kCols> loadFragment(Tile tile) {
+  PackedFragment<T, kRows, kCols> x;
+#pragma unroll
+  for (int r = 0; r < kRows / 16; ++r)
+#pragma unroll
+    for (int c = 0; c < kCols / 16; ++c)
+      loadMatrix(x.words[r][c], tile.at(r * 16 + lane() % 16, c * 16 + lane() / 16 * 8));
+  return x;
+}
+
 /// Writes one element of a tile, rounded to its type.
 template <class T, int kRows, int kCols>
 ATTNC_DEVICE void storeElement(SharedTile<T, kRows, kCols> tile, int row, int col, f32 x) {

@@ -33,14 +33,12 @@ ATTNC_DEVICE f32 erf(f32 x) { return erff(x); }
 ATTNC_DEVICE f32 sqrt(f32 x) { return __fsqrt_rn(x); }
 ATTNC_DEVICE f32 rsqrt(f32 x) { return rsqrtf(x); }
 
-/// 1/x, within (1/2 + 2^-20) ulp: PTX rcp.approx, which errs by one, and a step of Newton's method. Of 0
-/// and infinities, and where 1/x is one, the step would make NaN. Without the branch of a division,
-/// around which a thread computes one element after the other.
+/// 1/x, within 1 ulp, without the branch of a division, around which a thread computes one element
+/// after the other. PTX rcp.approx.
 ATTNC_DEVICE f32 reciprocal(f32 x) {
   f32 y;
   asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  const f32 rest = fmaf(-x, y, 1.0f);
-  return fabsf(rest) < 1.0f ? fmaf(y, rest, y) : y;
+  return y;
 }
 
 /// The larger operand; NaN if either is NaN.

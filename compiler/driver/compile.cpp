@@ -324,7 +324,7 @@ private:
     lowerInParts();
     for (const schedule::ShortSequences &each : schedule::shortSequences())
       if (nlohmann::json keys = shortKeys(program, options.target, each); !keys.empty())
-        lowerVariant({shortPrefix(each.longest), FoldChoice::Fold::OnePass, keys, each.longest});
+        lowerVariant({each.name.str(), FoldChoice::Fold::OnePass, keys, &each});
   }
 
   void lowerInParts() {
@@ -375,7 +375,7 @@ private:
     // Those for short sequences come behind the others.
     size_t others = result.program.manifest.variants.size() - ownVariants;
     driver::addVariant(result.program.manifest, variant.result.program.manifest,
-                       variant.result.copies, variant.own, when, variant.own.longest ? others : 0);
+                       variant.result.copies, variant.own, when, variant.own.sequences ? others : 0);
     addKernels(variant);
     return {};
   }

@@ -10,6 +10,7 @@
 #include "compiler/schedule/cleanup/element_loops.h"
 #include "compiler/schedule/cleanup/fixed_slots.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
+#include "compiler/schedule/cleanup/lane_conditions.h"
 #include "compiler/schedule/cleanup/narrow_indices.h"
 #include "compiler/schedule/cleanup/share_arithmetic.h"
 #include "compiler/schedule/encode/encoded_operands.h"
@@ -216,9 +217,10 @@ Status encodeAllOperands(Operation *op, const PipelineOptions &options) {
 }
 
 using enum Step::On;
-using schedule::approximateFunctions, schedule::assignRoles, schedule::expandPipeline,
-    schedule::fixSlots, schedule::foldKernel, schedule::narrowIndices, schedule::placeShared,
-    schedule::shareElementArithmetic, schedule::shareElementLoops, schedule::synchronise;
+using schedule::approximateFunctions, schedule::askLanesForConditions, schedule::assignRoles,
+    schedule::expandPipeline, schedule::fixSlots, schedule::foldKernel, schedule::narrowIndices,
+    schedule::placeShared, schedule::shareElementArithmetic, schedule::shareElementLoops,
+    schedule::synchronise;
 
 // The table of contents of the compiler. Code generation follows in compile.cpp.
 constexpr Step table[] = {
@@ -272,6 +274,8 @@ constexpr Step table[] = {
      onTiled<foldKernel>},
     {"fix-slots", "slots of pipes that are the same in each turn of a loop are constants", Kernel,
      onTiled<fixSlots>},
+    {"ask-lanes", "conditions of columns that read memory, for which each lane asks in turn",
+     Kernel, onTiled<askLanesForConditions>},
     {"share-element-loops", "loops that all elements of a thread take go around them", Kernel,
      onTiled<shareElementLoops>},
     {"approximate-functions", "exponentials and reciprocals of elements by the GPU's instructions",

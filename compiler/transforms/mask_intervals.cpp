@@ -163,10 +163,12 @@ private:
       return isNonZero(x.map.getOperand(argument.getArgNumber()));
     Operation *op = x.value.getDefiningOp();
     auto operand = [&](unsigned i) { return Scalar{x.map, op->getOperand(i)}; };
-    if (isConstant(x.value, 0))
+    if (isConstant(x.value, 0) || IndexArithmetic::literal(x.value) == 0)
       return masks.constant(false);
     if (isa<arith::SelectOp>(op))
       return liveSelect(x, op, &DomainBuilder::isNonZeroScalar);
+    if (isa<arith::SIToFPOp>(op))
+      return isNonZeroScalar(operand(0));
     if (isa<math::ExpOp, math::Exp2Op>(op))
       return isFiniteScalar(operand(0));
     if (isa<arith::MulFOp>(op))

@@ -62,6 +62,7 @@ private:
   void printPipe(tile::PipeOp pipe);
   void printRegisters(tile::RegistersOp registers);
   std::string openElements(llvm::StringRef of, llvm::StringRef index);
+  void declarePackedFragments(tile::MapOp map);
 
   // random_printer.cpp: random numbers that lanes compute together.
   void declareLaneRandoms(tile::MapOp map);

@@ -254,10 +254,26 @@ std::string KernelPrinter::openElements(StringRef of, StringRef index) {
   return name;
 }
 
+// Of a tile of 16-bit numbers that lies under the map's fragment, the words that a thread needs.
+void KernelPrinter::declarePackedFragments(tile::MapOp map) {
+  auto out = dyn_cast<tile::FragmentType>(map.getOuts().front().getType());
+  for (auto [i, in] : llvm::enumerate(map.getIns())) {
+    auto type = dyn_cast<tile::SharedType>(in.getType());
+    if (!type || !out || tile::elementType(type.getElement()).bytes != 2 || out.getRows() % 16 ||
+        out.getCols() % 16 || map.element(i).use_empty())
+      continue;
+    variables[map.element(i)] = names.unique("elements");
+    line("const auto " + variables[map.element(i)] + " = loadFragment<" +
+         typeText(type.getElement()) + ", " + number(out.getRows()) + ", " + number(out.getCols()) +
+         ">(" + tileText(in) + ");");
+  }
+}
+
 void KernelPrinter::printMap(tile::MapOp map) {
   comment(map.getLoc());
   std::string out = tileText(map.getOuts().front());
   declareLaneRandoms(map);
+  declarePackedFragments(map);
   const std::string n = mapElement = openElements(out, map.isOverRows() ? "r" : "n");
   auto index = [&](BlockArgument arg, Value begin, StringRef of) {
     if (arg.use_empty())
@@ -275,6 +291,10 @@ void KernelPrinter::printMap(tile::MapOp map) {
       at = out + ".rowSlot(" + n + ")";
     else if (isa<tile::ColumnsType>(in.getType()))
       at = out + ".columnSlot(" + n + ")";
+    if (auto packed = variables.find(map.element(i)); packed != variables.end()) {
+      packed->second += "[" + n + "]";
+      continue;
+    }
     variables[map.element(i)] = tileText(in) + "[" + at + "]";
     if (isa<tile::SharedType>(in.getType()))
       variables[map.element(i)] =

@@ -150,8 +150,6 @@ nlohmann::json fewRowsKeys(attn::ProgramOp program, StringRef target) {
   return keys;
 }
 
-std::string shortPrefix(int64_t longest) { return "short_" + std::to_string(longest) + "_"; }
-
 nlohmann::json shortKeys(attn::ProgramOp program, StringRef target,
                          const schedule::ShortSequences &sequences) {
   nlohmann::json keys = nlohmann::json::object();
@@ -186,15 +184,26 @@ static Expr hasFewRows(attn::ProgramOp program) {
   return join(ExprOp::And, std::move(all));
 }
 
-// That the rows and the stream are short of each nest that the variant has a schedule for.
+static Expr rowsWithEmpty(const Expr &rows, int64_t tile) {
+  return apply(ExprOp::Mul, apply(ExprOp::CeilDiv, rows, Expr::constant(tile)),
+               Expr::constant(tile));
+}
+
+// That the rows and the stream are short of each nest that the variant has a schedule for, and that
+// its rows fit (ShortSequences::fits).
 static Expr areShort(attn::ProgramOp program, const VariantProgram &variant) {
   std::vector<Expr> all;
+  const schedule::ShortSequences &sequences = *variant.sequences;
   for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
     schedule::PlannedNest planned(nest);
     if (!variant.schedule.contains(schedule::kernelName(nest)))
       continue;
     for (StringAttr dim : {planned.ofHalves()->row, planned.ofHalves()->stream})
-      all.push_back(apply(ExprOp::Le, Expr::size(dim.str()), Expr::constant(variant.longest)));
+      all.push_back(apply(ExprOp::Le, Expr::size(dim.str()), Expr::constant(sequences.longest)));
+    Expr rows = Expr::size(planned.ofHalves()->row.str());
+    if (sequences.rowTile)
+      all.push_back(apply(ExprOp::Lt, rowsWithEmpty(rows, sequences.rowTile),
+                          rowsWithEmpty(rows, sequences.otherTile)));
   }
   return join(ExprOp::And, std::move(all));
 }
@@ -212,7 +221,7 @@ nlohmann::json VariantProgram::keys() const {
 Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
                    ArrayRef<KernelShape> kernels, std::int64_t most,
                    std::map<std::string, Expr> &counts) {
-  if (variant.longest)
+  if (variant.sequences)
     return areShort(program, variant);
   std::vector<Expr> all, several;
   if (variant.packs())
@@ -341,7 +350,8 @@ private:
 
 void addVariant(Manifest &manifest, const Manifest &parts, const AlignedCopies &copies,
                 const VariantProgram &variant, const Expr &when, size_t place) {
-  Merger(manifest, parts, copies, variant.prefix).add(when, place, /*all=*/variant.longest != 0);
+  Merger(manifest, parts, copies, variant.prefix)
+      .add(when, place, /*all=*/variant.sequences != nullptr);
 }
 
 } // namespace attnc::driver

@@ -16,20 +16,17 @@ namespace attnc::driver {
 inline constexpr llvm::StringLiteral kSplitPrefix = "split_", kPackedPrefix = "packed_",
                                      kPackedSplitPrefix = "packed_split_";
 
-/// The same for sequences of up to so many elements: "short_64_".
-std::string shortPrefix(int64_t longest);
-
 /// How a program is compiled that is a variant of another.
 struct VariantProgram {
   std::string prefix = {}; ///< of names; empty: it is no variant
   FoldChoice::Fold fold = FoldChoice::Fold::OnePass;
   /// By kernel: for few rows (fewRowsKeys), for short sequences (shortKeys), or empty.
   nlohmann::json schedule = nlohmann::json::object();
-  int64_t longest = 0; ///< of short sequences that it is for; 0: it is not
+  const schedule::ShortSequences *sequences = nullptr; ///< those that it is for, if it is
 
   bool isVariant() const { return !prefix.empty(); }
   bool isInParts() const { return fold == FoldChoice::Fold::TwoPass; }
-  bool packs() const { return !schedule.empty() && !longest; }
+  bool packs() const { return !schedule.empty() && !sequences; }
   /// Of a schedule file.
   nlohmann::json keys() const;
 };

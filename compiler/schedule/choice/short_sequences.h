@@ -11,15 +11,22 @@ namespace attnc::schedule {
 /// Sequences of up to `longest` rows and stream indices, and those that a schedule for them is
 /// chosen by.
 struct ShortSequences {
+  llvm::StringRef name;
   int64_t longest;
   llvm::ArrayRef<ReferenceExtents> references;
+  /// Those with so many rows of which such a tile has fewer empty ones than the tiles, of
+  /// `otherTile` rows, of the sequences behind these; 0: all.
+  int64_t rowTile = 0, otherTile = 0;
+
+  /// Whether a sequence with so many rows is one of these, of those that are short enough.
+  bool fits(int64_t rows) const;
 };
 
-/// The shortest first.
+/// In the order in which they are asked whether they have a sequence.
 llvm::ArrayRef<ShortSequences> shortSequences();
 
-/// True if the extents of the nest's rows and stream are static and not above `longest`.
-bool isAlwaysShort(red::NestOp nest, const StreamPlan &plan, int64_t longest);
+/// True if the extents of the nest's rows and stream are static, and those of such sequences.
+bool isAlwaysShort(red::NestOp nest, const StreamPlan &plan, const ShortSequences &sequences);
 
 /// The best schedule with warpgroups for such sequences; nothing where none fits.
 std::optional<WarpgroupSchedule> shortSchedule(red::NestOp nest, const StreamPlan &plan,

@@ -69,7 +69,7 @@ public:
                        std::string &why) const override {
     if (why = lackOf(nest, machine); why.empty())
       for (const ShortSequences &each : shortSequences())
-        if (isAlwaysShort(nest.op(), *nest.ofHalves(), each.longest))
+        if (isAlwaysShort(nest.op(), *nest.ofHalves(), each))
           if (auto schedule = shortSchedule(nest.op(), *nest.ofHalves(), machine, each))
             return attrOf(nest, *schedule);
     std::vector<RankedSchedule> ranked = ranking(nest, machine, why);

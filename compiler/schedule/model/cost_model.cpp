@@ -1,6 +1,7 @@
 #include "compiler/schedule/model/cost_model.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -43,6 +44,9 @@ static constexpr double kPartialColumn = 18;
 // boxes, measured with lengths from data at D128 (not recorded): 240 for 64 columns in two groups,
 // 180 for 80, 130 for 64 in three.
 static constexpr double kRowsFound = 200;
+// The same where elements of a tensor say it for each page: 900 to 1100 for 64 columns in three
+// groups and 80 to 112 in two, 600 to 800 for 128, pages of 16 and of 256 rows (not recorded).
+static constexpr double kPagesFound = 900;
 // From the release of a ring's slot until the next part is there, but for its bytes; and what a
 // group waits for with each part. Fitted to the schedules of docs/notes/warpgroup-kernels.md.
 static constexpr double kRingLatency = 800, kPartStart = 40;
@@ -199,6 +203,30 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &work,
   return predictStep(plan, work, {}, schedule, machine, {schedule.groups});
 }
 
+// True if elements of a tensor along the stream say where the rows of the operand lie.
+static bool readsPlaces(attn::ReadOp read, StringAttr stream) {
+  llvm::SetVector<Operation *> reached;
+  auto reach = [&](ValueRange values) {
+    for (Value value : values)
+      if (Operation *op = value.getDefiningOp(); op && isa<attn::MapOp, attn::ReadOp>(op))
+        reached.insert(op);
+  };
+  reach(read.getIndices());
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (auto table = dyn_cast<attn::ReadOp>(reached[i]); table && table.getType().hasDim(stream))
+      return true;
+    reach(reached[i]->getOperands());
+  }
+  return false;
+}
+
+static double clocksToFind(const StreamPlan &plan) {
+  const OperandTile *operand = firstByRows(plan);
+  if (!operand)
+    return 0;
+  return readsPlaces(operand->tensorRead(), plan.stream) ? kPagesFound : kRowsFound;
+}
+
 StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
                            const StreamWork &masks, const WarpgroupSchedule &schedule,
                            const GpuModel &machine, StepGroups which) {
@@ -258,7 +286,7 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
                step.limit().clocks) +
       (schedule.seesaw ? kExchange : 0) +
       (schedule.cluster ? kPartialColumn * static_cast<double>(schedule.streamTile) : 0) +
-      (firstByRows(plan) ? kRowsFound : 0);
+      clocksToFind(plan);
   step.tensorShare = groups * group.products / step.clocks;
   return step;
 }

@@ -22,7 +22,7 @@ public:
       else
         countQuotients(map);
     for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
-      if (isColumnVector(read)) {
+      if (isColumnVector(read) && !isAskedOfLanes(read)) {
         ++needs.columns;
         needs.columnWords += wordsOf(read.getResult());
       }
@@ -67,6 +67,29 @@ private:
       auto map = dyn_cast<attn::MapOp>(user);
       return isa<red::FoldOp>(user) ||
              (map && (isScores(map.getResult()) || feedsScores(map.getResult())));
+    });
+  }
+
+  // True if elements only decide conditions of columns, for which lanes ask (lane_conditions.h).
+  bool isAskedOfLanes(Value array) {
+    return llvm::all_of(array.getUsers(), [&](Operation *user) {
+      if (isa<attn::ReadOp>(user)) // it says where
+        return true;
+      auto map = dyn_cast<attn::MapOp>(user);
+      return map && llvm::all_of(llvm::enumerate(map.getOperands()), [&](auto operand) {
+               return operand.value() != array ||
+                      decidesConditions(map, map.getBodyBlock()->getArgument(operand.index()));
+             });
+    });
+  }
+
+  bool decidesConditions(attn::MapOp map, Value scalar) {
+    return llvm::all_of(scalar.getUsers(), [&](Operation *user) {
+      if (isa<attn::YieldOp>(user))
+        return !isScores(map.getResult()) && isAskedOfLanes(map.getResult());
+      Value result = user->getResult(0);
+      bool isOfColumn = !(dependence(map, result) & ~kStream);
+      return isOfColumn && (result.getType().isInteger(1) || decidesConditions(map, result));
     });
   }
 

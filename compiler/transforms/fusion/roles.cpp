@@ -197,11 +197,13 @@ public:
       llvm::set_union(dims, dimsOf(state));
     for (auto [place, dim] : llvm::enumerate(attn::canonicalDims(program, llvm::to_vector(dims))))
       if (isKeptByStates(dim) && extentOf(dim) >= kFewRows && !isCompared(dim))
-        offer({dim, {}}, {nearness(dim), place});
+        offer({dim, {}}, {0, nearness(dim), place});
     return best;
   }
 
 private:
+  using Worth = std::tuple<unsigned, unsigned, int64_t>; // the first one matters most
+
   int64_t extentOf(StringAttr dim) {
     attn::DimAttr attr = program.lookupDim(dim);
     return attr.isStatic() ? attr.getExtent() : std::numeric_limits<int64_t>::max();
@@ -267,14 +269,14 @@ private:
     StringAttr column = columnOf(columns, second);
     if (!column)
       return;
-    // Columns that arrive as they lie in memory, many rows.
+    // Columns that leave as an output has them, and arrive as they lie in memory; many rows.
     bool plain = isContiguous(column, second.getDefiningOp()) || isStored(second);
     StringAttr row; // the longest, of equal ones the last
     for (StringAttr dim : attn::canonicalDims(program, llvm::to_vector(rows)))
       if (isKeptByStates(dim) && extentOf(dim) >= (row ? extentOf(row) : kFewRows))
         row = dim;
     if (row)
-      offer({row, column}, {plain, extentOf(row)});
+      offer({row, column}, {isWrittenTogether(column), plain, extentOf(row)});
   }
 
   // What another nest stores gets the layout that its readers want.
@@ -298,7 +300,7 @@ private:
   }
 
   // Of equal ones, the first stays: of a product the rows of its first factor.
-  void offer(Rows rows, std::pair<unsigned, int64_t> worth) {
+  void offer(Rows rows, Worth worth) {
     if (best.row && worth <= bestWorth)
       return;
     best = rows;
@@ -311,7 +313,7 @@ private:
   ArrayRef<red::FoldOp> states;
   ArrayRef<Value> results;
   Rows best;
-  std::pair<unsigned, int64_t> bestWorth;
+  Worth bestWorth;
 };
 
 } // namespace

@@ -30,7 +30,7 @@ std::string prefixAt(const Compilation &compilation, Extents extents) {
     EXPECT_TRUE(isChosen) << isChosen.error().text();
     if (!isTrue(*isChosen))
       continue;
-    for (const char *prefix : {"short_64_", "short_512_", "split_", "packed_"})
+    for (const char *prefix : {"short_64_", "uneven_512_", "short_512_", "split_", "packed_"})
       if (variant.launches.front().kernel.starts_with(prefix))
         return prefix;
     return "";
@@ -54,6 +54,24 @@ TEST(ShortSequences, haveKernelsOfTheirOwn) {
   EXPECT_EQ(at(512, 512), "short_512_");
   EXPECT_EQ(at(512, 513), "");
   EXPECT_EQ(at(513, 512), "");
+}
+
+TEST(ShortSequences, haveTilesThatLeaveFewRowsEmpty) {
+  LoadedSpec spec("full", {{"d", "64"}, {"e", "64"}});
+  ASSERT_TRUE(spec);
+  Result<Compilation> compilation = compileWithVariants(*spec);
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  auto at = [&](std::int64_t i, std::int64_t j) {
+    return prefixAt(*compilation, {{"b", 64}, {"h", 16}, {"i", i}, {"j", j}, {"d", 64}, {"e", 64}});
+  };
+  EXPECT_EQ(at(64, 64), "short_64_");
+  EXPECT_EQ(at(65, 64), "uneven_512_");
+  EXPECT_EQ(at(192, 512), "uneven_512_");
+  EXPECT_EQ(at(193, 193), "short_512_");
+  EXPECT_EQ(at(257, 64), "uneven_512_");
+  EXPECT_EQ(at(384, 384), "uneven_512_");
+  EXPECT_EQ(at(385, 384), "short_512_");
+  EXPECT_EQ(at(384, 513), "");
 }
 
 // However few the keys are.

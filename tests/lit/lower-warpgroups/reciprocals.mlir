@@ -5,7 +5,8 @@
 // RUN: %through-emit-cuda %s -o /dev/null | FileCheck %s
 
 // CHECK: [r] == 0.0f ? 0.0f : 1.0f / {{[a-z0-9_]+}}[r];
-// CHECK: reciprocal(exp(-gate_pipe[turn]{{.*}}) + 1.0f)
+// CHECK: const auto [[GATE:.*]] = loadFragment<bf16, 16, 64>(gate_pipe[turn]{{.*}});
+// CHECK: reciprocal(exp(-[[GATE]][n]) + 1.0f)
 
 attn.program @gated dims [h, i, d = 64, j, e = 64] {
   %q = attn.input "q" : <[h, i, d], bf16>

@@ -70,6 +70,21 @@ TEST(RegisterNeeds, areThoseOfTheWholePlanWhereColumnsAreCut) {
   }
 }
 
+// A lane has a few of the elements that only say which keys count, every thread those that are added.
+TEST(RegisterNeeds, countNoElementsThatLanesAskFor) {
+  auto columnsOf = [](const char *mask) {
+    nlohmann::json spec = librarySpec("full", 64);
+    spec["inputs"]["x"] = "i32[b, j]";
+    spec["body"][1] = std::string("p = softmax(j, ") + mask + ")";
+    return LibraryNest(spec).plan.needs.columns;
+  };
+  EXPECT_EQ(columnsOf("where(x[b,j] >= 0, s, -inf)"), 0);
+  EXPECT_EQ(columnsOf("where(x[b,j] % 3 == 1 or x[b,j] > 7, s, -inf)"), 0);
+  EXPECT_EQ(columnsOf("s + x[b,j]"), 1);
+  EXPECT_EQ(columnsOf("where(x[b,j] >= 0, s + x[b,j], -inf)"), 1);
+  EXPECT_EQ(columnsOf("where(x[b,j] >= i, s, -inf)"), 1);
+}
+
 // What they need beside the plainest nest is what keeps a tile from them that it has.
 TEST(RegisterNeeds, decideWhichTilesFit) {
   const GpuModel &ampere = *findGpuModel("sm_80");

@@ -11,6 +11,7 @@ namespace {
 
 const ShortSequences &tiny() { return shortSequences().front(); }
 const ShortSequences &few() { return shortSequences().back(); }
+const ShortSequences &uneven() { return shortSequences()[1]; }
 
 WarpgroupSchedule choose(LibraryNest &of, const ShortSequences &sequences) {
   std::optional<WarpgroupSchedule> schedule = shortSchedule(of.nest, of.plan, hopper(), sequences);
@@ -61,7 +62,7 @@ TEST(ShortSequences, whoseExtentsAreKnownAreAllThereIs) {
   nlohmann::json spec = librarySpec("full", 64);
   spec["dims"]["i"] = spec["dims"]["j"] = 49;
   LibraryNest window(spec);
-  EXPECT_TRUE(isAlwaysShort(window.nest, window.plan, tiny().longest));
+  EXPECT_TRUE(isAlwaysShort(window.nest, window.plan, tiny()));
   EXPECT_FALSE(other(window, tiny()));
   PlannedNest planned(window.nest);
   std::string why;
@@ -74,8 +75,36 @@ TEST(ShortSequences, doNotConcernLongRowsOrStreams) {
   nlohmann::json spec = librarySpec("full", 64);
   spec["dims"]["j"] = 4096;
   LibraryNest longStream(spec);
-  EXPECT_FALSE(isAlwaysShort(longStream.nest, longStream.plan, few().longest));
+  EXPECT_FALSE(isAlwaysShort(longStream.nest, longStream.plan, few()));
   EXPECT_FALSE(other(longStream, few()));
+}
+
+// Rows of which tiles of 256 rows would have more empty ones have tiles of 192.
+TEST(ShortSequences, leaveFewRowsEmpty) {
+  for (int64_t rows : {1, 192, 257, 384})
+    EXPECT_TRUE(uneven().fits(rows)) << rows;
+  for (int64_t rows : {193, 256, 385, 512})
+    EXPECT_FALSE(uneven().fits(rows)) << rows;
+  LibraryNest narrow("full", 64), wide("full", 128);
+  std::optional<WarpgroupSchedule> schedule = other(narrow, uneven());
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(schedule->rowTile(), 192);
+  EXPECT_FALSE(other(wide, uneven())); // has tiles of 128
+}
+
+TEST(ShortSequences, whoseRowsAreKnownHaveTheTilesThatFitThem) {
+  auto rowTile = [](int64_t rows) {
+    nlohmann::json spec = librarySpec("full", 64);
+    spec["dims"]["i"] = spec["dims"]["j"] = rows;
+    LibraryNest of(spec);
+    PlannedNest planned(of.nest);
+    std::string why;
+    red::Schedule schedule = warpgroupsForm().choose(planned, hopper(), why);
+    EXPECT_TRUE(schedule) << why;
+    return schedule ? tile::scheduleAs<WarpgroupSchedule>(schedule)->rowTile() : 0;
+  };
+  EXPECT_EQ(rowTile(384), 192);
+  EXPECT_EQ(rowTile(256), 256);
 }
 
 } // namespace

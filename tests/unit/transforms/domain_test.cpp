@@ -24,7 +24,8 @@ struct RandomInteger {
   std::function<int64_t(int64_t, int64_t)> value;
 };
 
-/// Linear, or with a floor division or a remainder of i, j or their difference.
+/// Linear, or with a floor division, a remainder or a multiple that extents say, of i, j or their
+/// difference.
 RandomInteger randomSum(std::mt19937_64 &random) {
   auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(random); };
   int a = pick(-2, 2), b = pick(-3, 3), c = pick(-30, 30), divisor = pick(1, 7);
@@ -36,13 +37,21 @@ RandomInteger randomSum(std::mt19937_64 &random) {
   static const char *parts[] = {" * (j // ", " * ((i - j) // ", " * (j % ", " * ((i + 2 * j) % "};
   if (part < 4)
     text += " + " + std::to_string(factor) + parts[part] + std::to_string(by) + ")";
+  int multiple = pick(0, 5); // of 3 or -2
+  if (multiple == 0)
+    text += " + i * (size(j) - 26)";
+  else if (multiple == 1)
+    text += " + (i - j) * (size(j) - 31)";
   return {"(" + text + ")", [=](int64_t i, int64_t j) {
             int64_t of[] = {j, i - j, j, i + 2 * j};
             int64_t extra = part == 4 || part == 5 ? 0
                             : part < 2             ? floorDivide(of[part], by)
                                                    : of[part] - by * floorDivide(of[part], by);
             return a * (divide ? floorDivide(i, divisor) : i) + b * j + c +
-                   (sizes ? kStream - kRows : 0) + factor * extra;
+                   (sizes ? kStream - kRows : 0) + factor * extra +
+                   (multiple == 0   ? i * (kStream - 26)
+                    : multiple == 1 ? (i - j) * (kStream - 31)
+                                    : 0);
           }};
 }
 

@@ -1,0 +1,66 @@
+// Products of matrices with known terms: which rows a tile has, and which tiles.
+#include "compiler/schedule/forms/keyed_form.h"
+#include "tests/unit/schedule/library_nest.h"
+
+#include <gtest/gtest.h>
+
+namespace attnc::schedule {
+namespace {
+
+using tile::PortableSchedule;
+
+// c = a w, of n x n matrices.
+nlohmann::json productOf(const char *type, int64_t n) {
+  auto array = [&](const char *dims) { return std::string(type) + dims; };
+  return {{"attnc", 1},
+          {"name", "product"},
+          {"dims", {{"m", n}, {"x", n}, {"y", n}}},
+          {"inputs", {{"a", array("[b, m, y]")}, {"w", array("[b, y, x]")}}},
+          {"body", {"c[b,m,x] = sum(y, a[b,m,y] * w[b,y,x])"}},
+          {"outputs", {{"c", type}}}};
+}
+
+PortableSchedule chosen(const nlohmann::json &spec) {
+  LibraryNest of(spec);
+  PlannedNest planned(of.nest);
+  std::string why;
+  red::Schedule schedule = portableForm().choose(planned, hopper(), why);
+  EXPECT_TRUE(schedule) << why;
+  return schedule ? *tile::scheduleAs<PortableSchedule>(schedule) : PortableSchedule();
+}
+
+TEST(Matrices, HaveWarpsWith32RowsAndFewColumns) {
+  for (const char *type : {"bf16", "f32"}) {
+    PortableSchedule schedule = chosen(productOf(type, 256));
+    EXPECT_EQ(schedule.rowTile / schedule.warps, 32) << type;
+    EXPECT_EQ(schedule.minBlocks, 2) << type;
+    EXPECT_EQ(schedule.headDimTile, std::string(type) == "f32" ? 64 : 128);
+    EXPECT_TRUE(schedule.copyInputs) << type;
+  }
+}
+
+TEST(Matrices, HaveTilesNoLargerThanTheyAre) {
+  PortableSchedule narrow = chosen(productOf("bf16", 64));
+  EXPECT_EQ(narrow.rowTile, 64);
+  EXPECT_EQ(narrow.headDimTile, 0);
+  EXPECT_LE(chosen(productOf("f32", 32)).rowTile, 32);
+}
+
+// z = (a b) c: what a pass stores lies as the next one copies it.
+TEST(Matrices, HaveTheRowsOfTheFirstFactorWhereAllElseIsEqual) {
+  nlohmann::json spec = productOf("f32", 128);
+  spec["dims"]["z"] = 128;
+  spec["inputs"]["u"] = "f32[b, x, z]";
+  spec["body"] = {"c[b,m,x] = sum(y, a[b,m,y] * w[b,y,x])", "o[b,m,z] = sum(x, c * u[b,x,z])",
+                  "t[b,x,z] = sum(m, o * c)"};
+  spec["outputs"] = {{"t", "f32"}};
+  LibraryNest of(spec);
+  for (auto nest : attn::programOf(of.nest).getBodyBlock()->getOps<red::NestOp>()) {
+    ASSERT_EQ(nest.getRow().size(), 1u);
+    auto stored = cast<attn::ArrayType>(nest.getResult(0).getType()).getDims();
+    EXPECT_EQ(stored.back(), nest.getInner()[0]);
+  }
+}
+
+} // namespace
+} // namespace attnc::schedule
