@@ -73,12 +73,71 @@ private:
     return arith::DivFOp::create(b, y.getLoc(), constant(1), y);
   }
 
+  // True of what all elements of a row share.
+  bool isOfRow(Value value) {
+    if (isShared(value) || value == map.rowIndex())
+      return true;
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return argument.getOwner() == map.getBodyBlock() && argument != map.columnIndex() &&
+             isa<tile::RowsType>(placeOf(argument).getType());
+    Operation *op = value.getDefiningOp();
+    bool isKnown =
+        isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || isa<tile::LoadOp>(op);
+    return isKnown &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return isOfRow(operand); });
+  }
+
+  // Where the elements are that an argument of the map stands for.
+  Value placeOf(BlockArgument argument) { return map.getIns()[argument.getArgNumber() - 2]; }
+
+  // What a number of the row is computed from, in the map, in order.
+  void addSlice(Value value, llvm::SetVector<Operation *> &ops, llvm::SetVector<Value> &arguments) {
+    if (isShared(value) || value == map.rowIndex())
+      return;
+    if (isa<BlockArgument>(value)) {
+      arguments.insert(value);
+      return;
+    }
+    for (Value operand : value.getDefiningOp()->getOperands())
+      addSlice(operand, ops, arguments);
+    ops.insert(value.getDefiningOp());
+  }
+
+  // The element of a row vector that is computed before the map: 1 / y.
+  Value reciprocalOfRows(Value y) {
+    if (Value known = reciprocals.lookup(y))
+      return known;
+    llvm::SetVector<Operation *> ops;
+    llvm::SetVector<Value> arguments;
+    addSlice(y, ops, arguments);
+    SmallVector<Value> ins;
+    for (Value argument : arguments)
+      ins.push_back(placeOf(cast<BlockArgument>(argument)));
+    OpBuilder b(map);
+    Location loc = y.getLoc();
+    int64_t count = cast<tile::FragmentType>(map.getOuts().front().getType()).getRows();
+    Value place =
+        tile::RegistersOp::create(b, loc, tile::RowsType::get(b.getContext(), count), FloatAttr());
+    auto rows = tile::MapOp::create(b, loc, map.getRows(), Value(), ins, place);
+    Block &body = rows.getBody().emplaceBlock();
+    IRMapping mapping;
+    mapping.map(map.rowIndex(), body.addArgument(b.getI32Type(), loc));
+    for (Value argument : arguments)
+      mapping.map(argument, body.addArgument(argument.getType(), argument.getLoc()));
+    b.setInsertionPointToStart(&body);
+    for (Operation *op : ops)
+      b.clone(*op, mapping);
+    tile::YieldOp::create(b, loc, buildReciprocal(b, mapping.lookup(y)));
+    map.getInsMutable().append(place);
+    return reciprocals[y] = map.getBodyBlock()->addArgument(b.getF32Type(), loc);
+  }
+
   void multiplyByReciprocal(arith::DivFOp division) {
     Value y = division.getRhs();
-    if (!isShared(y) || isShared(division.getLhs()) || decides(division))
+    if (!isOfRow(y) || isOfRow(division.getLhs()) || decides(division))
       return;
     OpBuilder b(map);
-    Value reciprocal = reciprocalOf(b, y);
+    Value reciprocal = isShared(y) ? reciprocalOf(b, y) : reciprocalOfRows(y);
     b.setInsertionPoint(division);
     Value product = arith::MulFOp::create(b, division.getLoc(), division.getLhs(), reciprocal);
     division.replaceAllUsesWith(product);

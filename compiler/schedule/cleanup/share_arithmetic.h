@@ -10,8 +10,8 @@ namespace attnc::schedule {
 /// away, and erases what elements are not computed from any more; floats except where a comparison
 /// or a rounding to a whole number depends on the value, or another kernel computes it, too
 /// (kExactAttr):
-/// - x / y with a y that all elements share is x * (1 / y); a division takes ten times as long as a
-///   product. The result differs by one more rounding; a y beyond 2^126, or below 2^-126, has no
+/// - x / y with a y that all elements share, or all of a row, is x * (1 / y); a division takes ten
+///   times as long as a product. The result differs by one more rounding; a y beyond 2^126, or below 2^-126, has no
 ///   reciprocal in f32.
 /// - (x * y) * z with y and z that all elements share is x * (y * z).
 /// - an integer that goes up or down with the column is converted to f32 for the thread's first

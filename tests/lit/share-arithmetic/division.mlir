@@ -1,5 +1,5 @@
-// A division by what all elements share is a product with its reciprocal, computed once; one by what
-// differs from row to row, or of what they share by an element, stays.
+// A division by what all elements share is a product with its reciprocal, computed once, or once for a
+// row; one of what they share by an element stays.
 //   s / cap, s / 3, s / t[i], cap / (1 + exp(s))
 // DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
 // RUN: %through-all %s | FileCheck %s
@@ -20,9 +20,13 @@
 
 // CHECK-LABEL: tile.kernel @by_row_o(
 // CHECK:       tile.mma_wait 1
-// CHECK:       tile.map rows({{.*}}) cols({{.*}}) ins(%[[S:[a-z0-9_]+]] = {{.*}}) outs({{.*}}) {
+// CHECK:       %[[R:[a-z0-9_]+]] = tile.registers : !tile.rows<16>
+// CHECK:       tile.map rows({{.*}}) ins() outs(%[[R]] : {{.*}}) {
 // CHECK:         %[[T:[a-z0-9_]+]] = tile.load %t[
-// CHECK-NEXT:    %[[X:[a-z0-9_]+]] = arith.divf %[[S]], %[[T]]
+// CHECK:         %[[X:[a-z0-9_]+]] = arith.divf %{{.*}}, %[[T]]
+// CHECK-NEXT:    tile.yield %[[X]]
+// CHECK:       tile.map rows({{.*}}) cols({{.*}}) ins(%[[S:[a-z0-9_]+]] = {{.*}}, %[[Q:[a-z0-9_]+]] = %[[R]] : {{.*}}) outs({{.*}}) {
+// CHECK-NEXT:    %[[X:[a-z0-9_]+]] = arith.mulf %[[S]], %[[Q]]
 // CHECK-NEXT:    tile.yield %[[X]]
 
 // CHECK-LABEL: tile.kernel @of_param_o(
