@@ -322,8 +322,9 @@ private:
         !overrides.empty() || own.isVariant())
       return;
     lowerInParts();
-    for (const schedule::ShortSequences &each : schedule::shortSequences())
-      if (nlohmann::json keys = shortKeys(program, options.target, each); !keys.empty())
+    for (auto [each, keys] :
+         llvm::zip(schedule::shortSequences(), shortKeys(program, options.target)))
+      if (!keys.empty())
         lowerVariant({each.name.str(), FoldChoice::Fold::OnePass, keys, &each});
   }
 
@@ -375,7 +376,8 @@ private:
     // Those for short sequences come behind the others.
     size_t others = result.program.manifest.variants.size() - ownVariants;
     driver::addVariant(result.program.manifest, variant.result.program.manifest,
-                       variant.result.copies, variant.own, when, variant.own.sequences ? others : 0);
+                       variant.result.copies, variant.own, when,
+                       variant.own.sequences ? others : 0);
     addKernels(variant);
     return {};
   }

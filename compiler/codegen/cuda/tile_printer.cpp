@@ -254,18 +254,24 @@ std::string KernelPrinter::openElements(StringRef of, StringRef index) {
   return name;
 }
 
-// Of a tile of 16-bit numbers that lies under the map's fragment, the words that a thread needs.
-void KernelPrinter::declarePackedFragments(tile::MapOp map) {
+// True of a tile of 16-bit numbers that lies under the map's fragment.
+static bool isPacked(tile::MapOp map, unsigned number) {
   auto out = dyn_cast<tile::FragmentType>(map.getOuts().front().getType());
+  auto type = dyn_cast<tile::SharedType>(map.getIns()[number].getType());
+  return out && type && tile::elementType(type.getElement()).bytes == 2 &&
+         out.getRows() % 16 == 0 && out.getCols() % 16 == 0;
+}
+
+// The words of such tiles that a thread needs.
+void KernelPrinter::declarePackedFragments(tile::MapOp map) {
   for (auto [i, in] : llvm::enumerate(map.getIns())) {
-    auto type = dyn_cast<tile::SharedType>(in.getType());
-    if (!type || !out || tile::elementType(type.getElement()).bytes != 2 || out.getRows() % 16 ||
-        out.getCols() % 16 || map.element(i).use_empty())
+    if (!isPacked(map, i) || map.element(i).use_empty())
       continue;
-    variables[map.element(i)] = names.unique("elements");
-    line("const auto " + variables[map.element(i)] + " = loadFragment<" +
-         typeText(type.getElement()) + ", " + number(out.getRows()) + ", " + number(out.getCols()) +
-         ">(" + tileText(in) + ");");
+    auto out = cast<tile::FragmentType>(map.getOuts().front().getType());
+    std::string words = variables[map.element(i)] = names.unique("elements");
+    line("const auto " + words + " = loadFragment<" +
+         typeText(cast<tile::SharedType>(in.getType()).getElement()) + ", " +
+         number(out.getRows()) + ", " + number(out.getCols()) + ">(" + tileText(in) + ");");
   }
 }
 
@@ -291,8 +297,8 @@ void KernelPrinter::printMap(tile::MapOp map) {
       at = out + ".rowSlot(" + n + ")";
     else if (isa<tile::ColumnsType>(in.getType()))
       at = out + ".columnSlot(" + n + ")";
-    if (auto packed = variables.find(map.element(i)); packed != variables.end()) {
-      packed->second += "[" + n + "]";
+    if (isPacked(map, i)) {
+      variables[map.element(i)] += "[" + n + "]";
       continue;
     }
     variables[map.element(i)] = tileText(in) + "[" + at + "]";

@@ -150,15 +150,15 @@ nlohmann::json fewRowsKeys(attn::ProgramOp program, StringRef target) {
   return keys;
 }
 
-nlohmann::json shortKeys(attn::ProgramOp program, StringRef target,
-                         const schedule::ShortSequences &sequences) {
-  nlohmann::json keys = nlohmann::json::object();
+std::vector<nlohmann::json> shortKeys(attn::ProgramOp program, StringRef target) {
+  std::vector<nlohmann::json> keys(schedule::shortSequences().size(), nlohmann::json::object());
   for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
     schedule::PlannedNest planned(nest);
-    if (std::optional<tile::WarpgroupSchedule> found =
-            schedule::otherIfShort(planned, *schedule::findGpuModel(target), sequences))
-      keys[schedule::kernelName(nest)] =
-          schedule::toJson(tile::WarpgroupsAttr::get(nest.getContext(), *found));
+    auto found = schedule::othersIfShort(planned, *schedule::findGpuModel(target));
+    for (auto [of, schedule] : llvm::zip(keys, found))
+      if (schedule)
+        of[schedule::kernelName(nest)] =
+            schedule::toJson(tile::WarpgroupsAttr::get(nest.getContext(), *schedule));
   }
   return keys;
 }

@@ -41,9 +41,8 @@ bool foldsSplitsByTiles(attn::ProgramOp program);
 /// schedule (few_rows.h); an empty object if none has.
 nlohmann::json fewRowsKeys(attn::ProgramOp program, llvm::StringRef target);
 
-/// The same for short sequences (short_sequences.h).
-nlohmann::json shortKeys(attn::ProgramOp program, llvm::StringRef target,
-                         const schedule::ShortSequences &sequences);
+/// The same for each of shortSequences().
+std::vector<nlohmann::json> shortKeys(attn::ProgramOp program, llvm::StringRef target);
 
 /// How many parts each of the program's part dims has: as many as let the launch fill the
 /// multiprocessors, at least `kLeastOfPart` elements each, at most `most`; 1 where rows fill the

@@ -66,13 +66,10 @@ std::optional<WarpgroupSchedule> shortSchedule(red::NestOp nest, const StreamPla
                                                const GpuModel &machine,
                                                const ShortSequences &sequences) {
   bool draws = drawsUnequal(nest, sequences);
-  std::vector<RankedSchedule> ranked =
-      rankSchedules(nest, plan, machine, draws, sequences.references);
+  std::vector<RankedSchedule> ranked = rankSchedules(
+      nest, plan, machine, draws, sequences.references, tile::Accuracy::F32, sequences.rowTile);
   if (draws)
     llvm::erase_if(ranked, [](const RankedSchedule &r) { return !r.schedule.dynamicScheduler; });
-  if (sequences.rowTile)
-    llvm::erase_if(
-        ranked, [&](const RankedSchedule &r) { return r.schedule.rowTile() != sequences.rowTile; });
   std::optional<WarpgroupSchedule> best, ahead;
   double share = 0, aheadShare = 0;
   auto consider = [](const RankedSchedule &each, const WarpgroupSchedule &schedule,
@@ -91,23 +88,47 @@ std::optional<WarpgroupSchedule> shortSchedule(red::NestOp nest, const StreamPla
   return ahead ? ahead : best;
 }
 
-std::optional<WarpgroupSchedule> otherIfShort(PlannedNest &planned, const GpuModel &machine,
-                                              const ShortSequences &sequences) {
+// The schedules for those of kSequences that `wants` holds of, from the last one: some are beside
+// those behind them.
+static void eachShort(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
+                      llvm::function_ref<bool(const ShortSequences &)> wants,
+                      llvm::function_ref<void(size_t, const WarpgroupSchedule &)> take) {
+  std::optional<WarpgroupSchedule> behind;
+  for (size_t i = std::size(kSequences); i-- > 0;) {
+    const ShortSequences &each = kSequences[i];
+    if (!wants(each) || (each.rowTile && (!behind || behind->rowTile() != each.otherTile)))
+      continue;
+    behind = shortSchedule(nest, plan, machine, each);
+    if (behind)
+      take(i, *behind);
+  }
+}
+
+std::optional<WarpgroupSchedule> scheduleIfAlwaysShort(red::NestOp nest, const StreamPlan &plan,
+                                                       const GpuModel &machine) {
+  std::optional<WarpgroupSchedule> first;
+  auto has = [&](const ShortSequences &each) { return isAlwaysShort(nest, plan, each); };
+  eachShort(nest, plan, machine, has,
+            [&](size_t, const WarpgroupSchedule &schedule) { first = schedule; });
+  return first;
+}
+
+std::vector<std::optional<WarpgroupSchedule>> othersIfShort(PlannedNest &planned,
+                                                            const GpuModel &machine) {
   red::NestOp nest = planned.op();
+  std::vector<std::optional<WarpgroupSchedule>> others(std::size(kSequences));
   auto own = tile::scheduleAs<WarpgroupSchedule>(nest.getScheduleAttr());
   if (!own || own->seesaw || !planned.ofHalves())
-    return {};
+    return others;
   const StreamPlan &plan = *planned.ofHalves();
-  const ShortSequences &last = shortSequences().back();
-  if (!mayBeShort(nest, plan, sequences.longest) || isAlwaysShort(nest, plan, last))
-    return {};
-  if (sequences.rowTile) {
-    std::optional<WarpgroupSchedule> usual = shortSchedule(nest, plan, machine, last);
-    if (!usual || usual->rowTile() != sequences.otherTile)
-      return {};
-  }
-  std::optional<WarpgroupSchedule> other = shortSchedule(nest, plan, machine, sequences);
-  return other && *other != *own ? other : std::nullopt;
+  if (isAlwaysShort(nest, plan, shortSequences().back()))
+    return others;
+  auto mayHave = [&](const ShortSequences &each) { return mayBeShort(nest, plan, each.longest); };
+  eachShort(nest, plan, machine, mayHave, [&](size_t i, const WarpgroupSchedule &schedule) {
+    if (schedule != *own)
+      others[i] = schedule;
+  });
+  return others;
 }
 
 } // namespace attnc::schedule

@@ -28,15 +28,20 @@ llvm::ArrayRef<ShortSequences> shortSequences();
 /// True if the extents of the nest's rows and stream are static, and those of such sequences.
 bool isAlwaysShort(red::NestOp nest, const StreamPlan &plan, const ShortSequences &sequences);
 
+/// The schedule of a nest of which that is true; nothing of others.
+std::optional<WarpgroupSchedule> scheduleIfAlwaysShort(red::NestOp nest, const StreamPlan &plan,
+                                                       const GpuModel &machine);
+
 /// The best schedule with warpgroups for such sequences; nothing where none fits.
 std::optional<WarpgroupSchedule> shortSchedule(red::NestOp nest, const StreamPlan &plan,
                                                const GpuModel &machine,
                                                const ShortSequences &sequences);
 
-/// The same for a nest whose own schedule, with warpgroups, is for long ones, but whose sequences
-/// may be short. Nothing where they are always so, or never, or the schedule is the same.
-std::optional<WarpgroupSchedule> otherIfShort(PlannedNest &planned, const GpuModel &machine,
-                                              const ShortSequences &sequences);
+/// The same for each of shortSequences() and a nest whose own schedule, with warpgroups, is for long
+/// ones, but whose sequences may be short. Nothing where they are always so, or never, or the
+/// schedule is the same.
+std::vector<std::optional<WarpgroupSchedule>> othersIfShort(PlannedNest &planned,
+                                                            const GpuModel &machine);
 
 } // namespace attnc::schedule
 

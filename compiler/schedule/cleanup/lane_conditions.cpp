@@ -1,5 +1,6 @@
 #include "compiler/schedule/cleanup/lane_conditions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -42,7 +43,9 @@ private:
   bool dependsOnColumn(Operation &op) {
     bool known = true;
     op.walk([&](Operation *part) {
-      bool isArithmetic = isa_and_nonnull<arith::ArithDialect>(part->getDialect());
+      bool isArithmetic =
+          isa_and_nonnull<arith::ArithDialect, math::MathDialect>(part->getDialect()) ||
+          isa<attn::ModOp, attn::SubOp>(part);
       known &= isArithmetic || isa<tile::LoadOp, scf::IfOp, scf::YieldOp>(part);
     });
     llvm::SetVector<Value> operands(op.operand_begin(), op.operand_end());
@@ -54,9 +57,15 @@ private:
   }
 
   bool isUniform(Value value) {
-    Operation *op = value.getDefiningOp();
-    return !op || (!isa<tile::ThreadOp>(op) &&
-                   llvm::all_of(op->getOperands(), [&](Value v) { return isUniform(v); }));
+    llvm::SetVector<Value> reached;
+    reached.insert(value);
+    for (size_t i = 0; i < reached.size(); ++i)
+      if (Operation *op = reached[i].getDefiningOp()) {
+        if (isa<tile::ThreadOp>(op))
+          return false;
+        reached.insert(op->operand_begin(), op->operand_end());
+      }
+    return true;
   }
 
   // What the value is computed by, in order.

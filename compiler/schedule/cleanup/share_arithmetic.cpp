@@ -75,6 +75,12 @@ private:
 
   // True of what all elements of a row share.
   bool isOfRow(Value value) {
+    if (auto known = ofRow.find(value); known != ofRow.end())
+      return known->second;
+    return ofRow[value] = findOfRow(value);
+  }
+
+  bool findOfRow(Value value) {
     if (isShared(value) || value == map.rowIndex())
       return true;
     if (auto argument = dyn_cast<BlockArgument>(value))
@@ -98,6 +104,8 @@ private:
       arguments.insert(value);
       return;
     }
+    if (ops.contains(value.getDefiningOp()))
+      return;
     for (Value operand : value.getDefiningOp()->getOperands())
       addSlice(operand, ops, arguments);
     ops.insert(value.getDefiningOp());
@@ -291,6 +299,7 @@ private:
   bool spreadsFactors;
   DenseMap<Value, std::optional<int>> slopes;
   DenseMap<Value, Value> reciprocals;
+  DenseMap<Value, bool> ofRow;
 };
 
 } // namespace

@@ -68,10 +68,8 @@ public:
   red::Schedule choose(PlannedNest &nest, const GpuModel &machine,
                        std::string &why) const override {
     if (why = lackOf(nest, machine); why.empty())
-      for (const ShortSequences &each : shortSequences())
-        if (isAlwaysShort(nest.op(), *nest.ofHalves(), each))
-          if (auto schedule = shortSchedule(nest.op(), *nest.ofHalves(), machine, each))
-            return attrOf(nest, *schedule);
+      if (auto schedule = scheduleIfAlwaysShort(nest.op(), *nest.ofHalves(), machine))
+        return attrOf(nest, *schedule);
     std::vector<RankedSchedule> ranked = ranking(nest, machine, why);
     if (ranked.empty())
       return {};

@@ -235,7 +235,7 @@ static auto rankOf(const RankedSchedule &ranked) {
 std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &plan,
                                           const GpuModel &machine, bool dynamicScheduler,
                                           llvm::ArrayRef<ReferenceExtents> references,
-                                          tile::Accuracy accuracy) {
+                                          tile::Accuracy accuracy, int64_t rowTile) {
   std::vector<RankedSchedule> all;
   std::string why;
   if (!machine.warpgroups || !canUseWarpgroups(plan, why))
@@ -247,7 +247,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
   WarpgroupSchedule schedule;
   schedule.accuracy = accuracy;
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
-  if (isWide && !hasEncoded(plan) &&
+  if (isWide && !hasEncoded(plan) && !rowTile &&
       widestColumns(plan) > 0) // without values there is nothing to share
     addSeesaws(all, nest, plan, machine, model);
   for (int64_t groups :
@@ -255,6 +255,8 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
     for (int64_t tile = kStreamTileStep; tile <= largest; tile += kStreamTileStep) {
       schedule.groups = groups;
       schedule.streamTile = tile;
+      if (rowTile && schedule.rowTile() != rowTile)
+        continue;
       addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
       if (isWide && tile <= kLargestWideTile)
         addTiledSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);

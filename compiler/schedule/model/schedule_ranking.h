@@ -26,12 +26,12 @@ struct RankedSchedule {
 /// Predictions within 0.5 % count as equal; then larger tiles, fewer stages and fewer groups come
 /// first. The order is the same in every run. Empty if the machine has no warpgroups or the plan
 /// cannot use them. With `dynamic_scheduler`, persistent blocks that draw their row tiles are among
-/// them. All have the `accuracy`.
+/// them. All have the `accuracy`, and the `rowTile` unless it is 0.
 std::vector<RankedSchedule>
 rankSchedules(red::NestOp nest, const StreamPlan &plan, const GpuModel &machine,
               bool dynamicScheduler = false,
               llvm::ArrayRef<ReferenceExtents> references = referenceExtents(),
-              tile::Accuracy accuracy = tile::Accuracy::F32);
+              tile::Accuracy accuracy = tile::Accuracy::F32, int64_t rowTile = 0);
 
 /// The first `count` that differ enough to be worth a measurement: no more than two of the same
 /// groups and tiles, of which no more than one draws.

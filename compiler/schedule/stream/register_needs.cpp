@@ -72,6 +72,12 @@ private:
 
   // True if elements only decide conditions of columns, for which lanes ask (lane_conditions.h).
   bool isAskedOfLanes(Value array) {
+    if (auto known = askedOfLanes.find(array); known != askedOfLanes.end())
+      return known->second;
+    return askedOfLanes[array] = findAskedOfLanes(array);
+  }
+
+  bool findAskedOfLanes(Value array) {
     return llvm::all_of(array.getUsers(), [&](Operation *user) {
       if (isa<attn::ReadOp>(user)) // it says where
         return true;
@@ -84,13 +90,16 @@ private:
   }
 
   bool decidesConditions(attn::MapOp map, Value scalar) {
-    return llvm::all_of(scalar.getUsers(), [&](Operation *user) {
+    if (auto known = askedOfLanes.find(scalar); known != askedOfLanes.end())
+      return known->second;
+    bool decides = llvm::all_of(scalar.getUsers(), [&](Operation *user) {
       if (isa<attn::YieldOp>(user))
         return !isScores(map.getResult()) && isAskedOfLanes(map.getResult());
       Value result = user->getResult(0);
-      bool isOfColumn = !(dependence(map, result) & ~kStream);
+      bool isOfColumn = !(dependence(map, result) & ~kStream) && !isa<attn::RandOp>(user);
       return isOfColumn && (result.getType().isInteger(1) || decidesConditions(map, result));
     });
+    return askedOfLanes[scalar] = decides;
   }
 
   // Indices and sizes, and what is made of them, are narrowed to 32 bits (narrow_indices.h);
@@ -202,6 +211,7 @@ private:
   RegisterNeeds needs;
   llvm::SmallSetVector<Value, 8> seen; // arrays, and scalars of maps, that are counted
   llvm::DenseMap<Value, bool> ofProducts;
+  llvm::DenseMap<Value, bool> askedOfLanes; // arrays, and scalars of maps
   llvm::DenseMap<Value, unsigned> dependences;
 };
 

@@ -17,6 +17,8 @@ bool Integers::isStreamed(const Linear &linear) const {
 }
 
 std::optional<Linear> Integers::addLinear(const Linear &x, const Linear &y, bool minus) {
+  if (x.isProduct && y.isProduct)
+    return std::nullopt;
   Linear sum = x;
   for (auto [dim, c] : y.terms)
     if (!sum.addTerm(dim, minus ? -c : c))
@@ -24,6 +26,7 @@ std::optional<Linear> Integers::addLinear(const Linear &x, const Linear &y, bool
   sum.lo = minus ? a.sub(x.lo, y.hi) : a.add(x.lo, y.lo);
   sum.hi = minus ? a.sub(x.hi, y.lo) : a.add(x.hi, y.hi);
   sum.streamed |= y.streamed;
+  sum.isProduct |= y.isProduct;
   sum.farApart |= y.farApart;
   return sum;
 }
@@ -31,6 +34,8 @@ std::optional<Linear> Integers::addLinear(const Linear &x, const Linear &y, bool
 std::optional<Linear> Integers::scaleLinear(Linear x, int64_t factor) {
   if (factor == 0)
     return Linear{{}, a.constant(0), a.constant(0)};
+  if (x.isProduct && std::abs(factor) != 1)
+    return std::nullopt;
   for (auto &[dim, c] : x.terms)
     if (llvm::MulOverflow(c, factor, c) || c > Linear::maxCoefficient ||
         c < -Linear::maxCoefficient)
@@ -201,27 +206,44 @@ IntegerRef Integers::scale(const IntegerRef &x, int64_t factor) {
   });
 }
 
-// True for what is computed of extents: products of these with indices have 64 bits.
-static bool isOfExtents(Value value) {
-  if (IndexArithmetic::literal(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (auto scalar = dyn_cast_or_null<red::ScalarOp>(op))
-    return scalar.getArray().getDefiningOp<attn::SizeOp>() != nullptr;
-  return op && op->getNumOperands() && llvm::all_of(op->getOperands(), isOfExtents);
+// Whether a number that is the same for all elements has 31 bits: a literal, or the extent of a dim
+// that has tiles, over a literal or not.
+bool Integers::isShort(Value value) const {
+  if (std::optional<int64_t> literal = IndexArithmetic::literal(value))
+    return std::abs(*literal) < int64_t(1) << 31;
+  if (auto quotient = value.getDefiningOp<arith::FloorDivSIOp>()) {
+    std::optional<int64_t> divisor = IndexArithmetic::literal(quotient.getRhs());
+    return divisor && *divisor > 0 && isShort(quotient.getLhs());
+  }
+  auto scalar = value.getDefiningOp<red::ScalarOp>();
+  auto size = scalar ? scalar.getArray().getDefiningOp<attn::SizeOp>() : attn::SizeOp();
+  TileRange range = size ? tile.range(size.getDimAttr()) : TileRange();
+  return range.first && range.first != range.last;
 }
 
-// Nothing is known of the factor's sign.
+// Whether it is an index that has a tile, give or take a literal.
+bool Integers::isShort(const Integer &x) const {
+  std::optional<int64_t> rest = IndexArithmetic::literal(x.linear.lo);
+  return x.kind == Integer::Kind::Sum && x.quotients.empty() && x.linear.terms.size() <= 1 &&
+         x.linear.isExact() && rest && std::abs(*rest) < int64_t(1) << 12 &&
+         (x.linear.terms.empty() || std::abs(x.linear.terms.front().second) == 1);
+}
+
+// Nothing is known of the factor's sign. What may have more bits is assumed to have 32.
 IntegerRef Integers::multiply(const IntegerRef &x, Value factor) {
   if (!x)
     return nullptr;
   IntegerBounds of = bounds(x);
   Value first = a.mul(of.lo, factor), last = a.mul(of.hi, factor);
   SmallVector<Linear> assumed(x->assumed.begin(), x->assumed.end());
-  if (!isOfExtents(factor))
+  if (!isShort(factor))
     llvm::append_range(assumed, withinAny({factor, factor, false})->assumed);
-  bool farApart = !IndexArithmetic::same(of.lo, of.hi);
-  return sum({{}, a.min(first, last), a.max(first, last), of.streamed, farApart}, {}, assumed);
+  if (!isShort(*x))
+    llvm::append_range(assumed, withinAny(of)->assumed);
+  Linear product{{}, a.min(first, last), a.max(first, last), of.streamed};
+  product.isProduct = true;
+  product.farApart = !of.streamed && !IndexArithmetic::same(of.lo, of.hi);
+  return sum(product, {}, assumed);
 }
 
 Value Integers::exactValue(const IntegerRef &x) {

@@ -74,6 +74,8 @@ public:
 private:
   using Quotients = llvm::ArrayRef<Quotient>;
 
+  bool isShort(mlir::Value value) const;
+  bool isShort(const Integer &x) const;
   IntegerRef sum(Linear linear, Quotients quotients, llvm::ArrayRef<Linear> assumed);
   IntegerRef combine(const IntegerRef &x, const IntegerRef &y, bool minus);
   IntegerRef pair(Integer::Kind kind, const IntegerRef &x, const IntegerRef &y);

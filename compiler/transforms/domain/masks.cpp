@@ -45,7 +45,8 @@ static bool canBeFull(const Mask &mask) {
 
 MaskRef Masks::make(Mask mask) {
   std::vector<IndexArithmetic::Key> key = {
-      {nullptr, 2 * static_cast<int64_t>(mask.kind) + mask.linear.streamed}};
+      {nullptr,
+       4 * static_cast<int64_t>(mask.kind) + 2 * mask.linear.farApart + mask.linear.streamed}};
   for (Value value : {mask.linear.lo, mask.linear.hi, mask.start, mask.modulus, mask.count})
     key.push_back(IndexArithmetic::keyOf(value));
   // Terms of one sum come in any order.

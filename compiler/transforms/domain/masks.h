@@ -19,6 +19,8 @@ struct Linear {
   mlir::Value lo, hi;
   /// The rest is known only given the tile of the stream: it says nothing about loop bounds.
   bool streamed = false;
+  /// The rest is a product, of up to 62 bits: it is not multiplied again, nor added to another one.
+  bool isProduct = false;
   /// Neighbouring rows differ by an extent or the like: no tile of several of them is full.
   bool farApart = false;
 

@@ -79,10 +79,24 @@ TEST(RegisterNeeds, countNoElementsThatLanesAskFor) {
     return LibraryNest(spec).plan.needs.columns;
   };
   EXPECT_EQ(columnsOf("where(x[b,j] >= 0, s, -inf)"), 0);
-  EXPECT_EQ(columnsOf("where(x[b,j] % 3 == 1 or x[b,j] > 7, s, -inf)"), 0);
+  EXPECT_EQ(columnsOf("where(x[b,j] % size(h) == 1 or exp(x[b,j]) > 7, s, -inf)"), 0);
   EXPECT_EQ(columnsOf("s + x[b,j]"), 1);
   EXPECT_EQ(columnsOf("where(x[b,j] >= 0, s + x[b,j], -inf)"), 1);
   EXPECT_EQ(columnsOf("where(x[b,j] >= i, s, -inf)"), 1);
+}
+
+// Arithmetic that is shared has many more paths than operations.
+TEST(RegisterNeeds, areCountedInOneWalk) {
+  nlohmann::json spec = librarySpec("full", 64);
+  spec["inputs"]["x"] = "i32[b, j]";
+  nlohmann::json body = {"z = x[b,j] + 0"};
+  for (int n = 0; n < 40; ++n)
+    body.push_back("z = z * z + z");
+  body.push_back(spec["body"][0]);
+  body.push_back("p = softmax(j, where(z > 3, s, -inf))");
+  body.push_back(spec["body"][2]);
+  spec["body"] = body;
+  EXPECT_EQ(LibraryNest(spec).plan.needs.columns, 0);
 }
 
 // What they need beside the plainest nest is what keeps a tile from them that it has.

@@ -25,7 +25,7 @@ std::optional<WarpgroupSchedule> other(LibraryNest &of, const ShortSequences &se
   std::vector<RankedSchedule> ranked = rankSchedules(of.nest, of.plan, hopper());
   of.nest.setScheduleAttr(tile::WarpgroupsAttr::get(of.nest.getContext(), ranked.front().schedule));
   PlannedNest planned(of.nest);
-  return otherIfShort(planned, hopper(), sequences);
+  return othersIfShort(planned, hopper())[&sequences - shortSequences().begin()];
 }
 
 TEST(ShortSequences, haveRowsOfTheNextTileAhead) {
@@ -93,8 +93,8 @@ TEST(ShortSequences, leaveFewRowsEmpty) {
 }
 
 TEST(ShortSequences, whoseRowsAreKnownHaveTheTilesThatFitThem) {
-  auto rowTile = [](int64_t rows) {
-    nlohmann::json spec = librarySpec("full", 64);
+  auto rowTile = [](int64_t rows, int64_t width = 64) {
+    nlohmann::json spec = librarySpec("full", width);
     spec["dims"]["i"] = spec["dims"]["j"] = rows;
     LibraryNest of(spec);
     PlannedNest planned(of.nest);
@@ -105,6 +105,8 @@ TEST(ShortSequences, whoseRowsAreKnownHaveTheTilesThatFitThem) {
   };
   EXPECT_EQ(rowTile(384), 192);
   EXPECT_EQ(rowTile(256), 256);
+  EXPECT_EQ(rowTile(128), 128);
+  EXPECT_EQ(rowTile(384, 192), 128);
 }
 
 } // namespace
