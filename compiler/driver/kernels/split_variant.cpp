@@ -201,9 +201,11 @@ static Expr areShort(attn::ProgramOp program, const VariantProgram &variant) {
     for (StringAttr dim : {planned.ofHalves()->row, planned.ofHalves()->stream})
       all.push_back(apply(ExprOp::Le, Expr::size(dim.str()), Expr::constant(sequences.longest)));
     Expr rows = Expr::size(planned.ofHalves()->row.str());
-    if (sequences.rowTile)
+    if (sequences.rowTile) {
+      all.push_back(apply(ExprOp::Lt, Expr::constant(sequences.rowTile), rows));
       all.push_back(apply(ExprOp::Lt, rowsWithEmpty(rows, sequences.rowTile),
                           rowsWithEmpty(rows, sequences.otherTile)));
+    }
   }
   return join(ExprOp::And, std::move(all));
 }

@@ -14,7 +14,7 @@ struct ShortSequences {
   llvm::StringRef name;
   int64_t longest;
   llvm::ArrayRef<ReferenceExtents> references;
-  /// Those with so many rows of which such a tile has fewer empty ones than the tiles, of
+  /// Those with several tiles of so many rows, which have fewer empty ones than the tiles, of
   /// `otherTile` rows, of the sequences behind these; 0: all.
   int64_t rowTile = 0, otherTile = 0;
 

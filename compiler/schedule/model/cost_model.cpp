@@ -1,6 +1,7 @@
 #include "compiler/schedule/model/cost_model.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/warpgroups/row_runs.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -44,9 +45,12 @@ static constexpr double kPartialColumn = 18;
 // boxes, measured with lengths from data at D128 (not recorded): 240 for 64 columns in two groups,
 // 180 for 80, 130 for 64 in three.
 static constexpr double kRowsFound = 200;
-// The same where elements of a tensor say it for each page: 900 to 1100 for 64 columns in three
-// groups and 80 to 112 in two, 600 to 800 for 128, pages of 16 and of 256 rows (not recorded).
+// The same where elements of a tensor say it for each page of so many rows: 900 to 1100 for 64
+// columns in three groups and 80 to 112 in two, 600 to 800 for 128, at D128 with pages of 16 and of
+// 256 rows (not recorded). Other rows that a table names, at D32 and D64, are best predicted by the
+// number above.
 static constexpr double kPagesFound = 900;
+static constexpr int64_t kPageRows = 16;
 // From the release of a ring's slot until the next part is there, but for its bytes; and what a
 // group waits for with each part. Fitted to the schedules of docs/notes/warpgroup-kernels.md.
 static constexpr double kRingLatency = 800, kPartStart = 40;
@@ -224,7 +228,10 @@ static double clocksToFind(const StreamPlan &plan) {
   const OperandTile *operand = firstByRows(plan);
   if (!operand)
     return 0;
-  return readsPlaces(operand->tensorRead(), plan.stream) ? kPagesFound : kRowsFound;
+  attn::ReadOp read = operand->tensorRead();
+  std::optional<RowRun> run = runOfRows(read, plan.stream, kPageRows);
+  bool hasPages = run && run->rows == kPageRows && readsPlaces(read, plan.stream);
+  return hasPages ? kPagesFound : kRowsFound;
 }
 
 StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
