@@ -175,7 +175,7 @@ TEST(FewRows, OfProgramsWithoutSharedKeysAreNotPacked) {
   ASSERT_TRUE(spec);
   Result<Compilation> compilation = compileForFewRows(*spec);
   ASSERT_TRUE(compilation) << compilation.error().text();
-  EXPECT_EQ(compilation->variants.size(), 3U); // in parts; two for short sequences // in parts
+  EXPECT_EQ(compilation->variants.size(), 4U); // in parts; three for short sequences
 }
 
 /// `keys` are the extents that say that there are so many keys.
