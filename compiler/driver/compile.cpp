@@ -325,7 +325,7 @@ private:
     for (auto [each, keys] :
          llvm::zip(schedule::shortSequences(), shortKeys(program, options.target)))
       if (!keys.empty())
-        lowerVariant({each.name.str(), FoldChoice::Fold::OnePass, keys, &each});
+        lowerVariant({each.prefix.str(), FoldChoice::Fold::OnePass, keys, &each});
   }
 
   void lowerInParts() {

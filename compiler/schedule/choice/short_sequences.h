@@ -11,7 +11,7 @@ namespace attnc::schedule {
 /// Sequences of up to `longest` rows and stream indices, and those that a schedule for them is
 /// chosen by.
 struct ShortSequences {
-  llvm::StringRef name;
+  llvm::StringRef prefix; ///< of the kernels of a variant for them
   int64_t longest;
   llvm::ArrayRef<ReferenceExtents> references;
   /// Those with several tiles of so many rows, which have fewer empty ones than the tiles, of

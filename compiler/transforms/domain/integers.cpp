@@ -304,7 +304,7 @@ IntegerRef Integers::divide(const IntegerRef &x, Value divisor, Quotient::Kind k
     all.append(assumed);
     if (!p->quotients.empty()) {
       IntegerBounds known = bounds(p);
-      of = {{}, known.lo, known.hi, known.streamed};
+      of = {{}, known.lo, known.hi, known.streamed, p->linear.isProduct};
     }
     Quotient quotient{kind, 1, of, proven};
     // What the rows leave is a range; only residues are compared with others as they are.
@@ -312,8 +312,10 @@ IntegerRef Integers::divide(const IntegerRef &x, Value divisor, Quotient::Kind k
       IntegerBounds known = boundsOf(quotient);
       if (kind == Quotient::Kind::Mod && of.isExact())
         known.lo = known.hi = a.mod(of.lo, proven);
-      return sum({{}, known.lo, known.hi, known.streamed}, {}, all);
+      return sum({{}, known.lo, known.hi, known.streamed, of.isProduct}, {}, all);
     }
+    if (of.isProduct) // what is taken times a quotient has fewer bits
+      return nullptr;
     return sum({{}, a.constant(0), a.constant(0)}, quotient, all);
   });
 }

@@ -38,15 +38,27 @@ std::string prefixAt(const Compilation &compilation, Extents extents) {
   return "none";
 }
 
-TEST(ShortSequences, haveKernelsOfTheirOwn) {
-  LoadedSpec spec("full", {{"d", "128"}, {"e", "128"}});
-  ASSERT_TRUE(spec);
-  Result<Compilation> compilation = compileWithVariants(*spec);
-  ASSERT_TRUE(compilation) << compilation.error().text();
-  auto at = [&](std::int64_t i, std::int64_t j) {
+/// Plain attention with so many columns, and what prefixAt says of `i` queries and `j` keys.
+struct PlainAttention {
+  explicit PlainAttention(std::int64_t columns)
+      : columns(columns), width(std::to_string(columns)),
+        spec("full", {{"d", width}, {"e", width}}), compilation(compileWithVariants(*spec)) {
+    EXPECT_TRUE(compilation) << compilation.error().text();
+  }
+  std::string at(std::int64_t i, std::int64_t j) {
     return prefixAt(*compilation,
-                    {{"b", 64}, {"h", 16}, {"i", i}, {"j", j}, {"d", 128}, {"e", 128}});
-  };
+                    {{"b", 64}, {"h", 16}, {"i", i}, {"j", j}, {"d", columns}, {"e", columns}});
+  }
+
+  std::int64_t columns;
+  std::string width;
+  LoadedSpec spec;
+  Result<Compilation> compilation;
+};
+
+TEST(ShortSequences, haveKernelsOfTheirOwn) {
+  PlainAttention plain(128);
+  auto at = [&](std::int64_t i, std::int64_t j) { return plain.at(i, j); };
   EXPECT_EQ(at(1, 1), "short_64_");
   EXPECT_EQ(at(64, 64), "short_64_");
   EXPECT_EQ(at(65, 64), "short_512_");
@@ -57,13 +69,8 @@ TEST(ShortSequences, haveKernelsOfTheirOwn) {
 }
 
 TEST(ShortSequences, haveTilesThatLeaveFewRowsEmpty) {
-  LoadedSpec spec("full", {{"d", "64"}, {"e", "64"}});
-  ASSERT_TRUE(spec);
-  Result<Compilation> compilation = compileWithVariants(*spec);
-  ASSERT_TRUE(compilation) << compilation.error().text();
-  auto at = [&](std::int64_t i, std::int64_t j) {
-    return prefixAt(*compilation, {{"b", 64}, {"h", 16}, {"i", i}, {"j", j}, {"d", 64}, {"e", 64}});
-  };
+  PlainAttention plain(64);
+  auto at = [&](std::int64_t i, std::int64_t j) { return plain.at(i, j); };
   EXPECT_EQ(at(64, 64), "short_64_");
   EXPECT_EQ(at(192, 512), "short_512_");
   EXPECT_EQ(at(193, 193), "short_512_");
