@@ -54,19 +54,22 @@ class LaneUniforms {
 public:
   /// That of element `e`, for e = 0, 1, 2, ...: `uniform(seed, x, y, z, column)`.
   ATTNC_DEVICE f32 next(int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
-    return static_cast<f32>(nextBits(e, seed, x, y, z, column)) * 0x1p-24f;
+    return static_cast<f32>(nextWord(e, seed, x, y, z, column) >> 8) * 0x1p-24f;
   }
 
   /// Whether it is below `limit`: fewer than that are steps of 2^-24, rounded up; none below NaN.
   ATTNC_DEVICE bool nextIsBelow(f32 limit, int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
-    return nextBits(e, seed, x, y, z, column) < __float2uint_ru(limit * 0x1p24f);
+    // The lower 8 bits of a word decide nothing, so words are compared as they are.
+    const u32 word = nextWord(e, seed, x, y, z, column);
+    const u32 steps = __float2uint_ru(limit * 0x1p24f), most = 1u << 24;
+    return word <= ((steps < most ? steps : most) << 8) - 1 & steps != 0;
   }
 
 private:
-  ATTNC_DEVICE u32 nextBits(int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
+  ATTNC_DEVICE u32 nextWord(int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
     if (e % 4 == 0)
       refill(seed, x, y, z, column);
-    return words[e % 4] >> 8;
+    return words[e % 4];
   }
 
   ATTNC_DEVICE void refill(i64 seed, i64 x, i64 y, i64 z, i64 column) {

@@ -450,6 +450,11 @@ static StringAttr addPartDim(ProgramOp program, StringAttr stream, int64_t parts
   return part.getName();
 }
 
+bool isPartDim(ProgramOp program, StringAttr dim) {
+  auto parts = program->getAttrOfType<ArrayAttr>(kPartDimsAttr);
+  return parts && llvm::is_contained(parts, dim);
+}
+
 void split(ProgramOp program) {
   auto parts = program->getAttrOfType<IntegerAttr>(kSplitsAttr);
   if (!parts)

@@ -17,6 +17,9 @@ inline constexpr llvm::StringLiteral kGranuleAttr = "red.split_granule";
 /// strings.
 inline constexpr llvm::StringLiteral kPartDimsAttr = "red.part_dims";
 
+/// True of a dim of parts.
+bool isPartDim(attn::ProgramOp program, mlir::StringAttr dim);
+
 /// The discardable attribute of a program whose parts are not ranges: an i64 that picks which
 /// elements each part has, from anywhere. The result is the same, as nothing in the merge depends
 /// on what a part is; slower, as every part goes through the whole stream.

@@ -46,7 +46,8 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
     The block's arguments: the tile's number, its number in the pipes (both i32), whether it is the
     first one, and whether it is the last one, which steps of stage 1 know (both i1). A group whose rows
     do not need all tiles says which it needs, `own_first` to `own_end`, at least one, and lets the
-    others pass. In the body are tile.fetch, tile.step, and scalars of a tile.
+    others pass. In the body are tile.fetch, tile.step, and scalars of a tile. Where `any` is false
+    there is no tile, and nothing is copied or awaited for the row tile, of which a block has one.
 
     Who copies fills slots in the order of fetches, those of stage 1 for the tile before, and goes on
     when a slot is free. So a step that awaits a tile finds all slots released that the tiles up to it
@@ -59,12 +60,12 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
     further argument of the block is whether the tile is full (i1). With `from_end` tiles are asked
     from the last 32 to the first.
   }];
-  let arguments = (ins I32:$first, I32:$end, Optional<I32>:$own_first, Optional<I32>:$own_end,
-                       Optional<Tile_PipeType>:$block_list,
+  let arguments = (ins I32:$first, I32:$end, Optional<I1>:$any, Optional<I32>:$own_first,
+                       Optional<I32>:$own_end, Optional<Tile_PipeType>:$block_list,
                        DefaultValuedAttr<I64Attr, "0">:$entry_bits, UnitAttr:$from_end);
   let regions = (region SizedRegion<1>:$body, AnyRegion:$ask);
   let assemblyFormat = [{
-    $first `to` $end (`own` $own_first^ `to` $own_end)? (`through` $block_list^ `:` type($block_list))?
+    $first `to` $end (`if` $any^)? (`own` $own_first^ `to` $own_end)? (`through` $block_list^ `:` type($block_list))?
     (`entry_bits` $entry_bits^)? (`from_end` $from_end^)? attr-dict-with-keyword $body (`ask` $ask^)?
   }];
   let hasVerifier = 1;
@@ -80,7 +81,7 @@ def Tile_StreamOp : Tile_Op<"stream", [NoTerminator, AttrSizedOperandSegments]> 
   }];
   let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$first, "::mlir::Value":$end), [{
-    build($_builder, $_state, first, end, /*own_first=*/{}, /*own_end=*/{}, /*list=*/{});
+    build($_builder, $_state, first, end, /*any=*/{}, /*own_first=*/{}, /*own_end=*/{}, /*list=*/{});
   }]>];
 }
 

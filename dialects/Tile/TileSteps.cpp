@@ -122,6 +122,8 @@ LogicalResult StreamOp::verify() {
                        "first and the last, and of a list whether it is full");
   if (!getOwnFirst() != !getOwnEnd())
     return emitOpError("has one end of its own range without the other");
+  if (getAny() && (isListed() || cast<RowTilesOp>((*this)->getParentOp()).getPersistent()))
+    return emitOpError("may have no tile: that goes with one row tile and no list");
   return success(succeeded(verifyList(*this)) && succeeded(verifyBody(*getBodyBlock())));
 }
 

@@ -20,11 +20,9 @@ bool canBeSplit(red::NestOp nest) {
 
 // The dims of parts that the nest has side by side.
 static SmallVector<StringAttr> partDims(red::NestOp nest) {
-  SmallVector<StringAttr> found;
-  if (auto dims = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr))
-    llvm::copy_if(dims.getAsRange<StringAttr>(), std::back_inserter(found),
-                  [&](StringAttr dim) { return llvm::is_contained(nest.getGrid(), dim); });
-  return found;
+  return llvm::filter_to_vector(attn::dimNames(nest.getGrid()), [&](StringAttr dim) {
+    return isPartDim(attn::programOf(nest), dim);
+  });
 }
 
 bool foldsSplitsByTiles(attn::ProgramOp program) {

@@ -15,8 +15,8 @@ namespace attnc::driver {
 struct WorkTerm {
   enum class Kind {
     Products, ///< of sums of products; a multiply-add counts as two
-    Special,  ///< exponentials, logarithms, quotients, random numbers and the like
-    Other,    ///< other floating-point operations
+    Special,  ///< exponentials, logarithms, quotients and the like
+    Other,    ///< other floating-point operations; a random number is 15 of them
   };
   Kind kind;
   int64_t count;

@@ -19,10 +19,12 @@ namespace {
 
 // Of a block: where each reads a large part of a tensor once, as many as fit.
 constexpr int64_t kTopsThreads = 1024, kEncodeThreads = 256;
-// Rows of a block whose rows have scales of their own.
-constexpr int64_t kLoneRows = 64;
-// Rows of a warp that are on their way at a time.
-constexpr int64_t kRowsTogether = 4;
+// Rows of a tile whose rows have scales of their own, and of all tiles of a block: what each column
+// is times is found once for all of them.
+constexpr int64_t kLoneRows = 64, kBlockRows = 256;
+// Rows of a warp that are on their way at a time, and elements that a lane keeps from the look for
+// the largest to the encoding; more are read again, from the cache.
+constexpr int64_t kRowsTogether = 4, kKept = 32;
 // The largest magnitude goes to 2^14 or above, below 2^15.
 constexpr int64_t kTopExponent = 14;
 // A row whose largest element is below 2^-10 of the largest that shares its scale is said to be
@@ -138,7 +140,9 @@ private:
 
 int64_t tileRows(red::EncodeOp op) { return op.getRows() ? op.getRows() : kLoneRows; }
 
-/// The code of a kernel that encodes: a block has a tile of rows.
+int64_t tilesOfBlock(red::EncodeOp op) { return std::max<int64_t>(kBlockRows / tileRows(op), 1); }
+
+/// The code of a kernel that encodes: a block has some tiles of rows, one after the other.
 class EncodeCode : ThreadCode {
 public:
   EncodeCode(red::NestOp nest, const KernelMemory &memory, OpBuilder &b)
@@ -147,7 +151,7 @@ public:
   void build() {
     shareBlocks(
         ops.size(),
-        [&](size_t i) { return cellsOf(ops[i].getTensor(), ops[i].getAxis(), tiles(ops[i])); },
+        [&](size_t i) { return cellsOf(ops[i].getTensor(), ops[i].getAxis(), blocks(ops[i])); },
         [&](size_t i, Value work) { encode(ops[i], work); });
   }
 
@@ -155,40 +159,61 @@ private:
   Value rowExtent(red::EncodeOp op) {
     return memory.extent(b, loc, tensorOf(op.getTensor()).dims[op.getAxis()]);
   }
-  Value tiles(red::EncodeOp op) { return ceilDiv(rowExtent(op), wide(tileRows(op))); }
+  Value blocks(red::EncodeOp op) {
+    return ceilDiv(rowExtent(op), wide(tileRows(op) * tilesOfBlock(op)));
+  }
 
-  /// The rows of a block, and where they lie.
+  /// The rows of a tile, and where they lie.
   struct Tile {
     red::EncodeOp op;
     SmallVector<Value> cell; ///< of each axis but the last; along the rows the first one
-    Value number, left;      ///< i64: of the tile; i32: its rows up to the extent
+    Value block;             ///< i64: the number of its block along the rows
+    Value left;              ///< i32: its rows up to the extent
     int64_t cols;
     Value columns; ///< array: what each of the lane's columns is times; null for 1
     Value tops;    ///< array: the largest of the warp's rows, of each of the lane's columns
+    Value kept;    ///< array: elements by the warp's rows and the lane's columns; null for none
   };
 
-  // Rows are read twice, the second time from the cache.
   void encode(red::EncodeOp op, Value work) {
     Tile tile = locate(op, work);
     if (op.getTops())
       findColumns(tile);
-    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false)), lost;
-    if (!op.getRows()) {
-      lost = eachRow(tile, no, [&](Value row, Value lost) {
-        Value largest = fold(largestOf(tile, row, real(0)));
-        return either(lost, store(tile, row, powerOfTwo(b, loc, largest, kTopExponent)));
-      });
-    } else {
-      Value largest = eachRow(
-          tile, real(0), [&](Value row, Value largest) { return largestOf(tile, row, largest); });
-      std::pair<Value, Value> scale = powerOfTwo(b, loc, largestOfBlock(largest), kTopExponent);
-      lost = eachRow(tile, no,
-                     [&](Value row, Value lost) { return either(lost, store(tile, row, scale)); });
-      lost = either(lost, losesColumns(tile));
-    }
+    if (op.getRows())
+      ofWarps = array({tilesOfBlock(op), warps()}, "of_warps", /*shared=*/true);
+    Value first = mul(tile.block, wide(tileRows(op) * tilesOfBlock(op)), "first");
+    Value lost = loop("tile", constant(0), constant(tilesOfBlock(op)), 1, no(), /*unroll=*/1,
+                      [&](Value number, Value lost) {
+                        Value begin = mul(number, constant(tileRows(op)));
+                        Value at = add(first, widen(begin, ""), "at");
+                        return when(less(at, rowExtent(op)), lost,
+                                    [&] { return encodeTile(tile, number, at, lost); });
+                      });
     if (red::LostOp flag = lostOf(nest))
       raise(flag.getLost(), lost);
   }
+
+  // Whether a row of the tile or of one before it is lost.
+  Value encodeTile(Tile tile, Value number, Value first, Value lost) {
+    placeTile(tile, first);
+    if (tile.kept)
+      eachRow(tile, {}, [&](Value slot, Value row, Value) { return keep(tile, slot, row); });
+    std::pair<Value, Value> scale;
+    if (tile.op.getRows()) {
+      Value largest = eachRow(tile, real(0), [&](Value slot, Value row, Value largest) {
+        return largestOf(tile, slot, row, largest);
+      });
+      scale = powerOfTwo(b, loc, largestOfBlock(largest, number), kTopExponent);
+    }
+    lost = eachRow(tile, lost, [&](Value slot, Value row, Value lost) {
+      if (!tile.op.getRows())
+        scale = powerOfTwo(b, loc, fold(largestOf(tile, slot, row, real(0))), kTopExponent);
+      return either(lost, store(tile, slot, row, scale));
+    });
+    return tile.op.getRows() ? either(lost, losesColumns(tile)) : lost;
+  }
+
+  Value no() { return arith::ConstantOp::create(b, loc, b.getBoolAttr(false)); }
 
   Value either(Value x, Value y) { return arith::OrIOp::create(b, named("lost"), x, y); }
 
@@ -211,8 +236,7 @@ private:
 
   // Whether a column of the warp's rows is lost, if they are more than a few.
   Value losesColumns(const Tile &tile) {
-    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
-    Value lost = eachColumn(tile.cols, no, [&](Value part, Value, Value lost) {
+    Value lost = eachColumn(tile.cols, no(), [&](Value part, Value, Value lost) {
       return either(lost, isLost(magnitudeBits(get(tile.tops, part))));
     });
     Value several = less(constant(kRowsOfColumn * warps() - 1), tile.left);
@@ -220,25 +244,33 @@ private:
   }
 
   Tile locate(red::EncodeOp op, Value work) {
-    Tile tile{op, {}, {}, {}, columnsOf(op.getTensor()), {}, {}};
-    tile.cell = indicesOf(op.getTensor(), op.getAxis(), tiles(op), work);
-    tile.number = tile.cell[op.getAxis()];
-    Value first = mul(tile.number, wide(tileRows(op)), "first");
+    Tile tile{op, {}, {}, {}, columnsOf(op.getTensor()), {}, {}, {}};
+    tile.cell = indicesOf(op.getTensor(), op.getAxis(), blocks(op), work);
+    tile.block = tile.cell[op.getAxis()];
+    if (op.getTops())
+      tile.columns = array({partsOf(tile.cols)}, "columns", /*shared=*/false);
+    return tile;
+  }
+
+  int64_t slotsOf(red::EncodeOp op) { return llvm::divideCeil(tileRows(op), warps()); }
+  bool keeps(const Tile &tile) { return slotsOf(tile.op) * partsOf(tile.cols) <= kKept; }
+
+  void placeTile(Tile &tile, Value first) {
+    red::EncodeOp op = tile.op;
     tile.cell[op.getAxis()] = first;
     Value left = arith::SubIOp::create(b, loc, rowExtent(op), first);
     left = arith::MinSIOp::create(b, loc, left, wide(tileRows(op)));
     tile.left = arith::TruncIOp::create(b, named("left"), b.getI32Type(), left);
-    if (op.getTops())
-      tile.columns = array({partsOf(tile.cols)}, "columns", /*shared=*/false);
     tile.tops = array({partsOf(tile.cols)}, "tops", /*shared=*/false);
     eachColumn(tile.cols, {}, [&](Value part, Value, Value) {
       tile::SetOp::create(b, loc, real(0), tile.tops, part);
       return Value();
     });
-    return tile;
+    if (keeps(tile))
+      tile.kept = array({slotsOf(op), partsOf(tile.cols)}, "kept", /*shared=*/false);
   }
 
-  // What each column is times before its tile's scale is known. The first tile of a cell keeps the
+  // What each column is times before its tile's scale is known. The first block of a cell keeps the
   // powers of two of its columns.
   void findColumns(const Tile &tile) {
     red::EncodeOp op = tile.op;
@@ -270,7 +302,7 @@ private:
 
   void storeColumn(const Tile &tile, SmallVector<Value> cell, Value column, Value power) {
     red::EncodeOp op = tile.op;
-    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, tile.number, wide(0));
+    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, tile.block, wide(0));
     Value isFirstWarp = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, warp, constant(0));
     when(arith::AndIOp::create(b, loc, isFirst, isFirstWarp), [&] {
       cell.push_back(widen(column, ""));
@@ -312,10 +344,17 @@ private:
     llvm_unreachable("rows are encoded for a contraction");
   }
 
-  // The rows of the warp that exist.
+  // The rows of the warp by their number among them; for those beyond the last one that one, so
+  // that many are read at a time.
   Value eachRow(const Tile &tile, Value init,
-                llvm::function_ref<Value(Value row, Value carried)> body) {
-    return loop("row", warp, tile.left, warps(), init, kRowsTogether, body);
+                llvm::function_ref<Value(Value slot, Value row, Value carried)> body) {
+    Value last = arith::SubIOp::create(b, loc, tile.left, constant(1));
+    return loop("slot", constant(0), constant(slotsOf(tile.op)), 1, init,
+                tile.kept ? 0 : kRowsTogether, [&](Value slot, Value carried) {
+                  Value row = add(warp, mul(slot, constant(warps())));
+                  row = arith::MinSIOp::create(b, named("row"), row, last);
+                  return body(slot, row, carried);
+                });
   }
 
   // An element times what its column is.
@@ -330,19 +369,34 @@ private:
     return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
   }
 
+  Value keep(const Tile &tile, Value slot, Value row) {
+    Value base = offset(red::EncodeOp(tile.op).getTensor(), tile, row);
+    return eachColumn(tile.cols, {}, [&](Value part, Value column, Value) {
+      Value x = load(tile, base, part, column);
+      tile::SetOp::create(b, loc, x, tile.kept, ValueRange{slot, part});
+      return Value();
+    });
+  }
+
+  // One of the lane's elements.
+  Value element(const Tile &tile, Value slot, Value base, Value part, Value column) {
+    return tile.kept ? get(tile.kept, ValueRange{slot, part}) : load(tile, base, part, column);
+  }
+
   // The largest finite magnitude of a row's elements that the lane has, and `largest`.
-  Value largestOf(const Tile &tile, Value row, Value largest) {
+  Value largestOf(const Tile &tile, Value slot, Value row, Value largest) {
     Value base = offset(red::EncodeOp(tile.op).getTensor(), tile, row);
     return eachColumn(tile.cols, largest, [&](Value part, Value column, Value carried) {
-      return largerFinite(load(tile, base, part, column), carried);
+      return largerFinite(element(tile, slot, base, part, column), carried);
     });
   }
 
   // Whether the row is lost.
-  Value store(const Tile &tile, Value row, std::pair<Value, Value> scale) {
+  Value store(const Tile &tile, Value slot, Value row, std::pair<Value, Value> scale) {
     red::EncodeOp op = tile.op;
+    Value exists = less(add(warp, mul(slot, constant(warps()))), tile.left);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, constant(0));
-    when(isFirst, [&] {
+    when(arith::AndIOp::create(b, loc, exists, isFirst), [&] {
       tile::StoreOp::create(b, loc, scale.first, memory.pointer(op.getScale()),
                             offset(op.getScale(), tile, row));
     });
@@ -350,7 +404,7 @@ private:
           lowBase = offset(op.getLow(), tile, row);
     Value largest =
         eachColumn(tile.cols, constant(0), [&](Value part, Value column, Value largest) {
-          Value x = load(tile, base, part, column);
+          Value x = element(tile, slot, base, part, column);
           x = arith::MulFOp::create(b, named("scaled"), x, scale.second);
           Value magnitude = arith::MaximumFOp::create(b, named("top"), get(tile.tops, part),
                                                       math::AbsFOp::create(b, loc, x));
@@ -360,12 +414,12 @@ private:
           high = arith::ExtFOp::create(b, named("high"), b.getF32Type(), high);
           Value rest = arith::SubFOp::create(b, loc, x, high);
           Value low = arith::SelectOp::create(b, named("low"), isFinite(x), rest, real(0));
-          auto put = [&](Value value, Value into, Value base) {
-            tile::StoreOp::create(b, loc, value, memory.pointer(into),
-                                  add(base, widen(column, "")));
-          };
-          put(high, op.getHigh(), highBase);
-          put(low, op.getLow(), lowBase);
+          when(exists, [&] {
+            for (auto [value, into, at] :
+                 {std::tuple(high, op.getHigh(), highBase), std::tuple(low, op.getLow(), lowBase)})
+              tile::StoreOp::create(b, loc, value, memory.pointer(into),
+                                    add(at, widen(column, "")));
+          });
           return largest;
         });
     return isLost(fold(largest));
@@ -375,14 +429,14 @@ private:
     return tile::FoldLanesOp::create(b, named("largest"), x.getType(), tile::Combine::Max, x);
   }
 
-  Value largestOfBlock(Value x) {
-    Value all = array({warps()}, "of_warps", /*shared=*/true);
+  Value largestOfBlock(Value x, Value tile) {
     x = fold(x);
     Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, constant(0));
-    when(isFirst, [&] { tile::SetOp::create(b, loc, x, all, warp); });
+    when(isFirst, [&] { tile::SetOp::create(b, loc, x, ofWarps, ValueRange{tile, warp}); });
     tile::BarrierOp::create(b, loc);
     return loop("other", warps(), real(0), [&](Value other, Value carried) -> Value {
-      return arith::MaximumFOp::create(b, named("largest"), carried, get(all, other));
+      return arith::MaximumFOp::create(b, named("largest"), carried,
+                                       get(ofWarps, ValueRange{tile, other}));
     });
   }
 
@@ -397,6 +451,7 @@ private:
   }
 
   SmallVector<red::EncodeOp> ops;
+  Value ofWarps; ///< array: the largest that each has in each tile of the block
 };
 
 // Of the blocks that a tensor has, `count` for each index of the axes but `axis` and the last.
@@ -421,16 +476,16 @@ Attribute topsBlocks(red::NestOp nest, Builder &builder) {
 Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
   Attribute blocks = builder.getI64IntegerAttr(0);
   for (red::EncodeOp op : encodingsOf(nest)) {
-    Attribute tiles =
+    Attribute ofRows =
         gridApply("ceildiv", gridExtent(nest, tensorOf(op.getTensor()).dims[op.getAxis()]),
-                  builder.getI64IntegerAttr(tileRows(op)));
-    blocks = gridApply("add", blocks, blocksOf(nest, op.getTensor(), op.getAxis(), tiles));
+                  builder.getI64IntegerAttr(tileRows(op) * tilesOfBlock(op)));
+    blocks = gridApply("add", blocks, blocksOf(nest, op.getTensor(), op.getAxis(), ofRows));
   }
   return blocks;
 }
 
 // Enough for any GPU, and few to start where there is nothing to do.
-constexpr int64_t kFallbackBlocks = 1024;
+constexpr int64_t kFallbackBlocks = 288;
 
 constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode",
                         kFallbackSuffix = "_fallback";

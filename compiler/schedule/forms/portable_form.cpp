@@ -391,10 +391,8 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
 }
 
 bool streamsSplits(red::NestOp nest) {
-  auto parts = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr);
-  return parts && llvm::any_of(nest.getStream(), [&](Attribute dim) {
-           return llvm::is_contained(parts.getValue(), dim);
-         });
+  return llvm::any_of(attn::dimNames(nest.getStream()),
+                      [&](StringAttr dim) { return isPartDim(attn::programOf(nest), dim); });
 }
 
 namespace {

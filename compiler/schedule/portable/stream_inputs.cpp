@@ -8,6 +8,8 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
+constexpr int64_t kLeastCopy = 4; // bytes
+
 SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
                                       const PortableSchedule &schedule) {
   SmallVector<StagedInput> staged;
@@ -19,18 +21,19 @@ SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
   };
   for (attn::ReadOp read : plan.vectors) {
     Type element = tensorOf(read.getSource()).element;
-    if (!element.isF32()) // copies have 4 bytes or more
+    int64_t bytes = tile::elementType(element).bytes;
+    if (!element.isF32())
       continue;
-    staged.push_back(
-        {read, {}, false, tile(1, schedule.streamTile, element), tile::elementType(element).bytes});
+    staged.push_back({read, {}, false, tile(1, schedule.streamTile, element), bytes});
   }
   if (!schedule.copyInputs)
     return staged;
   auto add = [&](const InputTile &input, StringAttr last, int64_t rows, int64_t cols, bool turned) {
     attn::DimAttr dim = attn::programOf(nest).lookupDim(last);
-    if (dim.isStatic())
+    int64_t bytes = tile::elementType(input.element).bytes;
+    if (dim.isStatic() || bytes >= kLeastCopy)
       staged.push_back({input.read, input.rowAxis, turned, tile(rows, cols, input.element),
-                        dim.getExtent() * tile::elementType(input.element).bytes});
+                        dim.isStatic() ? dim.getExtent() * bytes : bytes});
   };
   for (const InputTile &input : plan.inputs)
     add(input, plan.stream, schedule.rowTile, schedule.streamTile, false);
@@ -74,11 +77,12 @@ void WarpLowering::copyInput(const StagedRing &from, Value first, Value slot) {
   Value offset = arith::MulIOp::create(b, loc, widen(row, ""), stride);
   offset = arith::AddIOp::create(b, loc, from.base, offset);
   offset = arith::AddIOp::create(b, loc, offset, widen(column, ""));
-  Value end = extent32(input.turned ? plan.stream : plan.row);
-  Value rows = arith::SubIOp::create(b, loc, end, row), columns;
-  int64_t extent = input.rowBytes / tile::elementType(input.type.getElement()).bytes;
-  if (extent % input.type.getCols())
-    columns = arith::SubIOp::create(b, loc, constant(extent), column);
+  auto [down, across] =
+      input.turned ? std::pair(plan.stream, plan.row) : std::pair(plan.row, plan.stream);
+  Value rows = arith::SubIOp::create(b, loc, extent32(down), row), columns;
+  attn::DimAttr last = attn::programOf(nest).lookupDim(across);
+  if (!last.isStatic() || last.getExtent() % input.type.getCols())
+    columns = arith::SubIOp::create(b, loc, extent32(across), column);
   copy(offset, stride, rows, columns);
 }
 

@@ -19,7 +19,8 @@ struct StagedInput {
 
 /// Those of the nest that arrive so under the schedule, where operands are not cut along their
 /// inner dims: vectors; and tensors with both dims, where the schedule asks for it and the last
-/// axis has a static extent, so that it is known where copies of several elements end.
+/// axis has a static extent, so that it is known where copies of several elements end, or an
+/// element is enough for a copy.
 llvm::SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
                                             const PortableSchedule &schedule);
 

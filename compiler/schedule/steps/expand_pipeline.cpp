@@ -151,8 +151,10 @@ Value Expansion::expandRowTile(Value work, Value tilesBefore, Value taken) {
   for (Operation &op : llvm::make_early_inc_range(*rows.getBodyBlock())) {
     b.setInsertionPoint(into, at);
     if (auto tiles = dyn_cast<StreamOp>(op)) {
+      if (tiles.getAny())
+        enterIfAny(tiles);
       after = expandStream(tiles, tilesBefore);
-      passesFirst = tiles.getOwnEnd() && awaitsBehind(tiles);
+      passesFirst = tiles.getOwnEnd() && (tiles.getAny() || awaitsBehind(tiles));
       if (passesFirst)
         passLast();
     } else {
@@ -165,6 +167,21 @@ Value Expansion::expandRowTile(Value work, Value tilesBefore, Value taken) {
   if (stream)
     stream.erase();
   return after;
+}
+
+// Goes into a branch that is taken if there are tiles, and takes along what rows await.
+void Expansion::enterIfAny(StreamOp tiles) {
+  auto branch = scf::IfOp::create(b, tiles.getLoc(), tiles.getAny(), /*withElseRegion=*/false);
+  Operation *first = branch;
+  while (first->getPrevNode() && isa<AwaitOp, PublishOp>(first->getPrevNode()))
+    first = first->getPrevNode();
+  Operation *end = branch.thenBlock()->getTerminator();
+  for (Operation *op = first; op != branch;) {
+    Operation *next = op->getNextNode();
+    op->moveBefore(end);
+    op = next;
+  }
+  b.setInsertionPoint(end);
 }
 
 //===----------------------------------------------------------------------===//

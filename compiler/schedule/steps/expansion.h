@@ -25,6 +25,7 @@ private:
   mlir::Value nextNumber();
 
   // The stream.
+  void enterIfAny(tile::StreamOp tiles);
   mlir::Value expandStream(tile::StreamOp op, mlir::Value tilesBefore);
   llvm::SmallVector<tile::StepOp> stepsInOrder();
   llvm::SmallVector<tile::StepOp> stepsOfStage(unsigned stage);

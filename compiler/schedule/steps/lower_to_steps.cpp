@@ -53,7 +53,8 @@ void StepsLowering::placeResults() {
 void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   group = tile::GroupOp::create(b, named("group"));
   locate(rows.getNumber());
-  std::tie(firstTile, endTile) = tileRange(row0, tiles.rows);
+  TileRange range = tileRange(row0, tiles.rows);
+  firstTile = range.first, endTile = range.end;
   // Whoever copies does so for all groups: these may differ in the index of a packed dim.
   for (const OperandMap &map : maps) {
     attn::ReadOp read = map.read;
@@ -61,7 +62,12 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
       indicesOf[read] = operandIndices(read, map.rowAxis);
   }
   fetchRows();
+  Value any;
+  if (mayHaveNoTile())
+    any = arith::CmpIOp::create(b, named("any"), arith::CmpIPredicate::slt, firstTile,
+                                range.exactEnd);
   stream = tile::StreamOp::create(b, nest.getLoc(), firstTile, endTile);
+  stream.getAnyMutable().assign(any ? ValueRange(any) : ValueRange());
   if (skipsTiles())
     askForTiles();
   locateGroup();
@@ -73,6 +79,16 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   multiplyBands();
   storeResults(
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
+}
+
+// Where data say which tiles matter, many row tiles may have none: rows beyond the lengths of
+// sequences. What such a block has is what states are without a stream.
+bool StepsLowering::mayHaveNoTile() {
+  if (!nest.getDomainBlock() || schedule.persistent || skipsTiles() ||
+      !mapsOf(OperandMap::Kind::Finish).empty() || !mapsOf(OperandMap::Kind::Band).empty())
+    return false;
+  auto bounds = cast<red::BoundsOp>(nest.getDomainBlock()->getTerminator());
+  return readsTensors(nest, {bounds.getLo().front(), bounds.getHi().front()});
 }
 
 void StepsLowering::locateGroup() {
@@ -101,7 +117,7 @@ void StepsLowering::ownRange() {
   if (!nest.getDomainBlock() || schedule.groups == 1 || skipsTiles() || !mayPassTiles())
     return;
   Value last = add(endTile, -1, "last_tile");
-  auto [first, end] = tileRange(branchRow0, branchRows);
+  auto [first, end, exactEnd] = tileRange(branchRow0, branchRows);
   first = arith::MaxSIOp::create(b, named("own_lo"), first, firstTile);
   first = arith::MinSIOp::create(b, named("own_first"), first, last);
   end = arith::MinSIOp::create(b, named("own_hi"), end, endTile);

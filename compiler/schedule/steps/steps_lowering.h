@@ -19,6 +19,7 @@ public:
 protected:
   // Who has what.
   /// Sets where the rows of the group and of the warp are.
+  bool mayHaveNoTile();
   virtual void locateGroup();
   /// i32: the group's first row in the block's tile.
   virtual Value groupRow();

@@ -34,9 +34,9 @@ public:
           needs.asked +=
               wordsOf(cast<attn::ArrayType>(extreme.getArray().getType()).getElementType());
     needs.masked = nest.getDomainBlock() != nullptr;
-    if (auto parts = attn::programOf(nest)->getAttrOfType<ArrayAttr>(kPartDimsAttr))
-      needs.inParts = llvm::any_of(
-          nest.getGrid(), [&](Attribute dim) { return llvm::is_contained(parts.getValue(), dim); });
+    needs.inParts = llvm::any_of(attn::dimNames(nest.getGrid()), [&](StringAttr dim) {
+      return isPartDim(attn::programOf(nest), dim);
+    });
     return needs;
   }
 

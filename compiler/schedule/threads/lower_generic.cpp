@@ -36,11 +36,10 @@ SmallVector<StringAttr> pointDims(red::NestOp nest) {
 // True if the fold is over parts of a stream, or over as few elements at any size.
 static bool isShort(red::FoldOp fold) {
   attn::ProgramOp program = attn::programOf(fold);
-  auto parts = program->getAttrOfType<ArrayAttr>(kPartDimsAttr);
   int64_t elements = 1;
   for (StringAttr dim : attn::dimNames(fold.getDims())) {
     attn::DimAttr declared = program.lookupDim(dim);
-    if (parts && llvm::is_contained(parts, dim))
+    if (isPartDim(program, dim))
       continue;
     if (!declared.isStatic() || (elements *= declared.getExtent()) > kFewElements)
       return false;

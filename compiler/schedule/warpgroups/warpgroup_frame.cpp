@@ -198,11 +198,12 @@ std::pair<Value, Value> WarpgroupFrame::batchedRowTile(Value work, Value count, 
   return {number, arith::AddIOp::create(b, named("cell"), before, rem(inBatch, beside, ""))};
 }
 
-std::pair<Value, Value> WarpgroupFrame::tileRange(Value first, int64_t count) {
+WarpgroupFrame::TileRange WarpgroupFrame::tileRange(Value first, int64_t count) {
   auto [lo, hi] = streamRange(first, count);
   Value begin = tileNumber(lo, schedule.streamStep(), false, "first_tile");
   Value end = tileNumber(hi, schedule.streamStep(), true, "end_tile");
-  return {begin, b.createOrFold<arith::MaxSIOp>(named("end_tile"), end, add(begin, 1))};
+  Value atLeastOne = b.createOrFold<arith::MaxSIOp>(named("end_tile"), end, add(begin, 1));
+  return {begin, atLeastOne, end};
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,9 +21,13 @@ protected:
 
   /// The cell and the first row of a row tile.
   void locate(Value work);
-  /// The tiles of the stream that matter to `count` rows from `first` on: at least one, since a row
-  /// without any takes part in the rhythm of the pipes all the same.
-  std::pair<Value, Value> tileRange(Value first, int64_t count);
+  /// Tiles of the stream, `first` to `end`: at least one, since rows without any take part in the
+  /// rhythm of the pipes all the same. Where there is none, `exactEnd` is not above `first`.
+  struct TileRange {
+    Value first, end, exactEnd;
+  };
+  /// Those that matter to `count` rows from `first` on.
+  TileRange tileRange(Value first, int64_t count);
 
   /// Tiles in which a tile of the operand arrives, one after the other (tiled_plan.h).
   int64_t scoreParts(unsigned streamed) const;

@@ -4,7 +4,7 @@
 // RUN: attnc-opt --attnc-pipeline='target=sm_90a through=lower-nests' %s | FileCheck %s
 
 // CHECK: tile.kernel @full_o_fallback
-// CHECK-SAME: ["min", 1024, ["mul",
+// CHECK-SAME: ["min", 288, ["mul",
 // CHECK: %[[FIRST:.*]] = tile.block
 // CHECK: %[[END:.*]] = arith.trunci
 // CHECK: %[[STEP:.*]] = tile.grid_size

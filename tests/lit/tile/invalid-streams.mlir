@@ -202,3 +202,16 @@ tile.kernel @nested_stream("works" = %works: i32) grid [1] threads 256 smem 0 {
     }
   }
 }
+
+// -----
+
+tile.kernel @no_tile_of_several_row_tiles("works" = %works: i32) grid [1] threads 256 smem 0 {
+  %yes = arith.constant true
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, persistent} {
+  ^bb0(%work: i32, %turn: i32):
+    // expected-error @+1 {{may have no tile: that goes with one row tile and no list}}
+    tile.stream %turn to %works if %yes {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+    }
+  }
+}
