@@ -122,8 +122,11 @@ LogicalResult StreamOp::verify() {
                        "first and the last, and of a list whether it is full");
   if (!getOwnFirst() != !getOwnEnd())
     return emitOpError("has one end of its own range without the other");
-  if (getAny() && (isListed() || cast<RowTilesOp>((*this)->getParentOp()).getPersistent()))
-    return emitOpError("may have no tile: that goes with one row tile and no list");
+  auto rows = cast<RowTilesOp>((*this)->getParentOp());
+  auto isBefore = [](FetchOp fetch) { return !fetch.getLate(); };
+  if (getAny() && (isListed() || rows.getPersistent() ||
+                   llvm::any_of(rows.getBodyBlock()->getOps<FetchOp>(), isBefore)))
+    return emitOpError("may have no tile: that goes with one row tile, no list, and late fetches");
   return success(succeeded(verifyList(*this)) && succeeded(verifyBody(*getBodyBlock())));
 }
 

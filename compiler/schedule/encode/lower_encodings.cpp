@@ -19,8 +19,8 @@ namespace {
 
 // Of a block: where each reads a large part of a tensor once, as many as fit.
 constexpr int64_t kTopsThreads = 1024, kEncodeThreads = 256;
-// Rows of a tile whose rows have scales of their own, and of all tiles of a block: what each column
-// is times is found once for all of them.
+// Rows of a tile whose rows have scales of their own, and of all tiles of a block, at most: what each
+// column is times is found once for all of them.
 constexpr int64_t kLoneRows = 64, kBlockRows = 256;
 // Rows of a warp that are on their way at a time, and elements that a lane keeps from the look for
 // the largest to the encoding; more are read again, from the cache.

@@ -21,10 +21,8 @@ SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
   };
   for (attn::ReadOp read : plan.vectors) {
     Type element = tensorOf(read.getSource()).element;
-    int64_t bytes = tile::elementType(element).bytes;
-    if (!element.isF32())
-      continue;
-    staged.push_back({read, {}, false, tile(1, schedule.streamTile, element), bytes});
+    if (element.isF32())
+      staged.push_back({read, {}, false, tile(1, schedule.streamTile, element), kLeastCopy});
   }
   if (!schedule.copyInputs)
     return staged;

@@ -132,7 +132,8 @@ static bool awaitsBehind(StreamOp stream) {
 }
 
 // Returns the number of the tile after the row tile's last one. What a group lets pass at the end
-// it does after everything else, unless that waits for what is copied behind those tiles.
+// it does after everything else, unless that waits for what is copied behind those tiles, or there
+// may be no tile.
 Value Expansion::expandRowTile(Value work, Value tilesBefore, Value taken) {
   if (!rows.getPersistent())
     readNumberAgain();

@@ -81,10 +81,12 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
 }
 
-// Where data say which tiles matter, many row tiles may have none: rows beyond the lengths of
-// sequences. What such a block has is what states are without a stream.
 bool StepsLowering::mayHaveNoTile() {
-  if (!nest.getDomainBlock() || schedule.persistent || skipsTiles() ||
+  bool fetchesBefore = llvm::any_of(rowTilesOf, [](const auto &rows) {
+    auto fetch = rows.second.template getDefiningOp<tile::FetchOp>();
+    return !fetch || !fetch.getLate();
+  });
+  if (!nest.getDomainBlock() || schedule.persistent || skipsTiles() || fetchesBefore ||
       !mapsOf(OperandMap::Kind::Finish).empty() || !mapsOf(OperandMap::Kind::Band).empty())
     return false;
   auto bounds = cast<red::BoundsOp>(nest.getDomainBlock()->getTerminator());

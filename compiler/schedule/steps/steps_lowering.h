@@ -18,8 +18,10 @@ public:
 
 protected:
   // Who has what.
-  /// Sets where the rows of the group and of the warp are.
+  /// True if data say which tiles matter, so that many row tiles may have none: those beyond the
+  /// lengths of sequences. What such a block has is what states are without a stream.
   bool mayHaveNoTile();
+  /// Sets where the rows of the group and of the warp are.
   virtual void locateGroup();
   /// i32: the group's first row in the block's tile.
   virtual Value groupRow();

@@ -350,12 +350,29 @@ private:
     return success();
   }
 
+  // What an array has elements of, or 0 where a mask hides them, as that of a part of the stream
+  // does; null for other arrays.
+  static attn::ReadOp maskedRead(Value array) {
+    if (auto read = array.getDefiningOp<attn::ReadOp>())
+      return read;
+    auto map = array.getDefiningOp<attn::MapOp>();
+    auto select = map ? map.getYielded().getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+    if (!select)
+      return {};
+    bool hidesFalse = matchPattern(select.getFalseValue(), m_AnyZeroFloat());
+    if (!hidesFalse && !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
+      return {};
+    auto kept =
+        dyn_cast<BlockArgument>(hidesFalse ? select.getTrueValue() : select.getFalseValue());
+    return kept ? maskedRead(map.getOperand(kept.getArgNumber())) : attn::ReadOp();
+  }
+
   // What an input or another nest holds as f32 is not rounded: it may be a sum whose terms cancel
   // in the product (docs/rationale/red.md), and nothing bounds it as 1 bounds a weight.
   static bool keepsFloat(const Weight &weight) {
-    auto isRead = [](Value factor) { return factor.getDefiningOp<attn::ReadOp>() != nullptr; };
+    auto isRead = [](Value factor) { return bool(maskedRead(factor)); };
     auto isFloat = [](Value factor) {
-      return tensorOf(factor.getDefiningOp<attn::ReadOp>().getSource()).element.isF32();
+      return tensorOf(maskedRead(factor).getSource()).element.isF32();
     };
     return weight.reference == -1 && llvm::all_of(weight.factors, isRead) &&
            llvm::any_of(weight.factors, isFloat);

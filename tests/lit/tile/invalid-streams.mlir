@@ -209,7 +209,24 @@ tile.kernel @no_tile_of_several_row_tiles("works" = %works: i32) grid [1] thread
   %yes = arith.constant true
   tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, persistent} {
   ^bb0(%work: i32, %turn: i32):
-    // expected-error @+1 {{may have no tile: that goes with one row tile and no list}}
+    // expected-error @+1 {{may have no tile: that goes with one row tile, no list, and late fetches}}
+    tile.stream %turn to %works if %yes {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+    }
+  }
+}
+
+// -----
+
+!tile_of_rows = !tile.shared<64, 64, f16, panels 64>
+!map_of_rows = !tile.tensor_map<[64, 64], f16>
+
+tile.kernel @no_tile_behind_rows("map" = %map: !map_of_rows, "works" = %works: i32) grid [1] threads 256 smem 0 {
+  %yes = arith.constant true
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    %q = tile.fetch %map(%work) {stages = 1 : i64} : !map_of_rows -> !tile_of_rows
+    // expected-error @+1 {{may have no tile: that goes with one row tile, no list, and late fetches}}
     tile.stream %turn to %works if %yes {
     ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
     }
