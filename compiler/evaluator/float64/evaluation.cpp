@@ -5,6 +5,7 @@
 #include "compiler/evaluator/float64/read.h"
 #include "compiler/evaluator/inputs/binding.h"
 #include "dialects/Red/Cancellation.h"
+#include "dialects/Red/MaskedRead.h"
 
 #include <thread>
 
@@ -404,7 +405,7 @@ std::optional<size_t> Evaluation::narrowPartner(red::FoldOp fold, ArrayRef<Tenso
     return std::nullopt;
   // What is stored as f32 and is no weight under a maximum is not rounded.
   bool keepsFloat = !fold.getExponent() && llvm::all_of(fold.getFactors(), [](Value factor) {
-    return factor.getDefiningOp<attn::ReadOp>() != nullptr;
+    return bool(red::maskedRead(factor));
   }) && llvm::count_if(factors, [](const Tensor &factor) { return factor.narrowUnit == 0; }) > 0;
   keepsFloat |= llvm::any_of(fold.termOperands(), std::bind_front(red::mayCancelAlong, fold));
   auto isInner = [&](StringAttr dim) { return llvm::is_contained(nest.getInner(), dim); };

@@ -7,6 +7,7 @@
 #include "compiler/schedule/stream/differences.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Red/Cancellation.h"
+#include "dialects/Red/MaskedRead.h"
 #include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -350,29 +351,12 @@ private:
     return success();
   }
 
-  // What an array has elements of, or 0 where a mask hides them, as that of a part of the stream
-  // does; null for other arrays.
-  static attn::ReadOp maskedRead(Value array) {
-    if (auto read = array.getDefiningOp<attn::ReadOp>())
-      return read;
-    auto map = array.getDefiningOp<attn::MapOp>();
-    auto select = map ? map.getYielded().getDefiningOp<arith::SelectOp>() : arith::SelectOp();
-    if (!select)
-      return {};
-    bool hidesFalse = matchPattern(select.getFalseValue(), m_AnyZeroFloat());
-    if (!hidesFalse && !matchPattern(select.getTrueValue(), m_AnyZeroFloat()))
-      return {};
-    auto kept =
-        dyn_cast<BlockArgument>(hidesFalse ? select.getTrueValue() : select.getFalseValue());
-    return kept ? maskedRead(map.getOperand(kept.getArgNumber())) : attn::ReadOp();
-  }
-
   // What an input or another nest holds as f32 is not rounded: it may be a sum whose terms cancel
   // in the product (docs/rationale/red.md), and nothing bounds it as 1 bounds a weight.
   static bool keepsFloat(const Weight &weight) {
-    auto isRead = [](Value factor) { return bool(maskedRead(factor)); };
+    auto isRead = [](Value factor) { return bool(red::maskedRead(factor)); };
     auto isFloat = [](Value factor) {
-      return tensorOf(maskedRead(factor).getSource()).element.isF32();
+      return tensorOf(red::maskedRead(factor).getSource()).element.isF32();
     };
     return weight.reference == -1 && llvm::all_of(weight.factors, isRead) &&
            llvm::any_of(weight.factors, isFloat);
