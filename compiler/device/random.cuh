@@ -62,7 +62,7 @@ public:
     // The lower 8 bits of a word decide nothing, so words are compared as they are.
     const u32 word = nextWord(e, seed, x, y, z, column);
     const u32 steps = __float2uint_ru(limit * 0x1p24f), most = 1u << 24;
-    return word <= ((steps < most ? steps : most) << 8) - 1 & steps != 0;
+    return (word <= ((steps < most ? steps : most) << 8) - 1) & (steps != 0);
   }
 
 private:

@@ -21,8 +21,9 @@ SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
   };
   for (attn::ReadOp read : plan.vectors) {
     Type element = tensorOf(read.getSource()).element;
-    if (element.isF32())
-      staged.push_back({read, {}, false, tile(1, schedule.streamTile, element), kLeastCopy});
+    int64_t bytes = tile::elementType(element).bytes;
+    if (element.isF32()) // 16 bits are less than a copy
+      staged.push_back({read, {}, false, tile(1, schedule.streamTile, element), bytes});
   }
   if (!schedule.copyInputs)
     return staged;

@@ -177,11 +177,9 @@ void Expansion::enterIfAny(StreamOp tiles) {
   while (first->getPrevNode() && isa<AwaitOp, PublishOp>(first->getPrevNode()))
     first = first->getPrevNode();
   Operation *end = branch.thenBlock()->getTerminator();
-  for (Operation *op = first; op != branch;) {
-    Operation *next = op->getNextNode();
-    op->moveBefore(end);
-    op = next;
-  }
+  branch.thenBlock()->getOperations().splice(end->getIterator(),
+                                             branch->getBlock()->getOperations(),
+                                             first->getIterator(), branch->getIterator());
   b.setInsertionPoint(end);
 }
 

@@ -54,7 +54,8 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   group = tile::GroupOp::create(b, named("group"));
   locate(rows.getNumber());
   TileRange range = tileRange(row0, tiles.rows);
-  firstTile = range.first, endTile = range.end;
+  firstTile = range.first;
+  endTile = range.end;
   // Whoever copies does so for all groups: these may differ in the index of a packed dim.
   for (const OperandMap &map : maps) {
     attn::ReadOp read = map.read;
@@ -62,12 +63,10 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
       indicesOf[read] = operandIndices(read, map.rowAxis);
   }
   fetchRows();
-  Value any;
-  if (mayHaveNoTile())
-    any = arith::CmpIOp::create(b, named("any"), arith::CmpIPredicate::slt, firstTile,
-                                range.exactEnd);
   stream = tile::StreamOp::create(b, nest.getLoc(), firstTile, endTile);
-  stream.getAnyMutable().assign(any ? ValueRange(any) : ValueRange());
+  if (mayHaveNoTile())
+    stream.getAnyMutable().assign(arith::CmpIOp::create(b, named("any"), arith::CmpIPredicate::slt,
+                                                        firstTile, range.exactEnd));
   if (skipsTiles())
     askForTiles();
   locateGroup();
