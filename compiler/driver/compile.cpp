@@ -166,7 +166,7 @@ private:
 
   // What the reports say of the nests at this point.
   Status report(const Step &step) {
-    if (&step == findStep("outline-epilogue")) {
+    if (&step == findStep("pack-results")) {
       for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
         result.nests.push_back(reportNest(nest, options.extents));
       if (gradients)

@@ -15,7 +15,7 @@ static Result<std::vector<std::string>> kernelNames(const Spec &spec,
                                                     const PipelineOptions &options) {
   OwningOpRef<ModuleOp> module(cast<ModuleOp>(spec.module.get()->clone()));
   attn::ProgramOp program = *module->getOps<attn::ProgramOp>().begin();
-  for (const Step &step : steps(firstStepOf(program), "outline-epilogue")) {
+  for (const Step &step : steps(firstStepOf(program), "pack-results")) {
     Operation *op = program;
     if (step.on == Step::On::Module)
       op = *module;

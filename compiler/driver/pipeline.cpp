@@ -30,6 +30,7 @@
 #include "compiler/transforms/lower_to_nests.h"
 #include "compiler/transforms/mask_intervals.h"
 #include "compiler/transforms/outline_epilogue.h"
+#include "compiler/transforms/pack_results.h"
 #include "compiler/transforms/pair_roles.h"
 #include "compiler/transforms/plain_differences.h"
 #include "compiler/transforms/reassociate.h"
@@ -201,6 +202,13 @@ Status lowerNests(Operation *op, const PipelineOptions &options) {
   return {};
 }
 
+// Loops of the CPU store what they compute in its own place.
+Status packOutputs(Operation *op, const PipelineOptions &options) {
+  if (schedule::findGpuModel(options.target))
+    attnc::packResults(cast<attn::ProgramOp>(op));
+  return {};
+}
+
 // Warpgroups make tables of them.
 Status outlineAllDifferences(Operation *op, const PipelineOptions &options) {
   if (const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
@@ -250,6 +258,8 @@ constexpr Step table[] = {
      flattenAllColumns, /*asksOptions=*/true},
     {"outline-epilogue", "folds after a stream become nests where no tiled form takes them",
      Program, outlineEpilogue, /*asksOptions=*/true},
+    {"pack-results", "rows of packed sequences are stored by who computes them", Program,
+     packOutputs, /*asksOptions=*/true},
     {"pair-roles", "values of pairs that are stored get a row and a stream dim, for tiles", Program,
      giveAllPairRoles, /*asksOptions=*/true},
     {"outline-differences",

@@ -167,6 +167,35 @@ LogicalResult NestOp::verify() {
   return verifyDomain(*this);
 }
 
+StringAttr PackOp::rows() {
+  auto stored = getPacked().getType().getDims(), computed = getPadded().getType().getDims();
+  return *llvm::find_if(stored, [&](StringAttr dim) { return !llvm::is_contained(computed, dim); });
+}
+
+LogicalResult PackOp::verify() {
+  attn::ArrayType from = getPadded().getType(), to = getPacked().getType();
+  auto ofSequences = [](attn::ArrayType type) {
+    return type.getDims().size() == 1 && type.getElementType().isInteger(64);
+  };
+  if (!ofSequences(getStart().getType()) || getStart().getType() != getCount().getType())
+    return emitOpError("needs integers for each sequence: its first row, and how many it has");
+  if (!from.hasDim(over()) || !from.hasDim(getDimAttr()) || getDimAttr() == over())
+    return emitOpError("packs a tensor that has an axis for the sequences and one for their rows");
+  SmallVector<StringAttr> kept;
+  for (StringAttr dim : from.getDims())
+    if (dim != over() && dim != getDimAttr())
+      kept.push_back(dim);
+  unsigned rows = 0;
+  for (StringAttr dim : to.getDims())
+    rows += !llvm::is_contained(kept, dim);
+  if (from.getElementType() != to.getElementType() || rows != 1 ||
+      to.getDims().size() != kept.size() + 1)
+    return emitOpError("has in place of both axes one of the rows of all sequences");
+  if (!getPadded().getDefiningOp<NestOp>() || !getPadded().hasOneUse())
+    return emitOpError("packs a result of a nest that nobody else reads");
+  return success();
+}
+
 LogicalResult EncodeOp::verify() {
   auto type = cast<attn::ArrayType>(getTensor().getType());
   auto rank = static_cast<uint64_t>(type.getDims().size());

@@ -165,6 +165,31 @@ def Red_ScalarOp : Red_Op<"scalar", [Pure, HasParent<"NestOp">]> {
   let assemblyFormat = "$array attr-dict `:` type($array) `->` type($result)";
 }
 
+def Red_PackOp : Red_Op<"pack", [Pure, Attn_StoresResults]> {
+  let summary = "Rows of sequences behind each other, from where each has an index of its own";
+  let description = [{
+    Sequence b has `count`[b] rows from row `start`[b] on, which are its first ones of `padded` along
+    `dim`: packed[start[b] + i] = padded[b, i] for 0 <= i < count[b]. Rows of no sequence are 0. The
+    sequences do not overlap, `start` does not decrease, and all lies within the rows. `padded` is the
+    result of a nest and has no memory of its own: the nest's kernel stores each row where it
+    belongs, and nothing else.
+  }];
+  let arguments = (ins Attn_ArrayType:$padded, Attn_ArrayType:$start, Attn_ArrayType:$count,
+                       StrAttr:$dim);
+  let results = (outs Attn_ArrayType:$packed);
+  let assemblyFormat = [{
+    $padded `along` $dim `from` $start `count` $count attr-dict
+    `:` type($padded) `,` type($start) `,` type($count) `->` type($packed)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The dim that counts the sequences.
+    ::mlir::StringAttr over() { return getStart().getType().getDims().front(); }
+    /// The dim of the rows of all sequences.
+    ::mlir::StringAttr rows();
+  }];
+}
+
 def Red_TopsOp : Red_Op<"tops", [Pure, Attn_StoresResults]> {
   let summary = "The largest finite magnitudes of the columns of an f32 tensor, part by part of its rows";
   let description = [{

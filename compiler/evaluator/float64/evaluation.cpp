@@ -221,6 +221,7 @@ Evaluation::Result Evaluation::compute(Operation &op) {
       .Case([&](attn::ReduceOp reduce) { return computeReduce(reduce); })
       .Case([&](attn::SoftmaxOp op) { return computeSoftmax(op); })
       .Case([&](red::FoldOp fold) { return computeFold(fold); })
+      .Case([&](red::PackOp pack) { return computePack(pack); })
       .Default([](Operation *op) -> Result {
         return llvm::createStringError("the evaluator cannot evaluate %s",
                                        op->getName().getStringRef().str().c_str());
@@ -265,6 +266,43 @@ Evaluation::Result Evaluation::computeIndex(attn::IndexOp index) {
     result->storage->integer[i] = sample ? (*sample)[i] : i;
   dropZeroErrors(*result);
   return result;
+}
+
+// Each row is read at its sequence and its index there; at -1, and so as 0, if it has none.
+Evaluation::Result Evaluation::computePack(red::PackOp pack) {
+  const Tensor &padded = tensor(pack.getPadded());
+  const Tensor &start = tensor(pack.getStart()), &count = tensor(pack.getCount());
+  Space rows = spaceOf(pack.rows());
+  Result sequence = makeTensor(memory, rows.dims, rows.shape, ElementKind::Whole);
+  if (!sequence)
+    return sequence;
+  Result index = makeTensor(memory, rows.dims, rows.shape, ElementKind::Whole);
+  if (!index)
+    return index;
+  const std::vector<int64_t> *sample = sampleOf(pack.rows());
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    int64_t row = sample ? (*sample)[i] : i;
+    sequence->storage->integer[i] = index->storage->integer[i] = -1;
+    for (int64_t b = 0; b < start.size(); ++b) {
+      int64_t own = row - start.integer[b * start.strides[0]];
+      if (own < 0 || own >= count.integer[b * count.strides[0]])
+        continue;
+      sequence->storage->integer[i] = b;
+      index->storage->integer[i] = own;
+    }
+  }
+  dropZeroErrors(*sequence);
+  dropZeroErrors(*index);
+  std::vector<Subscript> subscripts;
+  for (auto [dim, extent, stride] : llvm::zip(padded.dims, padded.shape, padded.strides)) {
+    if (dim == pack.over())
+      subscripts.push_back({extent, stride, {}, *sequence});
+    else if (dim == pack.getDimAttr())
+      subscripts.push_back({extent, stride, {}, *index});
+    else
+      subscripts.push_back({extent, stride, dim, {}});
+  }
+  return readAt(work, padded, subscripts, spaceOf(pack.getPacked().getType().getDims()), 0.0);
 }
 
 Evaluation::Result Evaluation::computeRead(attn::ReadOp read) {

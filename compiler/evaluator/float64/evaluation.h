@@ -38,6 +38,7 @@ private:
   Result computeParam(attn::ParamOp param);
   Result computeIndex(attn::IndexOp index);
   Result computeRead(attn::ReadOp read);
+  Result computePack(red::PackOp pack);
   Result computeMap(attn::MapOp map, mlir::Value scalar);
   std::vector<NarrowFactor> narrowFactorsOf(attn::MapOp map) const;
   Result computeReduce(attn::ReduceOp reduce);

@@ -40,7 +40,8 @@ const Scalar *ProgramBuilder::lengthOf(StringAttr dim) {
   lengthsInProgress.push_back(step);
   const Scalar *length = evaluateLength(definition, dim);
   bool isRagged = symbols.find(dim)->second.startText;
-  const Scalar *start = length && isRagged ? evaluateStart(dim) : nullptr;
+  const Scalar *start =
+      length && isRagged ? evaluateText(*symbols.find(dim)->second.startText) : nullptr;
   lengthsInProgress.pop_back();
   Symbol &symbol = symbols.find(dim)->second;
   if (!length || (isRagged && !start)) {

@@ -29,9 +29,9 @@ struct Symbol {
   /// Of a dim: the expression of integer inputs that gives its length, and that length once known.
   const JsonValue *lengthText = nullptr;
   const Scalar *length = nullptr;
-  /// Of a ragged dim: the axis that holds its rows, the dim that counts its sequences, and the
-  /// first row of each of these. Of an axis of rows: the ragged dim.
-  mlir::StringAttr rows, over, packs;
+  /// Of a ragged dim: the axis that holds its rows, the dim that counts its sequences, the input of
+  /// their offsets, and the first row of each of these. Of an axis of rows: the ragged dim.
+  mlir::StringAttr rows, over, offsets, packs;
   const JsonValue *startText = nullptr;
   const Scalar *start = nullptr;
   /// Of an input: its array.
@@ -218,9 +218,10 @@ private:
   bool checkPackedAxes(const SourceText &text, const ArrayTypeSyntax &syntax);
   llvm::SmallVector<mlir::StringAttr> storedDims(llvm::ArrayRef<mlir::StringAttr> axes);
   mlir::StringAttr indexDim(mlir::StringAttr axis);
-  const Scalar *evaluateStart(mlir::StringAttr dim);
+  const Scalar *evaluateText(const JsonValue &of);
   const Scalar *startOf(mlir::StringAttr dim);
   Subscript packedSubscript(mlir::Location loc, mlir::StringAttr dim, const Subscript &subscript);
+  mlir::Value leastOffset(mlir::StringAttr dim, bool later, mlir::Location loc);
   mlir::Value sequenceOfRow(mlir::StringAttr dim, mlir::Location loc);
   const Scalar *readQuietly(mlir::Location loc, mlir::Value source, const Subscripts &subscripts);
   const Scalar *packOutput(const Scalar *value, llvm::SmallVector<mlir::StringAttr> &axes);

@@ -53,6 +53,7 @@ void ProgramBuilder::readRagged(StringRef dim, const JsonValue &value) {
   Symbol *symbol = lookup(dim);
   symbol->rows = builder.getStringAttr(rows);
   symbol->over = builder.getStringAttr(over->text);
+  symbol->offsets = builder.getStringAttr(offsets->text);
   const std::string &cu = offsets->text, &b = over->text;
   symbol->lengthText = synthesise(cu + "[" + b + " + 1] - " + cu + "[" + b + "]", offsets->offset);
   symbol->startText = synthesise(cu + "[" + b + "]", offsets->offset);
@@ -166,13 +167,13 @@ StringAttr ProgramBuilder::indexDim(StringAttr axis) {
              : axis;
 }
 
-/// The row of index 0, for each sequence. Null if it was wrong.
-const Scalar *ProgramBuilder::evaluateStart(StringAttr dim) {
-  SourceText text(file, *symbols.find(dim)->second.startText);
+/// The value of a text that stands for what a spec says. Null if it was wrong.
+const Scalar *ProgramBuilder::evaluateText(const JsonValue &of) {
+  SourceText text(file, of);
   NameScope scope{text, NameScope::Body};
   ExprPtr expr = parseExpression(text, diagnostics);
-  const Scalar *start = expr ? evaluate(scope, *expr) : nullptr;
-  return start && !start->isPoison() ? start : nullptr;
+  const Scalar *value = expr ? evaluate(scope, *expr) : nullptr;
+  return value && !value->isPoison() ? value : nullptr;
 }
 
 /// The row of index 0 of a ragged dim, for each sequence.
@@ -203,20 +204,62 @@ ProgramBuilder::Subscript ProgramBuilder::packedSubscript(Location loc, StringAt
   return packed;
 }
 
-/// For each row of a ragged dim its sequence, the last one where sequences overlap; -1 for a row of
-/// none.
+/// The least offset of the sequences from that of b on, or with `later` of those behind it, within
+/// the rows: where b is stored from, or up to.
+Value ProgramBuilder::leastOffset(StringAttr dim, bool later, Location loc) {
+  const Symbol symbol = symbols.find(dim)->second, offsets = symbols.find(symbol.offsets)->second;
+  StringAttr axis = offsets.axes.front();
+  auto apply = [&](ScalarOp op, ScalarType type, ArrayRef<const Scalar *> args) {
+    return scalars.operation(loc, op, type, args);
+  };
+  const Scalar *number = scalars.array(loc, indexOf(axis, loc));
+  const Scalar *counts = apply(later ? ScalarOp::Gt : ScalarOp::Ge, ScalarType::Bool,
+                               {number, scalars.array(loc, indexOf(symbol.over, loc))});
+  auto last = Polynomial::add(sizePolynomial(symbol.over), Polynomial(1));
+  if (!last || !facts.provesAtMost(sizePolynomial(axis), *last)) // some lie behind the last offset
+    counts = apply(
+        ScalarOp::And, ScalarType::Bool,
+        {counts, apply(ScalarOp::Le, ScalarType::Bool, {number, sizeOfDim(symbol.over, loc)})});
+  Subscripts own;
+  own[axis].dim = axis;
+  const Scalar *rows = sizeOfDim(symbol.rows, loc);
+  const Scalar *offset = apply(ScalarOp::Where, ScalarType::Int,
+                               {counts, readAt(loc, offsets.array, own, std::nullopt), rows});
+  offset = apply(ScalarOp::Min, ScalarType::Int, {offset, rows});
+  offset = apply(ScalarOp::Max, ScalarType::Int, {offset, scalars.integer(loc, 0)});
+  StringRef suffix = later ? "_end" : "_first";
+  return attn::ReduceOp::create(builder, attn::renamed(loc, (dim.getValue() + suffix).str()),
+                                arrayType({symbol.over}, ScalarType::Int), attn::ReduceKind::Min,
+                                builder.getArrayAttr({axis}), materialise(loc, offset));
+}
+
+/// For each row of a ragged dim its sequence, -1 for a row of none. Sequences that are stored do
+/// not overlap: one ends where a later one begins, and one that begins behind a later one, or
+/// before the rows, is empty.
 Value ProgramBuilder::sequenceOfRow(StringAttr dim, Location loc) {
   const Symbol symbol = symbols.find(dim)->second;
+  auto apply = [&](ScalarOp op, ScalarType type, ArrayRef<const Scalar *> args) {
+    return scalars.operation(loc, op, type, args);
+  };
+  const Scalar *first = scalars.array(loc, leastOffset(dim, /*later=*/false, loc));
+  const Scalar *end = scalars.array(loc, leastOffset(dim, /*later=*/true, loc));
+  const Scalar *isPlaced = apply(ScalarOp::Eq, ScalarType::Bool, {startOf(dim), first});
+  const Scalar *most =
+      apply(ScalarOp::Min, ScalarType::Int,
+            {apply(ScalarOp::Sub, ScalarType::Int, {end, first}), boundOfDim(dim, loc)});
+  Value count = materialise(
+      attn::renamed(loc, (dim.getValue() + "_stored").str()),
+      apply(ScalarOp::Where, ScalarType::Int, {isPlaced, most, scalars.integer(loc, 0)}));
   const Scalar *row = scalars.array(loc, indexOf(symbol.rows, loc));
-  const Scalar *local = scalars.operation(loc, ScalarOp::Sub, ScalarType::Int, {row, startOf(dim)});
+  const Scalar *local = apply(ScalarOp::Sub, ScalarType::Int, {row, first});
+  const Scalar *inside =
+      apply(ScalarOp::And, ScalarType::Bool,
+            {apply(ScalarOp::Ge, ScalarType::Bool, {local, scalars.integer(loc, 0)}),
+             apply(ScalarOp::Lt, ScalarType::Bool, {local, scalars.array(loc, count)})});
   // Where the row lies in sequence b, b; else -1. The greatest is the row's sequence.
-  const Scalar *inside = scalars.operation(
-      loc, ScalarOp::And, ScalarType::Bool,
-      {scalars.operation(loc, ScalarOp::Ge, ScalarType::Bool, {local, scalars.integer(loc, 0)}),
-       scalars.operation(loc, ScalarOp::Lt, ScalarType::Bool, {local, lengthOf(dim)})});
-  const Scalar *candidate = scalars.operation(
-      loc, ScalarOp::Where, ScalarType::Int,
-      {inside, scalars.array(loc, indexOf(symbol.over, loc)), scalars.integer(loc, -1)});
+  const Scalar *candidate =
+      apply(ScalarOp::Where, ScalarType::Int,
+            {inside, scalars.array(loc, indexOf(symbol.over, loc)), scalars.integer(loc, -1)});
   Location named = attn::renamed(loc, (symbol.over.getValue() + "_of_row").str());
   return attn::ReduceOp::create(builder, named, arrayType({symbol.rows}, ScalarType::Int),
                                 attn::ReduceKind::Max, builder.getArrayAttr({symbol.over}),
@@ -263,6 +306,8 @@ const Scalar *ProgramBuilder::packOutput(const Scalar *value, SmallVector<String
     sequence.dim = {};
   }
   const Scalar *packed = readQuietly(loc, padded, subscripts);
+  if (ragged.size() == 1)
+    packed->array.getDefiningOp()->setAttr(attn::kPackedAttr, ragged.front());
   for (StringAttr dim : ragged)
     llvm::erase(axes, symbols.find(dim)->second.over);
   axes = storedDims(axes);

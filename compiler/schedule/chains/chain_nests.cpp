@@ -90,9 +90,10 @@ static bool staysInCell(red::NestOp nest, ArrayRef<red::NestOp> others, ArrayRef
 
 // True if an element of each result belongs to one cell.
 static bool hasCell(red::NestOp nest, ArrayRef<StringAttr> cell) {
-  return llvm::all_of(nest.getResultTypes(), [&](Type type) {
-    return llvm::all_of(cell,
-                        [&](StringAttr dim) { return cast<attn::ArrayType>(type).hasDim(dim); });
+  return llvm::all_of(nest.getResults(), [&](Value result) {
+    return !packOf(result) && llvm::all_of(cell, [&](StringAttr dim) {
+      return cast<attn::ArrayType>(result.getType()).hasDim(dim);
+    });
   });
 }
 

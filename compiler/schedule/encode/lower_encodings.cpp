@@ -4,6 +4,7 @@
 #include "compiler/schedule/encode/walk_blocks.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/nest/symbol_name.h"
+#include "compiler/schedule/packed/zero_rows.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/threads/point_evaluator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +20,8 @@ namespace {
 
 // Of a block: where each reads a large part of a tensor once, as many as fit.
 constexpr int64_t kTopsThreads = 1024, kEncodeThreads = 256;
-// Rows of a tile whose rows have scales of their own, and of all tiles of a block, at most: what each
-// column is times is found once for all of them.
+// Rows of a tile whose rows have scales of their own, and of all tiles of a block, at most: what
+// each column is times is found once for all of them.
 constexpr int64_t kLoneRows = 64, kBlockRows = 256;
 // Rows of a warp that are on their way at a time, and elements that a lane keeps from the look for
 // the largest to the encoding; more are read again, from the cache.
@@ -487,7 +488,7 @@ Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
 // Enough for any GPU, and few to start where there is nothing to do.
 constexpr int64_t kFallbackBlocks = 288;
 
-constexpr StringLiteral kTopsSuffix = "_tops", kEncodeSuffix = "_encode",
+constexpr StringLiteral kZerosSuffix = "_zeros", kTopsSuffix = "_tops", kEncodeSuffix = "_encode",
                         kFallbackSuffix = "_fallback";
 
 // Names of the program's nests may be others with the suffix.
@@ -544,9 +545,21 @@ FailureOr<tile::KernelOp> lowerFallback(red::NestOp nest, const Companion &compa
 
 } // namespace
 
-SmallVector<Companion> companionsOf(red::NestOp nest) {
-  if (encodingsOf(nest).empty())
+// What stores zeros for rows of packed results; nothing if there are none.
+static SmallVector<Companion> zerosOf(red::NestOp nest) {
+  llvm::SetVector<Value> tensors;
+  for (red::PackOp pack : packsOf(nest))
+    tensors.insert_range(pack.getOperands());
+  if (tensors.empty())
     return {};
+  return {{Companion::Kind::Zeros, companionName(nest, kZerosSuffix),
+           KernelSignature(attn::programOf(nest), tensors.getArrayRef(), {})}};
+}
+
+SmallVector<Companion> companionsOf(red::NestOp nest) {
+  SmallVector<Companion> all = zerosOf(nest);
+  if (encodingsOf(nest).empty())
+    return all;
   attn::ProgramOp program = attn::programOf(nest);
   llvm::SetVector<Value> read, encoded;
   for (red::TopsOp op : topsOf(nest))
@@ -565,7 +578,6 @@ SmallVector<Companion> companionsOf(red::NestOp nest) {
   for (Value value : nest.captures())
     if (value.getDefiningOp<attn::ParamOp>())
       params.push_back(value);
-  SmallVector<Companion> all;
   if (!read.empty())
     all.push_back({Companion::Kind::Tops, companionName(nest, kTopsSuffix),
                    KernelSignature(program, read.getArrayRef(), {})});
@@ -588,6 +600,9 @@ FailureOr<SmallVector<tile::KernelOp>> lowerCompanions(red::NestOp nest, OpBuild
       if (failed(kernel))
         return failure();
       kernels.push_back(*kernel);
+    } else if (companion.kind == Companion::Kind::Zeros) {
+      kernels.push_back(lowerPreparation<ZeroRowsCode>(
+          nest, companion, ZeroRowsCode::blocks(nest, builder), ZeroRowsCode::kThreads, builder));
     } else if (companion.kind == Companion::Kind::Tops) {
       kernels.push_back(lowerPreparation<TopsCode>(nest, companion, topsBlocks(nest, builder),
                                                    kTopsThreads, builder));

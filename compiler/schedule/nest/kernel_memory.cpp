@@ -77,6 +77,11 @@ Value KernelMemory::offset(OpBuilder &builder, Location loc, Value array,
   return sum ? sum : arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(0));
 }
 
+Value KernelMemory::element(OpBuilder &builder, Location loc, Value array, Value index) const {
+  return tile::LoadOp::create(builder, loc, attn::computeType(tensorOf(array).element),
+                              pointer(array), index);
+}
+
 Attribute gridExtent(red::NestOp nest, StringAttr dim) {
   Builder builder(nest.getContext());
   attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);

@@ -35,6 +35,10 @@ public:
   mlir::Value offset(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                      mlir::ValueRange indices) const;
 
+  /// The element of an array with one axis.
+  mlir::Value element(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
+                      mlir::Value index) const;
+
 private:
   red::NestOp nest;
   const KernelSignature &signature;

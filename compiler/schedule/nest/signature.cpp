@@ -13,8 +13,15 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
+red::PackOp packOf(Value result) {
+  auto pack = result.hasOneUse() ? dyn_cast<red::PackOp>(*result.user_begin()) : red::PackOp();
+  return pack && pack.getPadded() == result ? pack : red::PackOp();
+}
+
 // The output that a nest's result is, or null if it is an intermediate.
 static attn::OutputOp outputOf(Value value) {
+  if (red::PackOp pack = packOf(value))
+    return outputOf(pack.getPacked());
   return value.hasOneUse() ? dyn_cast<attn::OutputOp>(*value.user_begin()) : attn::OutputOp();
 }
 
@@ -106,6 +113,8 @@ Tensor tensorOf(Value value) {
     tensor.name = output.getName().str();
     tensor.element = output.getType();
     tensor.dims = attn::dimNames(output.getDims());
+    if (red::PackOp pack = packOf(value))
+      llvm::replace(tensor.dims, pack.rows(), pack.getDimAttr());
   } else {
     tensor.kind = Tensor::Kind::Intermediate;
     tensor.name = encodedSuffix(value).empty() ? intermediateName(value) : encodedName(value);
@@ -296,6 +305,10 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
       if (isStateOperand(*planned.ofHalves(), i) && isEncoded(operand))
         if (Value columns = encodingOf(nest, operand, /*isStreamed=*/true).getColumns())
           addOnce(columns);
+  for (Value result : nest.getResults())
+    if (red::PackOp pack = packOf(result))
+      for (Value place : {pack.getStart(), pack.getCount()})
+        addOnce(place);
   SmallVector<ResultMap> stored = resultMaps(planned);
   for (Value result : nest.getResults()) {
     ResultMap *map = llvm::find_if(stored, [&](ResultMap &m) { return m.result == result; });

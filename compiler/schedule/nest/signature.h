@@ -20,11 +20,15 @@ struct Tensor {
   llvm::SmallVector<mlir::StringAttr> dims; ///< in storage order; the last one has stride 1
 };
 
-/// The tensor that holds `value`: an attn.input's result or a nest's result. A nest's result is
+/// The tensor that holds `value`: an attn.input's result or a nest's result, as it is or packed. A nest's result is
 /// either an output (its only use is one attn.output) or an intermediate: compute type, dims in
 /// program order, contiguous, named `<value's name>` made unique. The results of red.encode are
 /// intermediates, too.
 Tensor tensorOf(mlir::Value value);
+
+/// What packs a nest's result, or null. Its tensor is that of the packed rows, along whose axis
+/// lies the index within a sequence.
+red::PackOp packOf(mlir::Value result);
 
 /// Which part of an operand of f32 that products take as two of f16 (encoded_operands.h).
 enum class Half { None, High, Low };

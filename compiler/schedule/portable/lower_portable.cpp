@@ -54,12 +54,14 @@ void WarpLowering::locateBlock() {
   Value fromEnd = arith::RemSIOp::create(b, loc, block, count);
   Value last = arith::SubIOp::create(b, loc, count, constant(1));
   Value number = arith::SubIOp::create(b, loc, last, fromEnd);
-  row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
   Value cell = arith::DivSIOp::create(b, named("cell"), block, count);
   if (!plan.pairs.empty())
     cell = takeStreamPart(cell);
   bool dividesWarps = schedule.warpsOfRows() > 1;
   bindCells(dividesWarps ? cell : takeColumnPart(cell));
+  if (tiledPack)
+    number = takeSequence(number);
+  row0 = arith::MulIOp::create(b, named(row + "0"), number, constant(tiles.rows));
   Value warp = tile::WarpOp::create(b, named("warp_number"));
   if (dividesWarps)
     warp = takeWarpColumn(warp);
@@ -336,7 +338,7 @@ void WarpLowering::storeFragment(Value array, Value result, bool last) {
   Value stride = memory.stride(result, rowAxis);
   Value offset = arith::AddIOp::create(
       b, loc, base, arith::MulIOp::create(b, loc, widen(row0, ""), stride).getResult());
-  Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
+  Value rows = arith::SubIOp::create(b, loc, storeEnd(result), row0);
   int64_t rowBytes = wholeCols * tile::elementType(tensor.element).bytes;
   auto storePart = [&](Value part, Value begin, Value left) {
     Value from = begin ? arith::AddIOp::create(b, loc, offset, widen(begin, "")) : offset;
@@ -356,14 +358,17 @@ FailureOr<tile::KernelOp> lowerPortableNest(PlannedNest &planned, OpBuilder &bui
     return nest.emitOpError("has no portable form: ") << planned.whyNoStream();
   PortableSchedule schedule = cast<tile::PortableAttr>(nest.getScheduleAttr()).getValue();
   StreamPlan plan = tiledPlan(*planned.stream(), schedule.headDimTile, schedule.depth);
-  Attribute blocks =
-      gridApply("ceildiv", gridExtent(nest, plan.row), builder.getI64IntegerAttr(schedule.rowTile));
+  red::PackOp pack = packOfTiles(nest, plan);
+  Attribute blocks = pack ? packedRowTiles(pack, schedule.rowTile, builder)
+                          : gridApply("ceildiv", gridExtent(nest, plan.row),
+                                      builder.getI64IntegerAttr(schedule.rowTile));
   if (!plan.pairs.empty())
     blocks = gridApply("mul", blocks,
                        gridApply("ceildiv", gridExtent(nest, plan.stream),
                                  builder.getI64IntegerAttr(columnsOfPairs(plan, schedule))));
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>())
-    blocks = gridApply("mul", blocks, gridExtent(nest, dim));
+    if (!pack || dim != pack.over())
+      blocks = gridApply("mul", blocks, gridExtent(nest, dim));
   int64_t parts = schedule.warpsOfRows() > 1 ? 1 : headDimTiles(plan);
   blocks = gridApply("mul", builder.getI64IntegerAttr(parts), blocks);
 

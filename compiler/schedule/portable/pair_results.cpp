@@ -82,7 +82,7 @@ void WarpLowering::storePairTile(OpResult pair, Value shared) {
   Value begin = arith::MulIOp::create(b, loc, widen(row0, ""), stride);
   Value offset = arith::AddIOp::create(b, loc, base, begin);
   offset = arith::AddIOp::create(b, loc, offset, widen(column0, ""));
-  Value rows = arith::SubIOp::create(b, loc, extent32(plan.row), row0);
+  Value rows = arith::SubIOp::create(b, loc, storeEnd(pair), row0);
   Value columns = arith::SubIOp::create(b, loc, extent32(plan.stream), column0);
   int64_t elementBytes = tile::elementType(tensor.element).bytes;
   auto store = [&](int64_t bytes) {

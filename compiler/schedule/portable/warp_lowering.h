@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_PORTABLE_WARP_LOWERING_H
 #define ATTNC_COMPILER_SCHEDULE_PORTABLE_WARP_LOWERING_H
 
+#include "compiler/schedule/packed/packed_tiles.h"
 #include "compiler/schedule/portable/portable_schedule.h"
 #include "compiler/schedule/portable/stream_inputs.h"
 #include "compiler/schedule/stream/stream_lowering.h"
@@ -25,7 +26,9 @@ public:
                         schedule.rescaleThreshold, /*padded=*/true, /*pack=*/1,
                         schedule.headDimTile, schedule.sharingWarps()},
                        signature, kernel, builder),
-        schedule(schedule) {}
+        schedule(schedule) {
+    tiledPack = packOfTiles(this->nest, this->plan);
+  }
 
   void build();
 

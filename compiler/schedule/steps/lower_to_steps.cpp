@@ -85,8 +85,12 @@ bool StepsLowering::mayHaveNoTile() {
     auto fetch = rows.second.template getDefiningOp<tile::FetchOp>();
     return !fetch || !fetch.getLate();
   });
-  if (!nest.getDomainBlock() || schedule.persistent || skipsTiles() || fetchesBefore ||
+  if (schedule.persistent || skipsTiles() || fetchesBefore ||
       !mapsOf(OperandMap::Kind::Finish).empty() || !mapsOf(OperandMap::Kind::Band).empty())
+    return false;
+  if (tiledPack)
+    return true;
+  if (!nest.getDomainBlock())
     return false;
   auto bounds = cast<red::BoundsOp>(nest.getDomainBlock()->getTerminator());
   return readsTensors(nest, {bounds.getLo().front(), bounds.getHi().front()});

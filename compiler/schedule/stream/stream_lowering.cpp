@@ -82,8 +82,62 @@ Value StreamLowering::rowTiles() {
   Location loc = nest.getLoc();
   for (StringAttr dim : {plan.row, plan.stream})
     extents[dim] = narrow(memory.extent(b, loc, dim), (dim.getValue() + "_end").str());
-  return tileNumber(memory.extent(b, loc, plan.row), tiles.rows, true,
-                    plan.row.getValue().str() + "_tiles");
+  std::string name = plan.row.getValue().str() + "_tiles";
+  if (!tiledPack)
+    return tileNumber(memory.extent(b, loc, plan.row), tiles.rows, true, name);
+  Value ofRows = tileNumber(memory.extent(b, loc, tiledPack.rows()), tiles.rows, true, "");
+  Value sequences = narrow(memory.extent(b, loc, tiledPack.over()), "");
+  return arith::AddIOp::create(b, named(name), ofRows, sequences);
+}
+
+SmallVector<StringAttr> StreamLowering::cellDims() {
+  SmallVector<StringAttr> dims = attn::dimNames(nest.getGrid());
+  if (tiledPack)
+    llvm::erase(dims, tiledPack.over());
+  return dims;
+}
+
+// The last sequence whose tiles begin at the number or before, found by halves: low begins there or
+// is the first one, high begins beyond.
+Value StreamLowering::takeSequence(Value number) {
+  Location loc = nest.getLoc();
+  auto tilesBefore = [&](Value sequence) -> Value {
+    Value start = memory.element(b, loc, tiledPack.getStart(), widen(sequence, ""));
+    return arith::AddIOp::create(b, loc, tileNumber(start, tiles.rows, false, ""), sequence);
+  };
+  auto isWide = [&](OpBuilder &, Location, ValueRange ends) {
+    nameAll(ends, {"low", "high"});
+    Value between = arith::SubIOp::create(b, loc, ends[1], ends[0]);
+    scf::ConditionOp::create(
+        b, loc, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, between, constant(1)),
+        ends);
+  };
+  auto halve = [&](OpBuilder &, Location, ValueRange ends) {
+    nameAll(ends, {"low", "high"});
+    Value both = arith::AddIOp::create(b, loc, ends[0], ends[1]);
+    Value middle = arith::DivUIOp::create(b, named("middle"), both, constant(2));
+    Value isBefore =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, tilesBefore(middle), number);
+    scf::YieldOp::create(b, loc,
+                         ValueRange{arith::SelectOp::create(b, loc, isBefore, middle, ends[0]),
+                                    arith::SelectOp::create(b, loc, isBefore, ends[1], middle)});
+  };
+  SmallVector<Value> ends = {constant(0), narrow(memory.extent(b, loc, tiledPack.over()), "")};
+  Value sequence =
+      scf::WhileOp::create(b, loc, ValueRange(ends).getTypes(), ends, isWide, halve).getResult(0);
+  std::string over = tiledPack.over().getValue().str();
+  uniform.bind(tiledPack.over(), widen(sequence, over));
+  Value tile = arith::SubIOp::create(b, named("tile"), number, tilesBefore(sequence));
+  Value count = memory.element(b, named(plan.row.getValue().str() + "_stored"),
+                               tiledPack.getCount(), uniform.index(tiledPack.over()));
+  Value first = arith::MulIOp::create(b, loc, widen(tile, ""), widen(constant(tiles.rows), ""));
+  auto compare = [&](arith::CmpIPredicate how, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, how, x, y);
+  };
+  hasRows = arith::AndIOp::create(b, named("has_rows"),
+                                  compare(arith::CmpIPredicate::sge, tile, constant(0)),
+                                  compare(arith::CmpIPredicate::slt, first, count));
+  return arith::SelectOp::create(b, named("tile"), hasRows, tile, constant(0));
 }
 
 // packing.h has the same for the grid.
@@ -126,7 +180,7 @@ Value StreamLowering::firstPacked(Value tile) {
   return arith::AddIOp::create(b, named(dim.getValue()), first, before);
 }
 
-void StreamLowering::bindCells(Value cell) { bindCells(attn::dimNames(nest.getGrid()), cell); }
+void StreamLowering::bindCells(Value cell) { bindCells(cellDims(), cell); }
 
 // The dims' indices, the last one fastest. Of the packed one, the block's first.
 void StreamLowering::bindCells(ArrayRef<StringAttr> dims, Value cell) {
@@ -164,8 +218,11 @@ std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) 
   Location loc = nest.getLoc();
   Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
   Value lo = zero, hi = memory.extent(b, loc, plan.stream);
+  auto ofRows = [&](Value end) -> Value { // a tile of nothing needs nothing
+    return hasRows ? arith::SelectOp::create(b, end.getLoc(), hasRows, end, zero).getResult() : end;
+  };
   if (!nest.getDomainBlock())
-    return {lo, hi};
+    return {lo, ofRows(hi)};
   SmallVector<Value> args = rowArguments(first, count);
   args.append({zero, zero});
   red::BoundsOp bounds = uniform.bounds();
@@ -175,7 +232,7 @@ std::pair<Value, Value> StreamLowering::streamRange(Value first, int64_t count) 
   lo = b.createOrFold<arith::MaxSIOp>(begin, ends[0], zero);
   hi = b.createOrFold<arith::MinSIOp>(end, ends[1], hi);
   hi = b.createOrFold<arith::MaxSIOp>(end, hi, zero);
-  return {lo, hi};
+  return {lo, ofRows(hi)};
 }
 
 SmallVector<Value> StreamLowering::operandIndices(attn::ReadOp read, unsigned rowAxis) {

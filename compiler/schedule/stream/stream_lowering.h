@@ -44,6 +44,11 @@ protected:
 
   // stream_lowering.cpp: where the block works, and maps.
   Value rowTiles();
+  /// The grid dims whose indices a block's cell has.
+  llvm::SmallVector<mlir::StringAttr> cellDims();
+  /// Of row tiles that follow packed sequences: binds the sequence of a number, and returns which of
+  /// its tiles that is.
+  Value takeSequence(Value number);
   bool isPacked(mlir::StringAttr dim) const { return tiles.pack != 1 && dim == plan.packing->dim; }
   /// Counts the tiles of the packed dim, once; cellExtent and bindCells need it.
   void countPacked();
@@ -196,6 +201,8 @@ protected:
   llvm::SmallVector<Input> elementInputs(Value array);
   tile::FragmentType fragmentAlong(mlir::StringAttr inner);
   std::pair<llvm::SmallVector<Value>, int> rowAxisOf(Value result);
+  /// i32: the end of the rows of the result that are stored.
+  Value storeEnd(Value result);
   llvm::SmallVector<Input> stateInputs(Value array, bool fragments);
 
   // Scalars.
@@ -204,7 +211,7 @@ protected:
   Value widen(Value index, llvm::StringRef name);
   Value narrow(Value index, llvm::StringRef name);
   Value extent32(mlir::StringAttr dim) { return extents.lookup(dim); }
-  /// i32: the warp's first row as stores see it, which write no rows beyond the extent.
+  /// i32: the warp's first row as stores see it, which write no rows beyond storeEnd.
   Value storeBegin() { return packedBegin ? packedBegin : rowBegin; }
   mlir::Location named(llvm::StringRef name) { return mlir::NameLoc::get(b.getStringAttr(name)); }
   /// Gives the values names, for people.
@@ -261,6 +268,9 @@ protected:
   /// index for the warp. Null without such a dim.
   Value sharing, tilesOfStream, packedEnd, packedBegin;
   Value warpRow; ///< i32: the warp's first row in the block's tile
+  /// What row tiles follow, or null; then i1: the tile at hand has rows.
+  red::PackOp tiledPack;
+  Value hasRows;
   /// i32: which part of the columns of states the block, or the warp, has; null: all.
   Value columnPart;
   Value warpColumn; ///< i32: the warp's number among those that share its rows; null: it is alone

@@ -123,13 +123,36 @@ void StreamLowering::storeResults(
 std::pair<SmallVector<Value>, int> StreamLowering::rowAxisOf(Value result) {
   SmallVector<Value> indices;
   int rowAxis = -1;
+  red::PackOp pack = packOf(result);
   for (auto [axis, dim] : llvm::enumerate(tensorOf(result).dims)) {
     if (dim == plan.row)
       rowAxis = axis;
-    bool isCell = llvm::is_contained(nest.getGrid(), dim);
-    indices.push_back(isCell ? uniform.index(dim) : Value());
+    Value index = llvm::is_contained(nest.getGrid(), dim) ? uniform.index(dim) : Value();
+    if (pack && dim == pack.getDimAttr()) {
+      Value first = memory.element(b, named(dim.getValue().str() + "_first"), pack.getStart(),
+                                   uniform.index(pack.over()));
+      index = index ? arith::AddIOp::create(b, result.getLoc(), first, index).getResult() : first;
+    }
+    indices.push_back(index);
   }
   return {indices, rowAxis};
+}
+
+Value StreamLowering::storeEnd(Value result) {
+  red::PackOp pack = packOf(result);
+  if (!pack)
+    return extent32(plan.row);
+  Location loc = named(pack.getDim().str() + "_stored");
+  Value count = memory.element(b, loc, pack.getCount(), uniform.index(pack.over()));
+  if (tiledPack) {
+    Value end = arith::MinSIOp::create(b, loc, narrow(count, ""), extent32(plan.row));
+    return arith::SelectOp::create(b, loc, hasRows, end, constant(0));
+  }
+  if (pack.getDimAttr() == plan.row)
+    return arith::MinSIOp::create(b, loc, narrow(count, ""), extent32(plan.row));
+  Value isStored = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                         uniform.index(pack.getDimAttr()), count);
+  return arith::SelectOp::create(b, loc, isStored, extent32(plan.row), constant(0));
 }
 
 void StreamLowering::storeRows(Value array, Value result) {
@@ -145,7 +168,7 @@ void StreamLowering::storeRows(Value array, Value result) {
   Value stride = rowAxis + 1 == static_cast<int>(indices.size())
                      ? arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(1)).getResult()
                      : memory.stride(result, rowAxis);
-  tile::StoreRowsOp::create(b, loc, rows, storeBegin(), extent32(plan.row), memory.pointer(result),
+  tile::StoreRowsOp::create(b, loc, rows, storeBegin(), storeEnd(result), memory.pointer(result),
                             base, stride);
 }
 

@@ -85,13 +85,17 @@ static void storeResult(red::NestOp nest, unsigned number, PointEvaluator &evalu
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, evaluator.index(dim), zero);
     first = first ? arith::AndIOp::create(builder, loc, first, here).getResult() : here;
   }
+  if (red::PackOp pack = packOf(result)) {
+    Value stored = evaluator.isStored(pack);
+    first = first ? arith::AndIOp::create(builder, loc, first, stored).getResult() : stored;
+  }
   OpBuilder::InsertionGuard guard(builder);
   if (first)
     builder.setInsertionPointToStart(
         &scf::IfOp::create(builder, loc, first, /*withElseRegion=*/false).getThenRegion().front());
   SmallVector<Value> subscripts;
   for (StringAttr dim : tensorOf(result).dims)
-    subscripts.push_back(evaluator.index(dim));
+    subscripts.push_back(evaluator.storeIndex(result, dim));
   tile::StoreOp::create(builder, loc, value, memory.pointer(result),
                         memory.offset(builder, loc, result, subscripts));
 }

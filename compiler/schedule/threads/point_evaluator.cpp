@@ -131,6 +131,22 @@ PointEvaluator::Place PointEvaluator::locate(attn::ReadOp read) {
 }
 
 // The element at the subscripts if `inside` (null: always), else `otherwise`.
+Value PointEvaluator::storeIndex(Value result, StringAttr dim) {
+  red::PackOp pack = packOf(result);
+  if (!pack || dim != pack.getDimAttr())
+    return index(dim);
+  Location loc = attn::renamed(result.getLoc(), dim.getValue().str() + "_row");
+  Value first = memory.element(builder, loc, pack.getStart(), index(pack.over()));
+  return arith::AddIOp::create(builder, loc, first, index(dim));
+}
+
+Value PointEvaluator::isStored(red::PackOp pack) {
+  Location loc = attn::renamed(pack.getLoc(), pack.getDim().str() + "_stored");
+  Value count = memory.element(builder, loc, pack.getCount(), index(pack.over()));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index(pack.getDimAttr()),
+                               count);
+}
+
 Value PointEvaluator::load(Location loc, Value source, ArrayRef<Value> subscripts, Type type,
                            Value inside, double otherwise) {
   auto element = [&](OpBuilder &b, Location at) -> Value {

@@ -67,6 +67,12 @@ public:
   };
   Place locate(attn::ReadOp read);
 
+  /// The index along an axis of a result's tensor at which the element at the bound indices is
+  /// stored; that of `dim`, unless rows are packed there.
+  mlir::Value storeIndex(mlir::Value result, mlir::StringAttr dim);
+  /// i1: the row at the bound indices is one that the sequence has.
+  mlir::Value isStored(red::PackOp pack);
+
   /// The fold `running` with the element at the bound indices; `by` is how far that is from what
   /// the fold is relative to, one distance for each of its frames.
   mlir::Value takeIn(red::FoldOp fold, mlir::Value running, mlir::ValueRange by,

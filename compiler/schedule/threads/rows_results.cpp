@@ -117,14 +117,16 @@ void RowsLowering::storeResult(unsigned number) {
     if (schedule.rows > 1)
       also(less(evaluator.index(plan.row), rowExtent));
     for (StringAttr dim : plan.cells)
-      if (!llvm::is_contained(tensor.dims, dim))
+      if (!cast<attn::ArrayType>(result.getType()).hasDim(dim))
         also(
             arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, evaluator.index(dim), wide(0)));
+    if (red::PackOp pack = packOf(result))
+      also(evaluator.isStored(pack));
     auto store = [&] {
       bindInner(evaluator, inner, element);
       SmallVector<Value> subscripts;
       for (StringAttr dim : tensor.dims)
-        subscripts.push_back(evaluator.index(dim));
+        subscripts.push_back(evaluator.storeIndex(result, dim));
       Value value = evaluator.evaluate(array);
       tile::StoreOp::create(b, loc, value, memory.pointer(result),
                             memory.offset(b, loc, result, subscripts));

@@ -1,6 +1,7 @@
 #include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
 #include "compiler/schedule/nest/kernel_memory.h"
+#include "compiler/schedule/packed/packed_tiles.h"
 #include "compiler/schedule/portable/lower_portable.h"
 #include "compiler/schedule/steps/lower_to_steps.h"
 #include "compiler/schedule/stream/tiled_plan.h"
@@ -11,9 +12,13 @@ namespace attnc::schedule {
 
 static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
                           const WarpgroupSchedule &schedule, Builder &builder) {
-  Attribute blocks = gridApply("ceildiv", gridExtent(nest, plan.row),
-                               builder.getI64IntegerAttr(schedule.rowIndices()));
+  red::PackOp pack = packOfTiles(nest, plan, schedule);
+  Attribute blocks = pack ? packedRowTiles(pack, schedule.rowIndices(), builder)
+                          : gridApply("ceildiv", gridExtent(nest, plan.row),
+                                      builder.getI64IntegerAttr(schedule.rowIndices()));
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
+    if (pack && dim == pack.over())
+      continue;
     Attribute extent = gridExtent(nest, dim);
     if (schedule.pack != 1 && dim == plan.packing->dim)
       extent = packedTiles(nest, *plan.packing, schedule.pack);

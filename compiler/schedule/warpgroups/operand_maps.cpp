@@ -220,7 +220,7 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedu
   SmallVector<ResultMap> maps;
   for (const ResultTile &tile : plan.results) {
     unsigned rank = tensorOf(tile.result).dims.size();
-    if (!schedule.bulkStores || rank > kMostMapAxes)
+    if (!schedule.bulkStores || rank > kMostMapAxes || packOf(tile.result))
       continue;
     ResultMap map{tile.result, tile.rowAxis, schedule.rowTile(),
                   tile.cols,   tile.element, SmallVector<int64_t>(rank, 1)};

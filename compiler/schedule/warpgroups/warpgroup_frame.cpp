@@ -1,6 +1,7 @@
 #include "compiler/schedule/warpgroups/warpgroup_frame.h"
 #include "compiler/schedule/cleanup/narrow_indices.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/packed/packed_tiles.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "compiler/schedule/warpgroups/row_order.h"
@@ -29,6 +30,7 @@ WarpgroupFrame::WarpgroupFrame(red::NestOp nest, const StreamPlan &plan, Warpgro
                      signature, kernel, builder),
       schedule(schedule) {
   visitsEmptyStreams = true;
+  tiledPack = packOfTiles(nest, plan, schedule);
 }
 
 int64_t WarpgroupFrame::scoreParts(unsigned streamed) const {
@@ -62,7 +64,7 @@ void WarpgroupFrame::countWork() {
   if (tiles.pack != 1)
     countPacked();
   cells = constant(1);
-  for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
+  for (StringAttr dim : cellDims()) {
     cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, cellExtent(dim));
   }
   if (!schedule.cluster)
@@ -134,9 +136,9 @@ void WarpgroupFrame::locate(Value work) {
   auto [number, cell] =
       together ? orderedRowTile(work)
                : std::pair(rem(work, rowTileCount, ""), div(work, rowTileCount, "cell"));
-  row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"), number,
-                               constant(tiles.rows));
   bindCells(schedule.seesaw ? takeGroupColumns(cell) : takeColumnPart(cell));
+  row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"),
+                               tiledPack ? takeSequence(number) : number, constant(tiles.rows));
   indexValues.push_back(row0);
 }
 

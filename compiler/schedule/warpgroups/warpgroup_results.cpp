@@ -17,7 +17,7 @@ void WarpgroupCompute::storeFragment(Value array, Value result, bool last) {
   int64_t extent = attn::programOf(nest).lookupDim(tensorOf(result).dims.back()).getExtent();
   if (columnPart)
     base = arith::AddIOp::create(b, loc, base, widen(partBegin(), ""));
-  tile::StoreFragmentRowsOp::create(b, loc, into, storeBegin(), extent32(plan.row),
+  tile::StoreFragmentRowsOp::create(b, loc, into, storeBegin(), storeEnd(result),
                                     memory.pointer(result), base, memory.stride(result, rowAxis),
                                     columnsLeft(extent, std::min(extent, tiles.partColumns)));
 }

@@ -251,3 +251,48 @@ attn.program @part_of_the_stream dims [i, r, x] {
     red.yield %sum : !attn.array<[i], f32>
   }
 }
+
+// -----
+
+attn.program @packed_dims dims [b, i, i_rows] {
+  %at = attn.input "at" : <[b, i], i64>
+  %n = red.nest grid [b, i] row [] stream [] inner [] : !attn.array<[b, i], i64> {
+    %read = attn.read %at [b, i] : (!attn.array<[b, i], i64>) -> !attn.array<[b, i], i64>
+    red.yield %read : !attn.array<[b, i], i64>
+  }
+  %start = red.nest grid [b] row [] stream [] inner [] : !attn.array<[b], i64> {
+    %index = attn.index b : <[b], i64>
+    red.yield %index : !attn.array<[b], i64>
+  }
+  // expected-error@+1 {{has in place of both axes one of the rows of all sequences}}
+  %rows = red.pack %n along "i" from %start count %start : <[b, i], i64>, <[b], i64>, <[b], i64> -> <[b, i_rows], i64>
+  attn.output "o" [b, i_rows] %rows as i64 : <[b, i_rows], i64>
+}
+
+// -----
+
+attn.program @packed_input dims [b, i, i_rows] {
+  %at = attn.input "at" : <[b, i], i64>
+  %start = attn.input "start" : <[b], i64>
+  // expected-error@+1 {{packs a result of a nest that nobody else reads}}
+  %rows = red.pack %at along "i" from %start count %start : <[b, i], i64>, <[b], i64>, <[b], i64> -> <[i_rows], i64>
+  attn.output "o" [i_rows] %rows as i64 : <[i_rows], i64>
+}
+
+// -----
+
+attn.program @packed_places dims [b, i, i_rows] {
+  %start = attn.input "start" : <[b], f32>
+  %n = red.nest grid [b, i] row [] stream [] inner [] : !attn.array<[b, i], i64> {
+    %index = attn.index i : <[i], i64>
+    %b = attn.index b : <[b], i64>
+    %sum = attn.map (%x = %b : !attn.array<[b], i64>, %y = %index : !attn.array<[i], i64>) -> !attn.array<[b, i], i64> {
+      %z = arith.addi %x, %y : i64
+      attn.yield %z : i64
+    }
+    red.yield %sum : !attn.array<[b, i], i64>
+  }
+  // expected-error@+1 {{needs integers for each sequence: its first row, and how many it has}}
+  %rows = red.pack %n along "i" from %start count %start : <[b, i], i64>, <[b], f32>, <[b], f32> -> <[i_rows], i64>
+  attn.output "o" [i_rows] %rows as i64 : <[i_rows], i64>
+}
