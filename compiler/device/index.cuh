@@ -35,6 +35,19 @@ ATTNC_DEVICE void awaitLaunchBefore() {
 #endif
 }
 
+/// The launch behind this one may start. It reads nothing that this one stores.
+ATTNC_DEVICE void letNextStart() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Of a kernel that has started beside the launch before it: the last block does not end earlier.
+ATTNC_DEVICE void awaitLaunchBeside() {
+  if (blockIdx.x + 1 == gridDim.x && blockIdx.y + 1 == gridDim.y && blockIdx.z + 1 == gridDim.z)
+    awaitLaunchBefore();
+}
+
 /// The number of this thread in a launch of one dimension.
 ATTNC_DEVICE i64 launchPoint() { return static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 

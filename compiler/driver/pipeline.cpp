@@ -2,6 +2,7 @@
 #include "compiler/driver/kernels/fold_choice.h"
 #include "compiler/driver/kernels/outline_epilogues.h"
 #include "compiler/driver/reported_errors.h"
+#include "compiler/schedule/chains/beside.h"
 #include "compiler/schedule/chains/chain_nests.h"
 #include "compiler/schedule/chains/join_chain.h"
 #include "compiler/schedule/choice/choose_schedule.h"
@@ -29,6 +30,7 @@
 #include "compiler/transforms/hoist_vectors.h"
 #include "compiler/transforms/lower_to_nests.h"
 #include "compiler/transforms/mask_intervals.h"
+#include "compiler/transforms/order_nests.h"
 #include "compiler/transforms/outline_epilogue.h"
 #include "compiler/transforms/pack_results.h"
 #include "compiler/transforms/pair_roles.h"
@@ -179,6 +181,7 @@ Status lowerNests(Operation *op, const PipelineOptions &options) {
   ReportedErrors errors(op->getContext());
   SmallVector<red::NestOp> chain;
   SmallVector<tile::KernelOp> chained;
+  schedule::markBesides(nests);
   for (auto [i, nest] : llvm::enumerate(nests)) {
     FailureOr<tile::KernelOp> kernel = failure();
     FailureOr<SmallVector<tile::KernelOp>> companions = schedule::lowerCompanions(nest, builder);
@@ -188,14 +191,18 @@ Status lowerNests(Operation *op, const PipelineOptions &options) {
       return internalError("a nest cannot be lowered: " + errors.str(),
                            "report this with the spec");
     Attribute number = nest->getAttr(schedule::kChainAttr);
-    if (!number)
+    if (!number) {
+      schedule::takeMarks(nest, nest, *kernel);
       continue;
+    }
     assert(companions->empty() && "nests with encodings are of another form");
     chain.push_back(nest);
     chained.push_back(*kernel);
     if (i + 1 < nests.size() && nests[i + 1]->getAttr(schedule::kChainAttr) == number)
       continue;
-    schedule::joinChain(chain, chained, machine ? machine->sharedPerBlock : 0, builder);
+    schedule::takeMarks(
+        chain.front(), chain.back(),
+        schedule::joinChain(chain, chained, machine ? machine->sharedPerBlock : 0, builder));
     chain.clear();
     chained.clear();
   }
@@ -258,6 +265,8 @@ constexpr Step table[] = {
      flattenAllColumns, /*asksOptions=*/true},
     {"outline-epilogue", "folds after a stream become nests where no tiled form takes them",
      Program, outlineEpilogue, /*asksOptions=*/true},
+    {"order-nests", "passes over sequences behind the small nests that do not need them", Program,
+     onProgram<orderNests>},
     {"pack-results", "rows of packed sequences are stored by who computes them", Program,
      packOutputs, /*asksOptions=*/true},
     {"pair-roles", "values of pairs that are stored get a row and a stream dim, for tiles", Program,

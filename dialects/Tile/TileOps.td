@@ -34,12 +34,16 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, NoTerminator, SingleBl
     before the next one that is none, for that one alone; with `only_if` after it, and does nothing where
     the i32 that this argument points to is 0. Kernels with the same `chain` are not launched: the kernel
     behind the last of them calls them one after the other.
+
+    A kernel begins when the launch before it has ended. One that `lets_next` says, once it has begun,
+    that the next may. One `beside` the launch before does not wait for it to begin, reads nothing that
+    it stores, and ends no earlier: whoever waits for this one finds the results of both.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$grid,
                        I64Attr:$threads, I64Attr:$smem, OptionalAttr<I64Attr>:$min_blocks,
                        OptionalAttr<I64Attr>:$cluster, OptionalAttr<Red_Schedule>:$schedule,
                        UnitAttr:$companion, OptionalAttr<I64Attr>:$only_if,
-                       OptionalAttr<I64Attr>:$chain);
+                       OptionalAttr<I64Attr>:$chain, UnitAttr:$lets_next, UnitAttr:$beside);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -57,6 +57,7 @@ void addCall(CallLayout &layout, PlannedCall &planned) {
   call.first = layout.arguments.size();
   call.arguments = planned.args.size();
   call.guard = planned.guard;
+  call.beside = planned.beside;
   for (PlannedArg &arg : planned.args)
     addArgument(layout, arg);
   layout.calls.push_back(call);

@@ -27,6 +27,7 @@ struct CallLayout {
     std::size_t first = 0;
     std::size_t arguments = 0;
     std::optional<Place> guard = {};
+    bool beside = false; ///< as PlannedCall
   };
   /// Where the value of an argument is: a word, or a tensor map.
   struct Argument {

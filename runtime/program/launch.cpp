@@ -344,13 +344,17 @@ Result<std::vector<PlannedCall>> planCalls(const Manifest &manifest, const Varia
                                            const Binding &binding, const Workspace &workspace) {
   Evaluator evaluator(manifest, binding, workspace);
   std::vector<PlannedCall> calls;
+  const LaunchDecl *last = nullptr;
   Status evaluated = forEachCall(
       variant, binding.scope, [&](const LaunchDecl &launch, const Scope &scope) -> Status {
         Result<PlannedCall> call = evaluator.call(launch, scope);
         if (!call)
           return call.error();
-        if (call->grid[0] != 0 && call->grid[1] != 0 && call->grid[2] != 0)
-          calls.push_back(*std::move(call));
+        if (call->grid[0] == 0 || call->grid[1] == 0 || call->grid[2] == 0)
+          return {};
+        call->beside = launch.beside && last && last + 1 == &launch;
+        last = &launch;
+        calls.push_back(*std::move(call));
         return {};
       });
   if (!evaluated)

@@ -52,6 +52,7 @@ struct PlannedCall {
   std::vector<PlannedArg> args;
   std::vector<std::size_t> counters = {};
   std::optional<Place> guard = {};
+  bool beside = false; ///< as LaunchDecl; the call before it is that of the launch before
 };
 
 /// An argument as a kernel receives it; a tensor map as what it says, encoded when it is launched.

@@ -405,7 +405,8 @@ Status LoadedProgram::launchFrame(const Layout &layout, const Frame &frame, CuHa
     Status status = layout.functions[number]->launch(
         grid, static_cast<unsigned>(kernel.threads), static_cast<unsigned>(call.sharedBytes),
         stream, const_cast<void **>(frame.values.data() + call.first),
-        static_cast<unsigned>(kernel.cluster), kernel.startsEarly && mayStartEarly && number > 0);
+        static_cast<unsigned>(kernel.cluster),
+        (kernel.startsEarly || call.beside) && mayStartEarly && number > 0);
     if (!status)
       return environmentError(fmt::format("kernel {}: {}", kernel.name, status.error().message),
                               status.error().remedy);

@@ -242,6 +242,8 @@ private:
               checkArg(launch.args[index], fmt::format("argument {} of {}", index, where));
           !status)
         return status;
+    if (launch.beside && onCpu())
+      return fail(where, "launches of the target cpu run one after the other");
     return launch.guard.empty() ? Status() : checkGuard(launch, where);
   }
 

@@ -22,7 +22,7 @@ namespace attnc {
 
 /// The format that is written and read. A newer minor may have keys that a reader passes over; what
 /// may not be passed over is named in the manifest's "needs" (needsOf).
-inline constexpr int manifestMajor = 2, manifestMinor = 1;
+inline constexpr int manifestMajor = 2, manifestMinor = 2;
 
 /// The most passes of a loop: each is a launch or more.
 inline constexpr std::int64_t maxLoopPasses = 1 << 16;
@@ -153,6 +153,10 @@ struct LaunchDecl {
   /// the target cpu whoever launches reads it before; a GPU's host cannot without waiting, so there
   /// it is among the launch's pointers and the kernel returns at once. Empty: always.
   std::string guard = {};
+  /// The kernel reads nothing that the launch before it stores, and ends no earlier; it may start
+  /// as soon as that one says so (PTX griddepcontrol.launch_dependents). Whoever launches may ignore
+  /// it. Not where the launch before it is left out.
+  bool beside = false;
 };
 
 /// Launches that are repeated: `launches` of a variant from number `first` on, in order, `count`

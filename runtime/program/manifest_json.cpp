@@ -127,6 +127,7 @@ LaunchDecl readLaunch(Fields &fields) {
     launch.grid[axis] = fields.parse(grid[axis], "grid").value_or(Expr());
   launch.args = fields.objects("args", readArg);
   launch.guard = fields.optionalText("guard");
+  launch.beside = fields.flag("beside");
   return launch;
 }
 
@@ -349,6 +350,8 @@ Json write(const LaunchDecl &launch) {
     json["grid"].push_back(exprToJson(extent));
   json["args"] = writeAll(launch.args);
   addText(json, "guard", launch.guard);
+  if (launch.beside)
+    json["beside"] = true;
   return json;
 }
 

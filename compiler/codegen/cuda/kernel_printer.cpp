@@ -49,6 +49,8 @@ FailureOr<std::string> KernelPrinter::print() {
   printHead();
   ++depth;
   printBlock(*kernel.getBodyBlock());
+  if (kernel.getBeside())
+    line("awaitLaunchBeside();");
   --depth;
   line("}");
   line("");
@@ -123,8 +125,10 @@ void KernelPrinter::printHead() {
     args.push_back(argumentType(kernel, arg) + variables[arg]);
   }
   line(listText(kernel.getSymName().str() + "(", args, "    ") + ") {");
-  if (!kernel.getChain())
+  if (!kernel.getChain() && !kernel.getBeside())
     line("  awaitLaunchBefore();");
+  if (kernel.getLetsNext())
+    line("  letNextStart();");
   if (std::optional<uint64_t> flag = kernel.getOnlyIf())
     line("  if (!*" + variables[kernel.getBodyBlock()->getArgument(*flag)] + ") return;");
 }

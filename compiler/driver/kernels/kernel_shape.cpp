@@ -62,6 +62,7 @@ Result<KernelShape> shapeOf(const schedule::KernelSignature &signature, tile::Ke
   shape.name = kernel.getSymName().str();
   shape.threads = kernel.getThreads();
   shape.cluster = kernel.getCluster().value_or(1);
+  shape.beside = kernel.getBeside();
   shape.sharedBytes = kernel.getSmem();
   for (auto [i, arg] : llvm::enumerate(shape.args))
     shape.align.push_back(arg.kind == ArgKind::TensorMap

@@ -23,6 +23,7 @@ struct KernelShape {
   /// Of each argument: bytes to which the address and the strides of its tensor must be aligned; 1
   /// where the size of an element is enough. Empty on the cpu, where it is everywhere.
   std::vector<std::int64_t> align;
+  bool beside = false; ///< as tile.kernel says
   /// What is launched before and after each launch of it, for it alone.
   std::vector<KernelShape> before, after;
 };

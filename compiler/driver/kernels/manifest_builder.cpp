@@ -175,7 +175,7 @@ static void addKernel(Manifest &manifest, const KernelShape &kernel, const std::
   decl.image = image;
   decl.threads = kernel.threads;
   decl.cluster = kernel.cluster;
-  decl.startsEarly = schedule::waitsForLaunches(manifest.target);
+  decl.startsEarly = schedule::waitsForLaunches(manifest.target) && !kernel.beside;
   decl.sharedBytes = Expr::constant(kernel.sharedBytes);
   manifest.kernels.push_back(decl);
 }
@@ -240,10 +240,16 @@ static VariantDecl variantOf(ArrayRef<KernelShape> kernels, const AlignedCopies 
         variant.launches.push_back(launchOf(copy.kernel));
   };
   copyAll(/*outputs=*/false);
-  for (const KernelShape &kernel : kernels)
+  const KernelShape *last = nullptr;
+  for (const KernelShape &kernel : kernels) {
     forAll(kernel, [&](const KernelShape &each) {
       variant.launches.push_back(launchOnCopies(each, copied));
+      variant.launches.back().beside =
+          each.beside && last && kernel.before.empty() && last->after.empty() && &each == &kernel;
     });
+    if (!kernel.name.empty())
+      last = &kernel;
+  }
   copyAll(/*outputs=*/true);
   return variant;
 }

@@ -4,6 +4,7 @@
 #include "compiler/driver/images/equal_kernels.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/driver/step_pass.h"
+#include "compiler/schedule/chains/beside.h"
 #include "compiler/schedule/chains/chain_memory.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/encode/encoded_operands.h"
@@ -111,8 +112,10 @@ Status NestKernels::lowerAgain(size_t number) {
   FailureOr<tile::KernelOp> kernel = failure();
   if (succeeded(companions))
     kernel = schedule::lowerNest(nests[number], builder);
-  if (succeeded(kernel))
+  if (succeeded(kernel)) {
+    schedule::takeMarks(nests[number], nests[number], *kernel);
     reports[number].scheduled.steps = schedule::stepLines(*kernel);
+  }
   PassManager passes(module->getContext(), ModuleOp::getOperationName());
   addSteps(passes, steps("assign-roles", pipelineSteps().back().name), {});
   if (failed(kernel) || failed(passes.run(*module)))

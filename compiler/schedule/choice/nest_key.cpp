@@ -27,7 +27,7 @@ public:
     if (Block *domain = nest.getDomainBlock())
       writeBlock(*domain);
     for (Value result : nest.getResults())
-      writeTensor("result", result);
+      writeTensor(packOf(result) ? "packed" : "result", result);
     return text;
   }
 

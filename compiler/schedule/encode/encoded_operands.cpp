@@ -3,6 +3,7 @@
 #include "compiler/schedule/forms/keyed_form.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
+#include "compiler/transforms/split.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,6 +19,9 @@ static constexpr int64_t kTopParts = 16;
 static constexpr int64_t kRowsOfOnePart = 256;
 // What the maxima of all warps have room for in shared memory.
 static constexpr int64_t kMostColumns = 1024;
+// Products that an element takes part in, from which on wgmma on halves saves more than it takes to
+// make them.
+static constexpr int64_t kLeastUses = 200;
 // Of the kernel that takes over where halves lose something.
 static constexpr int64_t kFallbackWarps = 4;
 static constexpr llvm::StringLiteral kTopPartsAttr = "red.top_parts";
@@ -110,10 +114,33 @@ static bool isOfExponentials(const OperandTile &operand) {
   return map && isa_and_nonnull<math::ExpOp, math::Exp2Op>(map.getYielded().getDefiningOp());
 }
 
-std::string whyNotEncoded(const StreamPlan &plan) {
-  auto nameOf = [](const OperandTile &operand) {
-    return "'" + tensorOf(operand.tensorRead().getSource()).name + "'";
+static std::string nameOf(const OperandTile &operand) {
+  return "'" + tensorOf(operand.tensorRead().getSource()).name + "'";
+}
+
+std::string whyVainlyEncoded(red::NestOp nest, const StreamPlan &plan) {
+  attn::ProgramOp program = attn::programOf(nest);
+  std::string why;
+  auto look = [&](const OperandTile &operand, StringAttr partners) {
+    attn::DimAttr along = program.lookupDim(partners);
+    if (!why.empty() || !isEncoded(operand) || !along.isStatic() || along.getExtent() >= kLeastUses)
+      return;
+    attn::ReadOp read = operand.tensorRead();
+    if (llvm::all_of(nest.getGrid().getAsRange<StringAttr>(), [&](StringAttr dim) {
+          return isPartDim(program, dim) || read.getType().hasDim(dim);
+        }))
+      why = llvm::formatv("halves of {0} would be multiplied {1} times, and {2} make up for a pass "
+                          "that makes them",
+                          nameOf(operand), along.getExtent(), kLeastUses);
   };
+  for (const OperandTile &streamed : plan.streamed)
+    look(streamed, plan.row);
+  for (const Contraction &contraction : plan.contractions)
+    look(contraction.resident, plan.stream);
+  return why;
+}
+
+std::string whyNotEncoded(const StreamPlan &plan) {
   for (const Contraction &contraction : plan.contractions)
     for (const OperandTile *operand : {&contraction.resident, &plan.streamed[contraction.streamed]})
       if (isEncoded(*operand) && isOfExponentials(*operand))

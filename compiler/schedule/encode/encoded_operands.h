@@ -24,6 +24,10 @@ inline int64_t halvesProducts(bool leftEncoded, bool rightEncoded, tile::Accurac
 /// Why the operands of a plan that has such cannot be encoded, or "".
 std::string whyNotEncoded(const StreamPlan &plan);
 
+/// Why kernels that take tensors as they are should be preferred to encoding them first, or "": an
+/// element of some tensor is known to be multiplied too seldom to make up for another pass over it.
+std::string whyVainlyEncoded(red::NestOp nest, const StreamPlan &plan);
+
 /// Puts red.tops, red.lost and red.encode before the nest for the operands that the kernel of its
 /// schedule takes so, instead of those that are there.
 void encodeOperands(red::NestOp nest, const GpuModel &machine);

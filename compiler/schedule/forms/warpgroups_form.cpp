@@ -1,4 +1,5 @@
 #include "compiler/schedule/choice/short_sequences.h"
+#include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/forms/keyed_form.h"
 #include "compiler/schedule/model/schedule_ranking.h"
 #include "compiler/schedule/nest/domain_slice.h"
@@ -67,9 +68,12 @@ public:
 
   red::Schedule choose(PlannedNest &nest, const GpuModel &machine,
                        std::string &why) const override {
-    if (why = lackOf(nest, machine); why.empty())
+    if (why = lackOf(nest, machine); why.empty()) {
+      if (why = whyVainlyEncoded(nest.op(), *nest.ofHalves()); !why.empty())
+        return {};
       if (auto schedule = scheduleIfAlwaysShort(nest.op(), *nest.ofHalves(), machine))
         return attrOf(nest, *schedule);
+    }
     std::vector<RankedSchedule> ranked = ranking(nest, machine, why);
     if (ranked.empty())
       return {};

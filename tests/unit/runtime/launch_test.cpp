@@ -180,6 +180,25 @@ TEST(Launch, AnEmptyGridIsNotLaunched) {
   EXPECT_TRUE(calls->empty());
 }
 
+TEST(Launch, ALaunchIsBesideTheOneBeforeItAlone) {
+  Manifest manifest = exampleManifest();
+  VariantDecl variant = manifest.variants[0]; // fold, merge
+  variant.launches.push_back(variant.launches[1]);
+  variant.launches[1].beside = variant.launches[2].beside = true;
+  auto besides = [&](const Binding &bound) {
+    std::vector<bool> found;
+    Workspace workspace = *planWorkspace(manifest, variant, bound);
+    for (const PlannedCall &call : *planCalls(manifest, variant, bound, workspace))
+      found.push_back(call.beside);
+    return found;
+  };
+  EXPECT_EQ(besides(binding(3, 200)), (std::vector<bool>{false, true, true}));
+  variant.launches[1].grid[0] = Expr::constant(0); // the one before the last is left out
+  EXPECT_EQ(besides(binding(3, 200)), (std::vector<bool>{false, false}));
+  variant.launches[0].grid[0] = Expr::constant(0);
+  EXPECT_EQ(besides(binding(3, 200)), (std::vector<bool>{false}));
+}
+
 TEST(Launch, ErrorsNameTheKernelAndTheArgument) {
   Manifest manifest = exampleManifest();
   Binding bound = binding(3, 5);
