@@ -61,6 +61,11 @@ ATTNC_DEVICE i32 min(i32 x, i32 y) { return x < y ? x : y; }
 /// x - y on the extended reals: -inf whenever x is -inf.
 ATTNC_DEVICE f32 minus(f32 x, f32 y) { return x == -kInfinity ? x : x - y; }
 
+/// minus(x, y) where only an exponential reads it, without a question for each x: y = -inf counts as
+/// the lowest number, beside which the exponential is inf unless x is that number, too. A product x
+/// is rounded before: the difference is 0 where y is the same number.
+ATTNC_DEVICE f32 exponent(f32 x, f32 y) { return __fsub_rn(x, max(y, -3.402823466e38f)); }
+
 /// x, or 0 where x is -inf. `s - orZero(m)` equals minus(s, m) for every s <= m, with one select
 /// per row instead of one per element.
 ATTNC_DEVICE f32 orZero(f32 x) { return x == -kInfinity ? 0.0f : x; }

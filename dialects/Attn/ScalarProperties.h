@@ -15,6 +15,9 @@ inline constexpr llvm::StringLiteral kExactAttr = "attn.exact";
 /// On attn.sub: the first operand is never -inf, so it is the difference of numbers.
 inline constexpr llvm::StringLiteral kPlainAttr = "attn.plain";
 
+/// On attn.sub: only an exponential reads it.
+inline constexpr llvm::StringLiteral kExponentAttr = "attn.exponent";
+
 enum class ScalarForm { Other, Sum, Difference, Negation, Product, Quotient, Logarithm, Choice };
 
 enum class Growth { Unknown, Grows, Falls };

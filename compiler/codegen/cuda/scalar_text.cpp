@@ -296,7 +296,9 @@ FailureOr<Text> scalarText(Operation *op, ArrayRef<Text> x) {
   else if (isa<math::MathDialect>(op->getDialect()))
     text = mathText(op, x);
   else if (isa<attn::SubOp>(op))
-    text = op->hasAttr(attn::kPlainAttr) ? infix("-", Binding::Add, x) : call("minus", x);
+    text = op->hasAttr(attn::kPlainAttr)      ? infix("-", Binding::Add, x)
+           : op->hasAttr(attn::kExponentAttr) ? call("exponent", x)
+                                              : call("minus", x);
   else if (isa<attn::ModOp>(op))
     text = integerCall("floorModulus", op, x);
   else if (isa<attn::RandOp>(op))

@@ -102,8 +102,12 @@ void approximateFunctions(tile::KernelOp kernel) {
   if (!kernel->getAttrOfType<DictionaryAttr>(kCleanUpAttr).contains("narrow"))
     return;
   kernel.walk([](math::ExpOp op) {
-    if (isOfElement(op, op.getOperand()))
-      op.setFastmath(arith::FastMathFlags::afn);
+    if (!isOfElement(op, op.getOperand()))
+      return;
+    op.setFastmath(arith::FastMathFlags::afn);
+    auto difference = op.getOperand().getDefiningOp<attn::SubOp>();
+    if (difference && difference->hasOneUse() && difference.getType().isF32())
+      difference->setAttr(attn::kExponentAttr, UnitAttr::get(op.getContext()));
   });
   kernel.walk([](arith::DivFOp op) {
     if (op.getType().isF32() && matchPattern(op.getLhs(), m_OneFloat()) &&

@@ -343,6 +343,7 @@ void StreamLowering::writePlainWeights() {
       addFactorInputs(weight.factors, ins);
     }
   Location loc = weights.front()->factors.front().getLoc();
+  bool sumsAtOnce = !hasMoments();
   SmallVector<Value> factors;
   for (const Weight *weight : weights)
     llvm::append_range(factors, weight->factors);
@@ -357,6 +358,11 @@ void StreamLowering::writePlainWeights() {
           }
           return elements;
         });
+    if (sumsAtOnce)
+      for (const Weight *weight : weights) {
+        unsigned number = weight - plan.weights.begin();
+        addRows(number, plainWeights[number]);
+      }
   };
   auto branch = scf::IfOp::create(b, loc, isFull(), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -389,7 +395,14 @@ Value StreamLowering::exponentialWeight(const Weight &weight) {
 }
 
 // The row sums of a weight.
+// Sums of rows by whoever makes the weights, in both branches: a product that is added is then one
+// instruction.
 void StreamLowering::sumRows(unsigned weight, Value fragment) {
+  if (plan.weights[weight].reference != -1 || hasMoments())
+    addRows(weight, fragment);
+}
+
+void StreamLowering::addRows(unsigned weight, Value fragment) {
   for (auto [s, place] : llvm::zip(plan.states, state))
     if (s.weight == static_cast<int>(weight) && s.streamed == -1 && !s.fold.getBase())
       tile::ReduceRowsOp::create(b, s.fold.getLoc(), tile::Combine::Add, fragment, place);

@@ -155,7 +155,9 @@ protected:
   Value liftWeight(PointEvaluator &evaluator, mlir::Location loc, red::FoldOp sum,
                    llvm::ArrayRef<Value> factors, Value exponent);
   red::FoldOp sumOf(const Weight &weight);
+  /// The row sums of a weight's tile, as far as writePlainWeights has not added them.
   void sumRows(unsigned weight, Value fragment);
+  void addRows(unsigned weight, Value fragment);
 
   // stream_moments.cpp: sums of powers of differences from centres that move.
   void createCentres();

@@ -46,6 +46,7 @@ Manifest hopperManifest() {
   manifest.target = "sm_90a";
   manifest.kernels[0].cluster = 2;
   manifest.kernels[0].startsEarly = true;
+  manifest.variants[0].launches[1].beside = true;
   VariantDecl &variant = manifest.variants[1];
   variant.aligned = {{"k", 16}, {"partial", 256}};
   LaunchDecl &launch = variant.launches[0];
@@ -76,6 +77,8 @@ TEST(Manifest, TensorMapsClustersAndAlignmentRoundTrip) {
   EXPECT_EQ(map.swizzle, 0);
   EXPECT_EQ(read->kernels[0].cluster, 2);
   EXPECT_TRUE(read->kernels[0].startsEarly);
+  EXPECT_TRUE(read->variants[0].launches[1].beside);
+  EXPECT_FALSE(read->variants[0].launches[0].beside);
   EXPECT_EQ(read->variants[1].aligned, hopperManifest().variants[1].aligned);
 }
 
@@ -212,19 +215,19 @@ TEST(Manifest, OtherVersionsAreReadAsFarAsTheirNeedsAreKnown) {
               json["variants"] = "in a form that nobody knows";
             }),
             std::string("manifest: document: the program needs 'teleport', which this attnc does "
-                        "not have (version 2.7 of the format, it has 2.1)") +
+                        "not have (version 2.7 of the format, it has 2.2)") +
                 upgrade);
   EXPECT_EQ(refusalAfter([](Json &json) { json["needs"].erase(0); }),
             "manifest: document: 'needs' lacks 'loops', which a variant uses");
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = {3, 0}; }),
-            std::string("manifest: document: version 3.0 is newer than 2.1, the one that this "
+            std::string("manifest: document: version 3.0 is newer than 2.2, the one that this "
                         "attnc reads") +
                 upgrade);
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = 1; }),
             "manifest: document: version 1 is older than 2, the oldest that this attnc reads\n"
             "  compile the spec again with this attnc");
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = {1, 0}; }),
-            "manifest: document: version 1.0 is older than 2.1, the one that this attnc reads\n"
+            "manifest: document: version 1.0 is older than 2.2, the one that this attnc reads\n"
             "  compile the spec again with this attnc");
   for (const Json &version : {Json(2), Json("2.0"), Json::array({2}), Json::array({2, -1})})
     EXPECT_EQ(refusalAfter([&](Json &json) { json["attnc_manifest"] = version; }),
