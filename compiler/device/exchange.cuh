@@ -11,7 +11,7 @@ namespace attnc {
 template <class Tile>
 ATTNC_DEVICE void storeMatrices(Tile tile, int col, u32 a, u32 b, u32 c, u32 d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                   tile.at(lane() % 16, col + lane() / 16 * 8)),
+                   tile.chunk(lane() % 16, col + lane() / 16 * 8)),
                "r"(a), "r"(b), "r"(c), "r"(d)
                : "memory");
 }
@@ -27,7 +27,7 @@ ATTNC_DEVICE void storeFragment(PanelTile<T, 16, kCols, kPanelRows> tile,
   if constexpr (kCols % 16 != 0) {
     constexpr int e = kCols / 16 * 8;
     asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(
-                     tile.at(lane() % 16, kCols - 8)),
+                     tile.chunk(lane() % 16, kCols - 8)),
                  "r"(pair(e)), "r"(pair(e + 2))
                  : "memory");
   }
@@ -41,7 +41,7 @@ ATTNC_DEVICE void storeOperand(PanelTile<T, 16, kCols, kPanelRows> tile, const O
   for (int k = 0; k < kCols / 16; ++k) {
     // In a panel the chunks of 16 columns differ by two bits of the address, flipped where the
     // compiler does not see it: it would keep all addresses in registers for the whole loop.
-    const u32 first = tile.at(lane() % 16, k / 4 * 64 + lane() / 16 * 8);
+    const u32 first = tile.chunk(lane() % 16, k / 4 * 64 + lane() / 16 * 8);
     asm volatile("{\n.reg .u32 at;\nxor.b32 at, %0, %1;\n"
                  "stmatrix.sync.aligned.m8n8.x4.shared.b16 [at], {%2, %3, %4, %5};\n}" ::"r"(first),
                  "r"(k % 4 * 32), "r"(p.x[k][0]), "r"(p.x[k][1]), "r"(p.x[k][2]), "r"(p.x[k][3])

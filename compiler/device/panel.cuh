@@ -2,7 +2,8 @@
 // the 128-byte swizzle: panels of 128 bytes of columns, one after the other; in a panel each row
 // takes 128 bytes, and 16-byte chunk c of row r lies at place c ^ (r % 8). PTX ISA, "Swizzling
 // modes" and "Matrix-Descriptor".
-// Panels that have less than eight rows share one pattern.
+// Panels that have less than eight rows share one pattern. A tile of one row has none: its columns
+// follow each other.
 #pragma once
 #include "attnc/convert.cuh"
 #include "attnc/smem.cuh"
@@ -25,13 +26,20 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
 
   u32 base;
 
-  /// Address of element (row, col); `base` is a panel's start. The compiler sees which bits of it
-  /// depend on the lane, and adds the others up.
-  ATTNC_DEVICE u32 at(u32 row, u32 col) const {
-    const u32 panel = col / kPanelCols;
-    const u32 pattern = (row + panel * kPanelRows) % 8 * 16;
-    const u32 inRow = static_cast<u32>(col % kPanelCols * sizeof(T)) ^ pattern;
-    return base + (panel * kPanelBytes + row * 128 + inRow);
+  /// Address of the 16-byte chunk that holds element (row, col); `base` is a panel's start.
+  ATTNC_DEVICE u32 chunk(int row, int col) const {
+    constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
+    if constexpr (kPanelRows == 1)
+      return base + col / kPerChunk * 16;
+    const u32 line = row + col / kPanelCols * kPanelRows;
+    const int place = (col % kPanelCols / kPerChunk) ^ (line % 8);
+    return base + col / kPanelCols * kPanelBytes + row * 128 + place * 16;
+  }
+  ATTNC_DEVICE u32 at(int row, int col) const {
+    constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
+    if constexpr (kPanelRows == 1)
+      return base + col * static_cast<int>(sizeof(T));
+    return chunk(row, col) + col % kPerChunk * static_cast<int>(sizeof(T));
   }
   /// An element, as f32. A plain load, which the compiler shares between the two neighbours that
   /// lie in one word; barriers keep it in its place.

@@ -90,6 +90,7 @@ struct NestReport {
   std::vector<std::string> passedOver;
   std::vector<std::string> grid, row, stream, inner; ///< dims by role
   std::vector<std::string> gathers;                  ///< reads at subscripts from data, in words
+  std::vector<std::string> packs;                    ///< where packed rows are stored, in words
   std::vector<std::string> streamed; ///< tensors read at subscripts that vary along the stream
   std::vector<std::string> states;   ///< in words
   std::vector<derivation::Step> derivation; ///< how the nest came about

@@ -181,7 +181,8 @@ Status lowerNests(Operation *op, const PipelineOptions &options) {
   ReportedErrors errors(op->getContext());
   SmallVector<red::NestOp> chain;
   SmallVector<tile::KernelOp> chained;
-  schedule::markBesides(nests);
+  if (schedule::waitsForLaunches(options.target))
+    schedule::markBesides(nests);
   for (auto [i, nest] : llvm::enumerate(nests)) {
     FailureOr<tile::KernelOp> kernel = failure();
     FailureOr<SmallVector<tile::KernelOp>> companions = schedule::lowerCompanions(nest, builder);

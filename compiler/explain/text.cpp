@@ -141,6 +141,7 @@ nlohmann::ordered_json kernelJson(const KernelFacts &kernel) {
                                  {"streamed", tensorsJson(kernel.streamed)},
                                  {"resident", tensorsJson(kernel.resident)},
                                  {"gathers", nest.gathers},
+                                 {"packs", nest.packs},
                                  {"states", nest.states},
                                  {"derivation", derivationJson(nest)},
                                  {"skips_tiles", nest.skipsTiles},

@@ -145,6 +145,7 @@ std::vector<Fact> factsOf(const KernelFacts &kernel, const Manifest &manifest,
       facts.push_back(std::move(fact));
   };
   add({"writes", {fmt::format("{}", fmt::join(nest.stores, ", "))}});
+  add({"packs", nest.packs});
   add({"streamed", declarations(kernel.streamed)});
   add({nest.stream.empty() ? "reads" : "resident", declarations(kernel.resident)});
   add({"gathers", nest.gathers});

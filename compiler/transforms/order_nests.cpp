@@ -11,15 +11,15 @@ static bool streamsSequence(red::NestOp nest) {
   });
 }
 
-// The first nest that reads a result, or null.
+// The nest that is the first to use a result, or null.
 static red::NestOp firstReader(red::NestOp nest) {
-  Block *block = nest->getBlock();
-  red::NestOp first;
-  for (Operation *user : nest->getUsers())
-    if (auto reader = dyn_cast<red::NestOp>(block->findAncestorOpInBlock(*user)))
-      if (!first || reader->isBeforeInBlock(first))
-        first = reader;
-  return first;
+  Operation *first = nullptr;
+  for (Operation *user : nest->getUsers()) {
+    Operation *reader = nest->getBlock()->findAncestorOpInBlock(*user);
+    if (!first || reader->isBeforeInBlock(first))
+      first = reader;
+  }
+  return dyn_cast_if_present<red::NestOp>(first);
 }
 
 static bool isAnySmall(red::NestOp from, red::NestOp to) {

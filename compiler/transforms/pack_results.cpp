@@ -1,4 +1,6 @@
 #include "compiler/transforms/pack_results.h"
+#include "compiler/transforms/derivation/derivation.h"
+#include "compiler/transforms/derivation/spec_text.h"
 #include "dialects/Attn/Subscripts.h"
 #include "dialects/Red/Red.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,6 +71,7 @@ class Packing {
 public:
   explicit Packing(attn::ProgramOp program) : program(program) {}
 
+  // Nests that nobody reads any more go.
   void run() {
     for (auto nest : llvm::to_vector(program.getBodyBlock()->getOps<red::NestOp>()))
       if (pack(nest))
@@ -99,7 +102,27 @@ private:
     auto packed = red::PackOp::create(b, gather.getLoc(), gather.getResult(0).getType(), padded,
                                       place->start, place->count, dim);
     gather.getResult(0).replaceAllUsesWith(packed);
+    restate(padded, "");
+    for (Value array : {place->start, place->count})
+      restate(array, "the nests that store rows of packed sequences");
     return true;
+  }
+
+  // Who needs what is stored, for explain; nobody does if `users` is empty.
+  static void restate(Value stored, const std::string &users) {
+    auto nest = stored.getDefiningOp<red::NestOp>();
+    std::string name = specTextOf(computed(stored));
+    std::vector<derivation::Step> steps;
+    for (derivation::Step &step : derivation::stepsOf(nest)) {
+      if (step.rule == derivation::Rule::Materialised && step.fold == name) {
+        if (users.empty())
+          continue;
+        step.details["users"] = users;
+      }
+      steps.push_back(std::move(step));
+    }
+    nest->removeAttr(derivation::kAttr);
+    derivation::record(nest, steps);
   }
 
   // What holds the number of the sequence of each row; null if other axes than those of sequences
@@ -146,7 +169,7 @@ private:
     return place;
   }
 
-  // Where a nest only reads them, they are stored already.
+  // Where the nest reads both from what others have stored, that is it.
   static Place store(Place place, Operation *before) {
     auto stored = [](Value array) {
       auto read = array.getDefiningOp<attn::ReadOp>();

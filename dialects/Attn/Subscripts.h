@@ -15,8 +15,8 @@ inline constexpr llvm::StringLiteral kCheckedAttr = "attn.checked";
 /// rows from those of the next sequences.
 inline constexpr llvm::StringLiteral kRowsAttr = "attn.rows";
 
-/// On an attn.read of rows of packed sequences, the dim of the index within one: its value is that of
-/// the sequence and the index that each row belongs to, 0 for a row of none.
+/// On an attn.read of rows of packed sequences, the dim of the index within one: its value is that
+/// of the sequence and the index that each row belongs to, 0 for a row of none.
 inline constexpr llvm::StringLiteral kPackedAttr = "attn.packed";
 
 } // namespace attnc::attn

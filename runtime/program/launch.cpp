@@ -406,6 +406,7 @@ Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const Variant
     KernelCall made{call.kernel, call.grid, call.sharedBytes, {}, call.counters};
     for (PlannedArg &arg : call.args)
       made.args.push_back(valueOf(std::move(arg), tensors, base));
+    made.beside = call.beside;
     if (call.guard)
       made.guard = addressOf(*call.guard, tensors, base);
     calls.push_back(std::move(made));

@@ -65,6 +65,7 @@ struct KernelCall {
   std::vector<ArgValue> args;
   /// Of the args, the addresses of counters: whoever launches sets each to 0 right before.
   std::vector<std::size_t> counters = {};
+  bool beside = false; ///< as PlannedCall
   /// The address of the i32 without which the call does nothing (LaunchDecl::guard); null if there
   /// is none. Whoever launches for the target cpu reads it right before.
   const void *guard = nullptr;

@@ -169,8 +169,23 @@ llvm::Error runKernel(const InterpretedKernel &kernel, const interpreter::Launch
                               : runChain(kernel, launch, seed);
 }
 
+// Calls that may run side by side in the other order: what one of them stores has to be nothing to
+// the others.
+static std::vector<const KernelCall *> inOrder(const std::vector<KernelCall> &calls) {
+  std::vector<const KernelCall *> order;
+  for (auto from = calls.begin(); from != calls.end();) {
+    auto to =
+        std::find_if(from + 1, calls.end(), [](const KernelCall &call) { return !call.beside; });
+    for (auto call = to; call != from;)
+      order.push_back(&*--call);
+    from = to;
+  }
+  return order;
+}
+
 Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
-  for (const KernelCall &call : plan.calls) {
+  for (const KernelCall *each : inOrder(plan.calls)) {
+    const KernelCall &call = *each;
     clearCounters(call);
     interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2], plan.ranges};
     if (llvm::Error fault = runKernel(kernels.at(call.kernel), launch, seed))

@@ -21,7 +21,8 @@ static ArgDecl argument(const schedule::KernelArg &arg) {
   case schedule::KernelArg::Kind::Param:
     return ArgDecl::param(arg.array.getDefiningOp<attn::ParamOp>().getName().str());
   case schedule::KernelArg::Kind::TensorMap:
-    return ArgDecl::tensorMap(schedule::tensorOf(arg.array).name, {arg.box.begin(), arg.box.end()});
+    return ArgDecl::tensorMap(schedule::tensorOf(arg.array).name, {arg.box.begin(), arg.box.end()},
+                              arg.swizzle);
   case schedule::KernelArg::Kind::Counter:
     return ArgDecl::counter();
   }

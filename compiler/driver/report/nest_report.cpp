@@ -106,6 +106,12 @@ NestReport reportNest(red::NestOp nest, const std::map<std::string, int64_t> &ex
   for (Value result : nest.getResults()) {
     schedule::Tensor tensor = schedule::tensorOf(result);
     report.stores.push_back(tensor.name);
+    if (red::PackOp pack = schedule::packOf(result))
+      report.packs.push_back(tensor.name + ": row " + pack.getDim().str() + " of each " +
+                             pack.over().str() + " goes to row " +
+                             schedule::tensorOf(pack.getStart()).name + "[" + pack.over().str() +
+                             "] + " + pack.getDim().str() +
+                             "; a kernel before stores zeros for rows of none");
     if (tensor.kind == schedule::Tensor::Kind::Intermediate)
       report.intermediates.push_back(tensor.name);
   }

@@ -11,7 +11,7 @@ TileLayout::TileLayout(tile::SharedType type)
       panelRows(type.getPanelRows()), dtype(tile::elementType(type.getElement()).dtype) {}
 
 uint32_t TileLayout::chunk(uint32_t base, uint32_t row, uint32_t index) const {
-  if (panelRows) {
+  if (panelRows > 1) {
     uint32_t place = base % 128 / kChunkBytes + index;
     uint32_t line = place / 8 * panelRows + row;
     return base - base % 128 + line * 128 + (place % 8 ^ line % 8) * kChunkBytes;

@@ -15,7 +15,7 @@ struct TileLayout {
   explicit TileLayout(tile::SharedType type);
 
   uint32_t rows, cols, width;
-  uint32_t panelRows; ///< 0 for rows that follow each other
+  uint32_t panelRows; ///< 0 for rows that follow each other, 1 for one row
   DType dtype;
 
   uint32_t elementBytes() const { return dtypeSize(dtype); }

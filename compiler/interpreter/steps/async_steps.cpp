@@ -178,7 +178,8 @@ struct BoxRef {
   /// The launch's map; null after a fault.
   const TensorMapArg *find(Machine &machine, Warp &warp, Operation *op) const {
     const auto &argument = std::get<TensorMapArg>(machine.launch.args[warp.words[map].i]);
-    if (llvm::equal(argument.box, box) && argument.dtype == layout.dtype && argument.swizzle == 128)
+    if (llvm::equal(argument.box, box) && argument.dtype == layout.dtype &&
+        argument.swizzle == (layout.panelRows == 1 ? 0 : 128))
       return &argument;
     machine.fail(warp, op, "uses a tensor map that the launch gives another box, type or swizzle");
     return nullptr;

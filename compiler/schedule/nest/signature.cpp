@@ -197,7 +197,7 @@ KernelSignature::KernelSignature(red::NestOp nest) {
 
 bool KernelArg::isSame(const KernelArg &other) const {
   return kind == other.kind && array == other.array && axis == other.axis && dim == other.dim &&
-         box == other.box && half == other.half;
+         box == other.box && half == other.half && swizzle == other.swizzle;
 }
 
 KernelSignature::KernelSignature(ArrayRef<red::NestOp> nests) {
@@ -290,6 +290,8 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
       } else if (map.read.getSource() == array) {
         std::string mapName = name + "_map" + (number++ ? std::to_string(number) : "");
         list.push_back({KernelArg::Kind::TensorMap, mapName, array, 0, {}, map.read, map.box});
+        if (map.rows == 1)
+          list.back().swizzle = 0;
       }
     if (!number || readsBesides(nest, array, maps))
       addTensor(array);

@@ -20,10 +20,10 @@ struct Tensor {
   llvm::SmallVector<mlir::StringAttr> dims; ///< in storage order; the last one has stride 1
 };
 
-/// The tensor that holds `value`: an attn.input's result or a nest's result, as it is or packed. A nest's result is
-/// either an output (its only use is one attn.output) or an intermediate: compute type, dims in
-/// program order, contiguous, named `<value's name>` made unique. The results of red.encode are
-/// intermediates, too.
+/// The tensor that holds `value`: an attn.input's result or a nest's result, as it is or packed. A
+/// nest's result is either an output (its only use is one attn.output) or an intermediate: compute
+/// type, dims in program order, contiguous, named `<value's name>` made unique. The results of
+/// red.encode are intermediates, too.
 Tensor tensorOf(mlir::Value value);
 
 /// What packs a nest's result, or null. Its tensor is that of the packed rows, along whose axis
@@ -51,6 +51,7 @@ struct KernelArg {
   attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it; null of results
   llvm::SmallVector<int64_t> box = {};
   Half half = Half::None; ///< TensorMap: of the operand
+  int swizzle = 128;      ///< TensorMap: bytes of the pattern; 0: none, of tiles of one row
 
   /// True if both are always called with the same.
   bool isSame(const KernelArg &other) const;

@@ -130,7 +130,6 @@ PointEvaluator::Place PointEvaluator::locate(attn::ReadOp read) {
   return {offset, subscripts, inside};
 }
 
-// The element at the subscripts if `inside` (null: always), else `otherwise`.
 Value PointEvaluator::storeIndex(Value result, StringAttr dim) {
   red::PackOp pack = packOf(result);
   if (!pack || dim != pack.getDimAttr())
@@ -147,6 +146,7 @@ Value PointEvaluator::isStored(red::PackOp pack) {
                                count);
 }
 
+// The element at the subscripts if `inside` (null: always), else `otherwise`.
 Value PointEvaluator::load(Location loc, Value source, ArrayRef<Value> subscripts, Type type,
                            Value inside, double otherwise) {
   auto element = [&](OpBuilder &b, Location at) -> Value {
