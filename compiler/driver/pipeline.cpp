@@ -32,7 +32,7 @@
 #include "compiler/transforms/mask_intervals.h"
 #include "compiler/transforms/order_nests.h"
 #include "compiler/transforms/outline_epilogue.h"
-#include "compiler/transforms/pack_results.h"
+#include "compiler/transforms/packed/pack_results.h"
 #include "compiler/transforms/pair_roles.h"
 #include "compiler/transforms/plain_differences.h"
 #include "compiler/transforms/reassociate.h"

@@ -1,4 +1,4 @@
-#include "compiler/transforms/pack_results.h"
+#include "compiler/transforms/packed/pack_results.h"
 #include "compiler/transforms/derivation/derivation.h"
 #include "compiler/transforms/derivation/spec_text.h"
 #include "dialects/Attn/Subscripts.h"
