@@ -37,8 +37,8 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
   }
   ATTNC_DEVICE u32 at(int row, int col) const {
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
-    if constexpr (kPanelRows == 1)
-      return base + col * static_cast<int>(sizeof(T));
+    if constexpr (kPanelRows == 1 && sizeof(T) == 4)
+      return base + col * 4; // of smaller ones the compiler would read a word once for each
     return chunk(row, col) + col % kPerChunk * static_cast<int>(sizeof(T));
   }
   /// An element, as f32. A plain load, which the compiler shares between the two neighbours that
