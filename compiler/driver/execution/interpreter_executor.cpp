@@ -169,9 +169,9 @@ llvm::Error runKernel(const InterpretedKernel &kernel, const interpreter::Launch
                               : runChain(kernel, launch, seed);
 }
 
-// Calls that may run side by side in the other order: what one of them stores has to be nothing to
-// the others.
-static std::vector<const KernelCall *> inOrder(const std::vector<KernelCall> &calls) {
+// All calls, those that may run side by side the last one first: what one of them stores has to be
+// nothing to the others.
+static std::vector<const KernelCall *> besidesReversed(const std::vector<KernelCall> &calls) {
   std::vector<const KernelCall *> order;
   for (auto from = calls.begin(); from != calls.end();) {
     auto to =
@@ -184,7 +184,7 @@ static std::vector<const KernelCall *> inOrder(const std::vector<KernelCall> &ca
 }
 
 Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
-  for (const KernelCall *each : inOrder(plan.calls)) {
+  for (const KernelCall *each : besidesReversed(plan.calls)) {
     const KernelCall &call = *each;
     clearCounters(call);
     interpreter::Launch launch{call.args, call.grid[0] * call.grid[1] * call.grid[2], plan.ranges};
