@@ -1,7 +1,7 @@
 #include "compiler/schedule/chains/beside.h"
 #include "compiler/schedule/chains/chain_nests.h"
 #include "compiler/schedule/encode/encoded_operands.h"
-#include "compiler/schedule/packed/zero_rows.h"
+#include "compiler/schedule/packed/packed_tiles.h"
 
 using namespace mlir;
 

@@ -1,10 +1,17 @@
 #include "compiler/schedule/packed/packed_tiles.h"
 #include "compiler/schedule/nest/kernel_memory.h"
-#include "compiler/schedule/packed/zero_rows.h"
 
 using namespace mlir;
 
 namespace attnc::schedule {
+
+SmallVector<red::PackOp> packsOf(red::NestOp nest) {
+  SmallVector<red::PackOp> packs;
+  for (Value result : nest.getResults())
+    if (red::PackOp pack = packOf(result))
+      packs.push_back(pack);
+  return packs;
+}
 
 red::PackOp packOfTiles(red::NestOp nest, const StreamPlan &plan) {
   SmallVector<red::PackOp> packs = packsOf(nest);

@@ -7,6 +7,9 @@
 
 namespace attnc::schedule {
 
+/// The nest's results that are packed.
+llvm::SmallVector<red::PackOp> packsOf(red::NestOp nest);
+
 /// The red.pack whose sequences the row tiles of a nest follow: all its results are packed, as this
 /// one is, along its rows. Null if there is none: then each index of the dim that counts the
 /// sequences has tiles for all of the row dim.

@@ -6,14 +6,6 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-SmallVector<red::PackOp> packsOf(red::NestOp nest) {
-  SmallVector<red::PackOp> packs;
-  for (Value result : nest.getResults())
-    if (red::PackOp pack = packOf(result))
-      packs.push_back(pack);
-  return packs;
-}
-
 Attribute ZeroRowsCode::blocks(red::NestOp nest, Builder &builder) {
   Attribute blocks = builder.getI64IntegerAttr(0);
   for (red::PackOp pack : packsOf(nest))

@@ -3,11 +3,9 @@
 #define ATTNC_COMPILER_SCHEDULE_PACKED_ZERO_ROWS_H
 
 #include "compiler/schedule/encode/thread_code.h"
+#include "compiler/schedule/packed/packed_tiles.h"
 
 namespace attnc::schedule {
-
-/// The nest's results that are packed.
-llvm::SmallVector<red::PackOp> packsOf(red::NestOp nest);
 
 /// The code of a kernel that stores 0 for the rows of no sequence: a warp looks for the sequence of
 /// a row, 32 of them at a time.
