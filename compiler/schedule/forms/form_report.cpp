@@ -280,11 +280,13 @@ void report(PlannedNest &nest, const RowsSchedule &schedule, ScheduleReport &int
                                    plan.stream.getValue().str()));
   for (auto [group, threads] : llvm::zip(plan.groups, groupThreads(plan, schedule))) {
     std::string states;
+    int64_t together = rowsTogether(group, schedule);
     for (red::FoldOp state : group.states)
       states += (states.empty() ? "" : ", ") + attn::specName(state.getLoc()).str();
-    into.roles.push_back(fmt::format("threads {}-{} fold {}: {} elements{}", threads.first,
-                                     threads.first + threads.count - 1, states, group.elements,
-                                     group.dividesRows ? " of one row each" : " of all rows"));
+    into.roles.push_back(
+        fmt::format("threads {}-{} fold {}: {} elements{}", threads.first,
+                    threads.first + threads.count - 1, states, group.elements,
+                    together == 1 ? " of each row" : fmt::format(" of {} rows each", together)));
   }
 }
 

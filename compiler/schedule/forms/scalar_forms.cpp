@@ -55,10 +55,12 @@ public:
     return Form::choose(nest, machine, why);
   }
 
-  // Fewer rows have fewer elements of states a thread.
+  // In a smaller tile a thread computes fewer scalars together; fewer rows have fewer elements of
+  // states a thread.
   red::Schedule smaller(PlannedNest &nest, const GpuModel &machine) const override {
     RowsSchedule schedule = scheduleOf(nest.op());
-    schedule.rows /= 2;
+    auto [rows, columns] = pointsTogether(*nest.rows(), schedule);
+    (rows * columns > 1 ? schedule.streamTile : schedule.rows) /= 2;
     return checkFor(nest, schedule, machine).empty() ? attrOf(nest, schedule) : red::Schedule();
   }
 

@@ -2,7 +2,8 @@
 #include "compiler/schedule/threads/rows_lowering.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 
 using namespace mlir;
 
@@ -19,11 +20,12 @@ void RowsLowering::build() {
   });
   for (auto [number, group] : llvm::enumerate(plan.groups))
     eachTurn(number, [&](Value turn, Value) {
-      eachRow(group, constant(0), [&](Value row) {
+      eachRow(group, constant(0), [&](Value, Value number) {
+        SmallVector<Value> at = elementIndex(turn, number);
         for (red::FoldOp state : group.states)
           set(red::inlineUpdate(b, state.getLoc(), state.getEmpty(), {}), elements.lookup(state),
-              elementIndex(group, turn, row), state.getLoc());
-        startCentres(group.states, elementIndex(group, turn, row), /*shared=*/false);
+              at, state.getLoc());
+        startCentres(group.states, at, /*shared=*/false);
       });
     });
   barrier();
@@ -47,7 +49,8 @@ void RowsLowering::eachIndex(unsigned axis) {
 // So many threads of a multiprocessor hide the latency of loads, and leave 72 registers for each;
 // threads with many elements of states have 128, and fewer run beside each other.
 static int64_t blocksOfMultiprocessor(const RowsPlan &plan, const RowsSchedule &schedule) {
-  int64_t together = stateRegisters(plan, schedule) <= 8 ? 896 : 512;
+  auto [rows, columns] = pointsTogether(plan, schedule);
+  int64_t together = rows * columns <= 4 && stateRegisters(plan, schedule) <= 8 ? 896 : 512;
   return std::max<int64_t>(1, together / schedule.threads);
 }
 
@@ -79,6 +82,10 @@ FailureOr<tile::KernelOp> lowerRowsNest(PlannedNest &planned, OpBuilder &builder
   kernel.setScheduleAttr(nest.getScheduleAttr());
   kernel.setMinBlocks(blocksOfMultiprocessor(*plan, schedule));
   RowsLowering(nest, *plan, schedule, signature, kernel, builder).build();
+  IRRewriter rewriter(
+      builder.getContext()); // points of a thread find what they share each for itself
+  DominanceInfo dominance(kernel);
+  eliminateCommonSubExpressions(rewriter, dominance, kernel);
   return kernel;
 }
 

@@ -346,18 +346,24 @@ SmallVector<Value> PointEvaluator::stepIfLive(State first, ValueRange running, S
   return llvm::to_vector(ValueRange(branch.getResults()));
 }
 
-void PointEvaluator::computeFolds(State wanted) {
-  SmallVector<State> states = foldsTogether(wanted);
-  SmallVector<StringAttr> dims = attn::dimNames(wanted.getDims());
+// What the states begin with; what their terms have in common is computed.
+SmallVector<Value> PointEvaluator::prepare(ArrayRef<State> states) {
   SmallVector<Value> init;
   for (State state : states) {
     for (Value operand : state.termOperands())
-      hoist(operand, dims);
+      hoist(operand, attn::dimNames(state.getDims()));
     if (Value reference = state.getReference())
       if (!llvm::is_contained(states, reference.getDefiningOp<red::FoldOp>()))
         evaluate(reference);
     init.push_back(red::inlineUpdate(builder, state.getLoc(), state.getEmpty(), {}));
   }
+  return init;
+}
+
+void PointEvaluator::computeFolds(State wanted) {
+  SmallVector<State> states = foldsTogether(wanted);
+  SmallVector<StringAttr> dims = attn::dimNames(wanted.getDims());
+  SmallVector<Value> init = prepare(states);
   for (Value centre : centresOf(states))
     init.push_back(startOf(builder, centre));
   SmallVector<Value> results =
@@ -365,6 +371,68 @@ void PointEvaluator::computeFolds(State wanted) {
   settle(states, results);
   for (auto [state, result] : llvm::zip(states, results))
     scopes.back().elements[state.getResult()] = result;
+}
+
+void PointEvaluator::computeFoldsAt(ArrayRef<PointEvaluator *> points, State wanted) {
+  PointEvaluator &first = *points.front();
+  SmallVector<StringAttr> dims = attn::dimNames(wanted.getDims());
+  SmallVector<Value> init;
+  for (PointEvaluator *point : points)
+    init.append(point->prepare({wanted}));
+  SmallVector<State> states = {wanted};
+  SmallVector<Value> results = first.loops(dims, wanted, init, [&](ValueRange running) {
+    SmallVector<Value> next;
+    for (auto [point, value] : llvm::zip(points, running)) {
+      PointEvaluator each = *point;
+      for (StringAttr dim : dims)
+        each.bind(dim, first.index(dim));
+      llvm::append_range(next, each.step(states, value));
+    }
+    return next;
+  });
+  for (auto [point, result] : llvm::zip(points, results))
+    point->define(wanted.getResult(), result);
+}
+
+void PointEvaluator::foldTogether(MutableArrayRef<PointEvaluator> points, Value array) {
+  PointEvaluator &first = points.front();
+  llvm::SetVector<Value> reached;
+  reached.insert(array);
+  SmallVector<State> folds;
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation *op = reached[i].getDefiningOp();
+    if (!op || op->getBlock() != first.nest.getBodyBlock() || first.remembered(reached[i]))
+      continue;
+    if (auto fold = dyn_cast<State>(op))
+      folds.push_back(fold);
+    else if (isa<attn::ReadOp, attn::MapOp>(op))
+      for (Value operand : op->getOperands())
+        if (!isa<attn::ReadOp>(op) || operand != cast<attn::ReadOp>(op).getSource())
+          reached.insert(operand);
+  }
+  for (State fold : folds) {
+    bool isBound = llvm::any_of(attn::dimNames(fold.getDims()),
+                                [&](StringAttr dim) { return first.index(dim); });
+    if (isBound || fold.getCentre())
+      continue;
+    // A point for each combination of the indices that the fold depends on.
+    SmallVector<PointEvaluator *> different;
+    SmallVector<size_t> same;
+    for (PointEvaluator &point : points) {
+      auto isSame = [&](PointEvaluator *other) {
+        return llvm::all_of(fold.getType().getDims(),
+                            [&](StringAttr dim) { return other->index(dim) == point.index(dim); });
+      };
+      auto found = llvm::find_if(different, isSame);
+      same.push_back(found - different.begin());
+      if (found == different.end())
+        different.push_back(&point);
+    }
+    computeFoldsAt(different, fold);
+    for (auto [point, number] : llvm::zip(points, same))
+      if (different[number] != &point)
+        point.define(fold.getResult(), *different[number]->remembered(fold.getResult()));
+  }
 }
 
 std::vector<PointEvaluator> PointEvaluator::neighbours(StringAttr dim, ValueRange points) {

@@ -59,6 +59,11 @@ public:
   /// The element of `array` at the bound indices of its dims, in its compute type.
   mlir::Value evaluate(mlir::Value array);
 
+  /// Computes at all `points`, which differ in the indices that are bound, the folds over dims that
+  /// are not bound which `array` is made of: each in one loop for those where it differs, so what
+  /// some of them read is read once.
+  static void foldTogether(llvm::MutableArrayRef<PointEvaluator> points, mlir::Value array);
+
   /// Where the element of a read lies at the bound indices, and whether it does (null: always).
   struct Place {
     mlir::Value offset;
@@ -91,6 +96,8 @@ private:
   mlir::Value readableAt(attn::ArrayType type) const;
   mlir::Value computeExtreme(red::ExtremeOp extreme, mlir::IRMapping &mapping);
   void computeFolds(State wanted);
+  static void computeFoldsAt(llvm::ArrayRef<PointEvaluator *> points, State wanted);
+  llvm::SmallVector<mlir::Value> prepare(llvm::ArrayRef<State> states);
 
   llvm::SmallVector<State> foldsTogether(State wanted);
   /// The domain's arguments at the bound point, the tile of one element; empty if it is not bound.

@@ -108,7 +108,7 @@ void RowsLowering::barrier() { tile::BarrierOp::create(b, nest.getLoc()); }
 void RowsLowering::eachTurn(unsigned number, llvm::function_ref<void(Value, Value)> body) {
   const RowsGroup &group = plan.groups[number];
   GroupThreads range = threads[number];
-  int64_t items = group.elements * (group.dividesRows ? schedule.rows : 1);
+  int64_t items = itemsOf(group, schedule);
   int64_t turns = llvm::divideCeil(items, range.count);
   Value own = binary("own", '-', thread, constant(range.first));
   auto inTurn = [&](Value turn) {
@@ -142,12 +142,27 @@ void RowsLowering::eachTurn(unsigned number, llvm::function_ref<void(Value, Valu
     all();
 }
 
-// The rows of an element that a thread has: its own, or all of the block.
-void RowsLowering::eachRow(const RowsGroup &group, Value own, Body body) {
-  if (group.dividesRows || schedule.rows == 1)
-    body(own);
-  else
-    loop(constant(0), constant(schedule.rows), 1, rowName(), body, 0);
+// The row and the element of a thread's item, or the first of its rows.
+std::pair<RowsLowering::Value, RowsLowering::Value> RowsLowering::splitItem(const RowsGroup &group,
+                                                                            Value item) {
+  int64_t together = rowsTogether(group, schedule);
+  if (schedule.rows == together)
+    return {constant(0), item};
+  Value own = binary("own_row", '/', item, constant(group.elements));
+  if (together > 1)
+    own = binary("first_row", '*', own, constant(together));
+  return {own, binary("element", '%', item, constant(group.elements))};
+}
+
+// The rows from `own` on of which a thread has an element, and their numbers among these.
+void RowsLowering::eachRow(const RowsGroup &group, Value own,
+                           llvm::function_ref<void(Value, Value)> body) {
+  int64_t together = rowsTogether(group, schedule);
+  if (together == 1)
+    return body(own, Value());
+  loop(
+      constant(0), constant(together), 1, rowName(),
+      [&](Value number) { body(binary(rowName() + "_row", '+', own, number), number); }, 0);
 }
 
 // The indices of inner dims whose combination has this number, the last dim fastest.
@@ -310,12 +325,12 @@ SmallVector<Value> RowsLowering::tileIndex(Value row, Value column) {
   return schedule.rows > 1 ? SmallVector<Value>{column, row} : SmallVector<Value>{column};
 }
 
-SmallVector<Value> RowsLowering::elementIndex(const RowsGroup &group, Value turn, Value row) {
+SmallVector<Value> RowsLowering::elementIndex(Value turn, Value number) {
   SmallVector<Value> indices;
   if (turn)
     indices.push_back(turn);
-  if (!group.dividesRows && schedule.rows > 1)
-    indices.push_back(row);
+  if (number)
+    indices.push_back(number);
   if (indices.empty())
     indices.push_back(constant(0));
   return indices;
@@ -328,7 +343,7 @@ static Type elementTypeOf(Value array) {
 void RowsLowering::createArrays() {
   SmallVector<int64_t> perTile = {schedule.streamTile};
   if (schedule.rows > 1)
-    perTile.push_back(schedule.rows);
+    perTile.push_back(rowStride(schedule));
   for (Value scalar : plan.scalars)
     scalars[scalar] = array(scalar.getLoc(), perTile, elementTypeOf(scalar), true);
   for (const RowsWeight &weight : plan.weights) {
@@ -345,12 +360,12 @@ void RowsLowering::createArrays() {
     states[state] = array(state.getLoc(), {schedule.rows}, elementTypeOf(state), true);
   createCentres(plan.plain, {schedule.rows}, /*shared=*/true);
   for (auto [number, group] : llvm::enumerate(plan.groups)) {
-    int64_t items = group.elements * (group.dividesRows ? schedule.rows : 1);
     SmallVector<int64_t> shape;
-    if (int64_t turns = llvm::divideCeil(items, threads[number].count); turns > 1)
+    if (int64_t turns = llvm::divideCeil(itemsOf(group, schedule), threads[number].count);
+        turns > 1)
       shape.push_back(turns);
-    if (!group.dividesRows && schedule.rows > 1)
-      shape.push_back(schedule.rows);
+    if (int64_t together = rowsTogether(group, schedule); together > 1)
+      shape.push_back(together);
     for (red::FoldOp state : group.states)
       elements[state] = array(state.getLoc(), shape, elementTypeOf(state), false);
     createCentres(group.states, shape, /*shared=*/false);

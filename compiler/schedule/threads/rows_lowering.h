@@ -42,6 +42,8 @@ private:
   // One tile of the stream.
   void foldTile(Value first, Value end);
   void computeScalars(Value count);
+  void storeScalars(PointEvaluator &evaluator, Value row, Value column);
+  void shareBlocks(Value count, int64_t rows, int64_t columns);
   void provideTile(PointEvaluator &evaluator, Value row, Value column);
   Value distance(const RowsWeight &weight, mlir::Location loc, Value x, Value y);
   llvm::SmallVector<Value> distancesAt(red::FoldOp state, PointEvaluator &evaluator, Value row,
@@ -87,7 +89,9 @@ private:
   /// Threads take the points of a tile in turn: its rows and the first `count` columns.
   void sharePoints(Value count, llvm::function_ref<void(Value row, Value column)> body);
   void eachTurn(unsigned group, llvm::function_ref<void(Value turn, Value item)> body);
-  void eachRow(const RowsGroup &group, Value own, Body body);
+  std::pair<Value, Value> splitItem(const RowsGroup &group, Value item);
+  void eachRow(const RowsGroup &group, Value own,
+               llvm::function_ref<void(Value row, Value number)> body);
   void bindInner(PointEvaluator &evaluator, llvm::ArrayRef<mlir::StringAttr> dims, Value number);
   void barrier();
 
@@ -101,7 +105,7 @@ private:
   std::string rowName() { return plan.row ? plan.row.getValue().str() : "row"; }
   llvm::SmallVector<Value> rowIndex(Value row);
   llvm::SmallVector<Value> tileIndex(Value row, Value column);
-  llvm::SmallVector<Value> elementIndex(const RowsGroup &group, Value turn, Value row);
+  llvm::SmallVector<Value> elementIndex(Value turn, Value number);
 
   red::NestOp nest;
   RowsPlan plan;

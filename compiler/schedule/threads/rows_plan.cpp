@@ -164,6 +164,27 @@ private:
                         [&](Value sum) { return isKnown(sum.getDefiningOp<red::FoldOp>()); });
   }
 
+  // It is made of a fold over inner dims, of which an operand along the stream is the same for all
+  // rows.
+  bool foldsWhatRowsShare(Value array) {
+    llvm::SetVector<Value> reached;
+    reached.insert(array);
+    for (size_t i = 0; i < reached.size(); ++i) {
+      Operation *op = reached[i].getDefiningOp();
+      if (!op || op->getBlock() != nest.getBodyBlock())
+        continue;
+      bool isFold = isa<red::FoldOp>(op);
+      for (Value operand : op->getOperands()) {
+        ArrayRef<StringAttr> dims = dimsOf(operand);
+        if (isFold && !llvm::is_contained(dims, result.row) &&
+            llvm::is_contained(dims, result.stream))
+          return true;
+        reached.insert(operand);
+      }
+    }
+    return false;
+  }
+
   // An array of the body that depends on the stream and has one element for a row and index of it
   // is computed once: the whole, or the parts of what has inner dims.
   void share(Value array) {
@@ -228,9 +249,12 @@ private:
       most = saved;
       result.row = dim;
     }
-    if (result.row)
-      for (RowsGroup &group : result.groups)
-        group.dividesRows = !sharesRows(group, result.row);
+    if (!result.row)
+      return;
+    for (RowsGroup &group : result.groups)
+      group.dividesRows = !sharesRows(group, result.row);
+    result.foldsTogether =
+        llvm::any_of(result.scalars, [&](Value scalar) { return foldsWhatRowsShare(scalar); });
   }
 
   bool canHaveSeveral(StringAttr dim) {

@@ -14,7 +14,7 @@ struct RowsGroup {
   int64_t elements = 1;                     ///< of a row: the product of the extents
   llvm::SmallVector<red::FoldOp> states;
   /// Every operand of the states with an inner dim depends on the row as well: nothing is gained
-  /// where one thread has several rows, so threads divide these too.
+  /// where one thread has several rows.
   bool dividesRows = true;
 };
 
@@ -37,6 +37,7 @@ struct RowsPlan {
   llvm::SmallVector<RowsGroup> groups;
   /// Arrays with an element for each row and stream index, which a block computes once.
   llvm::SmallVector<mlir::Value> scalars;
+  bool foldsTogether = false; ///< sums over inner dims are in them, of which rows share operands
   llvm::SmallVector<RowsWeight> weights;
 
   bool isCell(mlir::StringAttr dim) const { return llvm::is_contained(cells, dim); }
@@ -59,12 +60,26 @@ llvm::FailureOr<RowsPlan> planRows(red::NestOp nest, std::string &why);
 
 using tile::RowsSchedule;
 
+/// Rows of the block of which a thread has an element of the group: they share what it reads. As
+/// many as leave elements for all threads.
+int64_t rowsTogether(const RowsGroup &group, const RowsSchedule &schedule);
+/// The elements of the group, each of that many rows.
+int64_t itemsOf(const RowsGroup &group, const RowsSchedule &schedule);
+
 /// The threads that have a group's elements: `count` of them from `first` on. Groups have threads
 /// side by side where there are enough.
 struct GroupThreads {
   int64_t first, count;
 };
 llvm::SmallVector<GroupThreads> groupThreads(const RowsPlan &plan, const RowsSchedule &schedule);
+
+/// Rows and columns of a tile whose scalars a thread computes together: what folds in them read of
+/// a row or a column is then read once.
+std::pair<int64_t, int64_t> pointsTogether(const RowsPlan &plan, const RowsSchedule &schedule);
+
+/// The rows of a tile's arrays in shared memory, which have its columns first: of many rows a few
+/// more, so that neighbouring columns lie in different banks.
+int64_t rowStride(const RowsSchedule &schedule);
 
 /// Elements of states that a thread has at a time.
 int64_t stateRegisters(const RowsPlan &plan, const RowsSchedule &schedule);

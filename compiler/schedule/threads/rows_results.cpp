@@ -21,15 +21,11 @@ void RowsLowering::shareStates() {
           array(attn::renamed(state.getLoc(), name), shape, state.getType().getElementType(), true);
     }
     eachTurn(number, [&](Value turn, Value item) {
-      Value own = constant(0), element = item;
-      if (group.dividesRows && schedule.rows > 1) {
-        own = binary("row", '/', item, constant(group.elements));
-        element = binary("element", '%', item, constant(group.elements));
-      }
-      eachRow(group, own, [&](Value row) {
+      auto [own, element] = splitItem(group, item);
+      eachRow(group, own, [&, element = element](Value row, Value number) {
+        SmallVector<Value> at = elementIndex(turn, number);
         if (hasMoments(group.states)) {
-          SmallVector<Value> at = elementIndex(group, turn, row);
-          PointEvaluator inner = group.dividesRows ? atRow(own) : block;
+          PointEvaluator inner = block;
           bindInner(inner, group.dims, element);
           PointEvaluator here = elementOf(group, inner, row, at);
           moveMoments(group.states, here, row, at, /*shared=*/false, /*complete=*/true);
@@ -39,8 +35,8 @@ void RowsLowering::shareStates() {
           if (schedule.rows > 1)
             to.push_back(row);
           to.push_back(element);
-          set(get(elements.lookup(state), elementIndex(group, turn, row), state.getLoc()),
-              completed.lookup(state), to, state.getLoc());
+          set(get(elements.lookup(state), at, state.getLoc()), completed.lookup(state), to,
+              state.getLoc());
         }
       });
     });

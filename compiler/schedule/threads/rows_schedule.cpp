@@ -15,9 +15,23 @@ static constexpr int64_t kStateRegisters = 64;
 static constexpr int64_t kElementBytes = 4, kWarp = 32;
 // Where operands are the same for several rows, so many are read once.
 static constexpr int64_t kSharedRows = 4;
+// Rows, and columns, whose scalars a thread folds together.
+static constexpr int64_t kPointsTogether = 4;
+// Of a block whose states have few elements.
+static constexpr int64_t kThreads = 128, kMostRows = 32;
 
-static int64_t itemsOf(const RowsGroup &group, const RowsSchedule &schedule) {
-  return group.elements * (group.dividesRows ? schedule.rows : 1);
+int64_t rowsTogether(const RowsGroup &group, const RowsSchedule &schedule) {
+  if (group.dividesRows)
+    return 1;
+  int64_t together = 1;
+  while (together < kSharedRows && schedule.rows % (2 * together) == 0 &&
+         group.elements * schedule.rows >= 2 * together * kThreads)
+    together *= 2;
+  return together;
+}
+
+int64_t itemsOf(const RowsGroup &group, const RowsSchedule &schedule) {
+  return group.elements * (schedule.rows / rowsTogether(group, schedule));
 }
 
 SmallVector<GroupThreads> groupThreads(const RowsPlan &plan, const RowsSchedule &schedule) {
@@ -41,15 +55,35 @@ int64_t stateRegisters(const RowsPlan &plan, const RowsSchedule &schedule) {
   int64_t most = 0, sum = 0;
   for (auto [group, range] : llvm::zip(plan.groups, threads)) {
     int64_t here = llvm::divideCeil(itemsOf(group, schedule), range.count) * group.states.size() *
-                   (group.dividesRows ? 1 : schedule.rows);
+                   rowsTogether(group, schedule);
     most = std::max(most, here);
     sum += here;
   }
   return together ? sum : most;
 }
 
+std::pair<int64_t, int64_t> pointsTogether(const RowsPlan &plan, const RowsSchedule &schedule) {
+  int64_t rows = 1, columns = 1;
+  auto grow = [&](int64_t &extent, int64_t of) {
+    bool keepsThreadsBusy =
+        schedule.rows * schedule.streamTile >= 2 * rows * columns * schedule.threads;
+    if (extent < kPointsTogether && of % (2 * extent) == 0 && keepsThreadsBusy)
+      extent *= 2;
+  };
+  for (int64_t n = 1; plan.foldsTogether && n < kPointsTogether; n *= 2) {
+    grow(rows, schedule.rows);
+    grow(columns, schedule.streamTile);
+  }
+  return {rows, columns};
+}
+
+// Several rows of a column are still read at once.
+int64_t rowStride(const RowsSchedule &schedule) {
+  return schedule.rows + (schedule.rows > kSharedRows ? kSharedRows : 0);
+}
+
 static int64_t sharedBytes(const RowsPlan &plan, const RowsSchedule &schedule) {
-  int64_t perRow = plan.sharedPerElement() * schedule.streamTile + 2 * plan.plain.size();
+  int64_t perRow = 2 * plan.plain.size();
   for (const RowsGroup &group : plan.groups)
     perRow += group.elements * group.states.size();
   // Booleans and integers among the scalars are counted as if they were as long as the longest.
@@ -57,7 +91,8 @@ static int64_t sharedBytes(const RowsPlan &plan, const RowsSchedule &schedule) {
   for (Value scalar : plan.scalars)
     if (cast<attn::ArrayType>(scalar.getType()).getElementType().isInteger(64))
       bytes = 8;
-  return perRow * schedule.rows * bytes;
+  int64_t perTile = plan.sharedPerElement() * schedule.streamTile * rowStride(schedule);
+  return (perTile + perRow * schedule.rows) * bytes;
 }
 
 std::string checkRows(const RowsPlan &plan, const RowsSchedule &s) {
@@ -79,15 +114,18 @@ std::string checkRows(const RowsPlan &plan, const RowsSchedule &s) {
 }
 
 // Threads for all elements of states where there are not too many, and indices of the stream for
-// two turns of all threads.
+// two turns of all threads, or one where they compute several points together.
 static RowsSchedule scheduleFor(const RowsPlan &plan, int64_t rows, int64_t extent) {
   RowsSchedule schedule;
   schedule.rows = rows;
   int64_t wanted = 0;
-  for (const RowsGroup &group : plan.groups)
-    wanted += llvm::alignTo(itemsOf(group, schedule), kWarp);
-  schedule.threads = wanted > 512 ? 256 : std::max<int64_t>(wanted, 128);
-  schedule.streamTile = std::clamp<int64_t>(2 * schedule.threads / rows / 8 * 8, 16, 256);
+  for (const RowsGroup &group : plan.groups) {
+    int64_t each = group.dividesRows ? 1 : std::min(rows, kSharedRows);
+    wanted += llvm::alignTo(llvm::divideCeil(group.elements * rows, each), kWarp);
+  }
+  schedule.threads = wanted > 512 ? 256 : std::max(wanted, kThreads);
+  int64_t points = plan.foldsTogether ? kPointsTogether * std::min(rows, kPointsTogether) : 2;
+  schedule.streamTile = std::clamp<int64_t>(points * schedule.threads / rows / 8 * 8, 16, 256);
   if (extent)
     schedule.streamTile = std::min<int64_t>(schedule.streamTile, llvm::alignTo(extent, 8));
   return schedule;
@@ -104,10 +142,12 @@ std::optional<RowsSchedule> chooseRows(red::NestOp nest, const RowsPlan &plan, s
       elements += group.elements;
       shares |= !group.dividesRows;
     }
-    // Else as many as fill a block of few threads.
-    rows = shares     ? kSharedRows
-           : elements ? llvm::bit_floor<uint64_t>(std::clamp<int64_t>(128 / elements, 1, 8))
-                      : kSharedRows;
+    // As many as fill a block of few threads.
+    int64_t fitting =
+        elements ? llvm::bit_floor<uint64_t>(std::max(kThreads / elements, int64_t(1))) : 1;
+    // Without a row dim there are as few rows as grid cells.
+    int64_t most = nest.getRow().empty() ? kSharedRows : kMostRows;
+    rows = elements ? std::min(most, shares ? kSharedRows * fitting : fitting) : kSharedRows;
     attn::DimAttr dim = attn::programOf(nest).lookupDim(plan.row);
     if (dim.isStatic())
       rows = std::min(rows, dim.getExtent());

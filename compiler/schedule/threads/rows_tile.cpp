@@ -36,21 +36,65 @@ void RowsLowering::foldTile(Value first, Value end) {
     all();
 }
 
-// Scalars of all rows and columns, and the weights whose references do not move.
+// Scalars of a row and column, and the weights whose references do not move.
+void RowsLowering::storeScalars(PointEvaluator &evaluator, Value row, Value column) {
+  for (auto [array, into] : scalars)
+    set(evaluator.evaluate(array), into, tileIndex(row, column), array.getLoc());
+  for (auto [weight, into] : llvm::zip(plan.weights, weights)) {
+    Location loc = weight.exponent.getLoc();
+    if (!weight.isRunning)
+      set(distance(weight, loc, evaluator.evaluate(weight.exponent),
+                   evaluator.evaluate(weight.reference)),
+          into, tileIndex(row, column), loc);
+  }
+}
+
+// Those of all rows and columns. Where folds are in them a thread has neighbours both ways: of what
+// it reads, each row's is for all its columns, and each column's for all its rows.
 void RowsLowering::computeScalars(Value count) {
-  sharePoints(count, [&](Value row, Value column) {
-    PointEvaluator evaluator = at(row, column);
-    for (auto [array, into] : scalars)
-      set(evaluator.evaluate(array), into, tileIndex(row, column), array.getLoc());
-    for (auto [weight, into] : llvm::zip(plan.weights, weights)) {
-      Location loc = weight.exponent.getLoc();
-      if (!weight.isRunning)
-        set(distance(weight, loc, evaluator.evaluate(weight.exponent),
-                     evaluator.evaluate(weight.reference)),
-            into, tileIndex(row, column), loc);
-    }
-  });
+  auto [rows, columns] = pointsTogether(plan, schedule);
+  if (rows * columns == 1)
+    sharePoints(count, [&](Value row, Value column) {
+      PointEvaluator evaluator = at(row, column);
+      storeScalars(evaluator, row, column);
+    });
+  else
+    shareBlocks(count, rows, columns);
   barrier();
+}
+
+void RowsLowering::shareBlocks(Value count, int64_t rows, int64_t columns) {
+  Value rowBlocks = constant(schedule.rows / rows);
+  Value up = binary("", '+', count, constant(columns - 1));
+  Value columnBlocks = binary("", '/', up, constant(columns));
+  Value last = binary("", '-', count, constant(1)); // beyond it nothing is read
+  share(binary("", '*', columnBlocks, rowBlocks), "n", [&](Value n) {
+    auto numbers = [&](StringRef name, Value first, Value step, int64_t extent) {
+      SmallVector<Value> all;
+      for (int64_t i = 0; i < extent; ++i)
+        all.push_back(binary(name, '+', first, binary("", '*', step, constant(i))));
+      return all;
+    };
+    SmallVector<std::pair<Value, Value>> places;
+    std::vector<PointEvaluator> points, ofRows;
+    SmallVector<Value> ownRows = numbers("row", binary("row", '%', n, rowBlocks), rowBlocks, rows);
+    for (Value row : ownRows)
+      ofRows.push_back(atRow(row));
+    Value firstColumn = binary("column", '/', n, rowBlocks);
+    for (Value column : numbers("column", firstColumn, columnBlocks, columns)) {
+      Value inside = widen(binary("", '<', column, last), "");
+      Value index = binary(plan.stream.getValue(), '+', column0, inside);
+      for (auto [row, evaluator] : llvm::zip(ownRows, ofRows)) {
+        points.push_back(evaluator);
+        points.back().bind(plan.stream, index);
+        places.emplace_back(row, column);
+      }
+    }
+    for (auto &[array, into] : scalars)
+      PointEvaluator::foldTogether(points, array);
+    for (auto [point, place] : llvm::zip(points, places))
+      storeScalars(point, place.first, place.second);
+  });
 }
 
 // The arrays of a tile that are in shared memory, for one row and column.
@@ -209,12 +253,8 @@ void RowsLowering::foldPlainSums(Value count, bool moments) {
 void RowsLowering::foldGroup(unsigned number, Value count) {
   const RowsGroup &group = plan.groups[number];
   eachTurn(number, [&](Value turn, Value item) {
-    Value own = constant(0), element = item;
-    if (group.dividesRows && schedule.rows > 1) {
-      own = binary("row", '/', item, constant(group.elements));
-      element = binary("element", '%', item, constant(group.elements));
-    }
-    PointEvaluator evaluator = group.dividesRows ? atRow(own) : block;
+    auto [own, element] = splitItem(group, item);
+    PointEvaluator evaluator = rowsTogether(group, schedule) == 1 ? atRow(own) : block;
     bindInner(evaluator, group.dims, element);
     foldElement(number, count, turn, evaluator, own);
   });
@@ -229,8 +269,8 @@ void RowsLowering::foldElement(unsigned number, Value count, Value turn, PointEv
     return isScaled || lowerSums.contains(state);
   });
   if (moves)
-    eachRow(group, own, [&](Value row) {
-      SmallVector<Value> at = elementIndex(group, turn, row);
+    eachRow(group, own, [&](Value row, Value rowNumber) {
+      SmallVector<Value> at = elementIndex(turn, rowNumber);
       for (red::FoldOp state : group.states) {
         Value factor = rescaleAt(state, row), place = elements.lookup(state);
         if (!factor && !lowerSums.contains(state))
@@ -245,8 +285,8 @@ void RowsLowering::foldElement(unsigned number, Value count, Value turn, PointEv
   foldColumns(number, count, turn, evaluator, own, /*moments=*/false);
   if (!hasMoments(group.states))
     return;
-  eachRow(group, own, [&](Value row) {
-    SmallVector<Value> at = elementIndex(group, turn, row);
+  eachRow(group, own, [&](Value row, Value rowNumber) {
+    SmallVector<Value> at = elementIndex(turn, rowNumber);
     PointEvaluator here = elementOf(group, evaluator, row, at);
     moveMoments(group.states, here, row, at, /*shared=*/false, /*complete=*/false);
   });
@@ -256,7 +296,7 @@ void RowsLowering::foldElement(unsigned number, Value count, Value turn, PointEv
 // The evaluator of an element with its states as they are.
 PointEvaluator RowsLowering::elementOf(const RowsGroup &group, PointEvaluator evaluator, Value row,
                                        ArrayRef<Value> at) {
-  if (!group.dividesRows && plan.row)
+  if (plan.row && !evaluator.index(plan.row))
     evaluator.bind(plan.row, atRow(row).index(plan.row));
   provideStates(evaluator, row);
   SmallVector<Value> indices(at);
@@ -279,16 +319,16 @@ void RowsLowering::foldColumns(unsigned number, Value count, Value turn, PointEv
   auto oneColumn = [&](Value column) {
     PointEvaluator here = evaluator;
     here.bind(plan.stream, binary(plan.stream.getValue(), '+', column0, widen(column, "")));
-    if (!group.dividesRows && plan.row)
+    if (rowsTogether(group, schedule) > 1)
       for (red::FoldOp fold : folds)
         for (Value operand : operandsOf(fold))
           here.hoist(operand, {plan.row});
-    eachRow(group, own, [&](Value row) {
+    eachRow(group, own, [&](Value row, Value rowNumber) {
       PointEvaluator element = here;
-      if (!group.dividesRows && plan.row)
+      if (plan.row && !element.index(plan.row))
         element.bind(plan.row, atRow(row).index(plan.row));
       provideTile(element, row, column);
-      SmallVector<Value> at = elementIndex(group, turn, row);
+      SmallVector<Value> at = elementIndex(turn, rowNumber);
       for (red::FoldOp fold : folds) {
         Value place = elements.lookup(fold);
         Value running = get(place, at, fold.getLoc());
