@@ -1,5 +1,6 @@
 #include "compiler/schedule/threads/lower_generic.h"
 #include "compiler/schedule/threads/point_evaluator.h"
+#include "compiler/schedule/threads/sliding_values.h"
 #include "compiler/transforms/split.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,6 +22,9 @@ static tile::GenericSchedule scheduleOf(red::NestOp nest) {
 static constexpr int64_t kPointsTogether = 4;
 // Elements of a fold that are little.
 static constexpr int64_t kFewElements = 16;
+// Elements along another dim that hand on what a window slides over. More take registers and save
+// little: of n points each reads (n + w) / n elements of a window of w.
+static constexpr int64_t kPointsOfWindow = 8;
 
 SmallVector<StringAttr> pointDims(red::NestOp nest) {
   llvm::SetVector<StringAttr> order;
@@ -47,9 +51,58 @@ static bool isShort(red::FoldOp fold) {
   return true;
 }
 
-static int64_t pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
-  bool areShort = llvm::all_of(nest.getBodyBlock()->getOps<red::FoldOp>(), isShort);
-  return areShort && !dims.empty() ? kPointsTogether : 1;
+namespace {
+
+/// The points of a thread: so many neighbours along each of some dims of the results.
+struct Together {
+  SmallVector<std::pair<StringAttr, int64_t>> dims;
+  bool folds = false; ///< inner folds of all points are in one loop
+
+  int64_t along(StringAttr dim) const {
+    for (auto [each, count] : dims)
+      if (each == dim)
+        return count;
+    return 1;
+  }
+};
+
+} // namespace
+
+static bool lacks(Value array, StringAttr dim) {
+  return !cast<attn::ArrayType>(array.getType()).hasDim(dim);
+}
+
+// A product whose factors each have one of the dims: points both ways share them.
+static bool isProductOf(red::FoldOp fold, StringAttr x, StringAttr y) {
+  SmallVector<Value> factors(fold.getFactors());
+  return !lacks(fold.getResult(), x) && !lacks(fold.getResult(), y) &&
+         llvm::any_of(factors, [&](Value factor) { return lacks(factor, x); }) &&
+         llvm::any_of(factors, [&](Value factor) { return lacks(factor, y); });
+}
+
+// Lanes of a warp are side by side along the last dim, as results lie in memory: so a window slides
+// along another.
+static Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
+  if (dims.empty())
+    return {};
+  auto folds = nest.getBodyBlock()->getOps<red::FoldOp>();
+  auto slides = [&](red::FoldOp fold, StringAttr dim) {
+    SmallVector<StringAttr> window = attn::dimNames(fold.getDims());
+    return window.size() == 1 && attn::programOf(nest).lookupDim(window[0]).isStatic() &&
+           !slidingValues(fold, dim, window[0]).empty();
+  };
+  StringAttr last = dims.back();
+  for (StringAttr dim : dims.drop_back()) {
+    if (llvm::any_of(folds, [&](red::FoldOp fold) { return slides(fold, dim); }))
+      return {{{dim, kPointsOfWindow}}, true};
+    if (nest.states().empty() && llvm::any_of(folds, [&](red::FoldOp fold) {
+          return !isShort(fold) && isProductOf(fold, dim, last);
+        }))
+      return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};
+  }
+  if (llvm::all_of(folds, isShort))
+    return {{{last, kPointsTogether}}};
+  return {};
 }
 
 // Splits the thread's number into the indices of `dims`, the last one fastest, and binds them.
@@ -107,32 +160,77 @@ static void storeResults(red::NestOp nest, PointEvaluator &evaluator, const Kern
     storeResult(nest, number, evaluator, memory, builder, dims);
 }
 
-// The elements of the thread, from `count` times the index of the last dim on.
-static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const KernelMemory &memory,
-                            OpBuilder &builder, ArrayRef<StringAttr> dims, int64_t count) {
-  Location loc = nest.getLoc(), here = attn::renamed(loc, dims.back().getValue());
+namespace {
+
+/// The indices of a thread's points along one dim.
+struct Neighbours {
+  StringAttr dim;
+  SmallVector<Value> places;  ///< one after the other
+  SmallVector<Value> indices; ///< where those beyond the end are the last, to be folded again
+  SmallVector<Value> exist;   ///< i1: inside of the extent
+};
+
+} // namespace
+
+// From `count` times the index of the dim on.
+static Neighbours neighboursAlong(red::NestOp nest, PointEvaluator &evaluator,
+                                  const KernelMemory &memory, OpBuilder &builder, StringAttr dim,
+                                  int64_t count) {
+  Location loc = nest.getLoc(), here = attn::renamed(loc, dim.getValue());
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
   };
-  Value first = arith::MulIOp::create(builder, attn::renamed(loc, "first"),
-                                      evaluator.index(dims.back()), constant(count));
-  evaluator.unbind(dims.back());
-  for (Value array : cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues())
-    evaluator.hoist(array, {dims.back()});
-  Value extent = memory.extent(builder, loc, dims.back());
-  Value last; // beyond the end it is folded again
+  Value first = arith::MulIOp::create(builder, attn::renamed(loc, "first"), evaluator.index(dim),
+                                      constant(count));
+  evaluator.unbind(dim);
+  Value extent = memory.extent(builder, loc, dim);
+  Value last;
   if (!nest.getBodyBlock()->getOps<red::FoldOp>().empty())
     last = arith::SubIOp::create(builder, loc, extent, constant(1));
-  SmallVector<Value> indices, inside;
+  Neighbours all{dim, {}, {}, {}};
   for (int64_t i = 0; i < count; ++i) {
-    Value index = arith::AddIOp::create(builder, here, first, constant(i));
-    inside.push_back(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, index, extent));
-    indices.push_back(last ? arith::MinSIOp::create(builder, here, index, last).getResult()
-                           : index);
+    Value place = arith::AddIOp::create(builder, here, first, constant(i));
+    all.places.push_back(place);
+    all.indices.push_back(last ? arith::MinSIOp::create(builder, here, place, last).getResult()
+                               : place);
+    all.exist.push_back(
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place, extent));
   }
-  for (auto [each, exists] : llvm::zip(evaluator.neighbours(dims.back(), indices), inside)) {
+  return all;
+}
+
+// The elements of the thread.
+static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const KernelMemory &memory,
+                            OpBuilder &builder, ArrayRef<StringAttr> dims,
+                            const Together &together) {
+  SmallVector<Neighbours, 2> neighbours;
+  SmallVector<StringAttr> varying;
+  for (auto [dim, count] : together.dims) {
+    neighbours.push_back(neighboursAlong(nest, evaluator, memory, builder, dim, count));
+    varying.push_back(dim);
+  }
+  ValueRange results = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues();
+  for (Value array : results)
+    evaluator.hoist(array, varying);
+  const Neighbours &outer = neighbours.front(), &inner = neighbours.back();
+  std::vector<PointEvaluator> points = evaluator.neighbours(outer.dim, outer.indices);
+  SmallVector<Value> exist = outer.exist;
+  if (neighbours.size() > 1) {
+    std::vector<PointEvaluator> both;
+    exist.clear();
+    for (auto [point, inside] : llvm::zip(points, outer.exist))
+      for (auto [index, also] : llvm::zip(inner.indices, inner.exist)) {
+        both.emplace_back(point).bind(inner.dim, index);
+        exist.push_back(arith::AndIOp::create(builder, nest.getLoc(), inside, also));
+      }
+    points = std::move(both);
+  }
+  if (together.folds)
+    for (Value array : results)
+      PointEvaluator::foldTogether(points, array, {outer.dim, outer.places});
+  for (auto [each, inside] : llvm::zip(points, exist)) {
     OpBuilder::InsertionGuard guard(builder);
-    auto branch = scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
+    auto branch = scf::IfOp::create(builder, nest.getLoc(), inside, /*withElseRegion=*/false);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     storeResults(nest, each, memory, builder, dims);
   }
@@ -178,13 +276,13 @@ private:
     return extents;
   }
 
-  // A thread has several elements of the last dim.
+  // A thread has several elements.
   SmallVector<Value> pointExtents() {
     SmallVector<Value> extents = extentsOf(dims);
-    if (together > 1)
-      extents.back() = arith::DivSIOp::create(
-          b, loc, arith::AddIOp::create(b, loc, extents.back(), constant(together - 1)),
-          constant(together));
+    for (auto [dim, extent] : llvm::zip(dims, extents))
+      if (int64_t count = together.along(dim); count > 1)
+        extent = arith::DivSIOp::create(
+            b, loc, arith::AddIOp::create(b, loc, extent, constant(count - 1)), constant(count));
     return extents;
   }
 
@@ -209,7 +307,7 @@ private:
     bindPoint(evaluator, extents, b, loc, point, dims);
     SmallVector<StringAttr> all(cells);
     llvm::append_range(all, dims);
-    if (together > 1)
+    if (!together.dims.empty())
       storeNeighbours(nest, evaluator, memory, b, all, together);
     else
       storeResults(nest, evaluator, memory, b, all);
@@ -221,7 +319,7 @@ private:
   KernelMemory memory;
   PointEvaluator evaluator;
   ArrayRef<StringAttr> cells, dims;
-  int64_t together;
+  Together together;
 };
 
 } // namespace
@@ -234,11 +332,12 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   auto cells = ArrayRef(all).take_front(schedule.cellDims);
   auto dims = ArrayRef(all).drop_front(schedule.cellDims);
 
+  Together together = pointsTogether(nest, dims);
   Attribute blocks = builder.getI64IntegerAttr(1);
   for (StringAttr dim : cells.empty() ? dims : cells) {
     Attribute extent = gridExtent(nest, dim);
-    if (cells.empty() && dim == dims.back())
-      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(pointsTogether(nest, dims)));
+    if (int64_t count = together.along(dim); cells.empty() && count > 1)
+      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(count));
     blocks = gridApply("mul", blocks, extent);
   }
   if (cells.empty())

@@ -59,10 +59,22 @@ public:
   /// The element of `array` at the bound indices of its dims, in its compute type.
   mlir::Value evaluate(mlir::Value array);
 
+  /// Indices of a dim that follow each other, whether there are such or not.
+  struct Run {
+    mlir::StringAttr dim; ///< null: there is none
+    llvm::SmallVector<mlir::Value> places;
+
+    Run allButLast() const { return {dim, llvm::to_vector(llvm::ArrayRef(places).drop_back())}; }
+    Run last() const { return {dim, {places.back()}}; }
+  };
+
   /// Computes at all `points`, which differ in the indices that are bound, the folds over dims that
   /// are not bound which `array` is made of: each in one loop for those where it differs, so what
-  /// some of them read is read once.
-  static void foldTogether(llvm::MutableArrayRef<PointEvaluator> points, mlir::Value array);
+  /// some of them read is read once. If the points are those of a run, one beyond the extent taken
+  /// for the last, elements of a window that slides along with them are handed from one to the next
+  /// (sliding_values.h).
+  static void foldTogether(llvm::MutableArrayRef<PointEvaluator> points, mlir::Value array,
+                           const Run &run = {});
 
   /// Where the element of a read lies at the bound indices, and whether it does (null: always).
   struct Place {
@@ -96,7 +108,9 @@ private:
   mlir::Value readableAt(attn::ArrayType type) const;
   mlir::Value computeExtreme(red::ExtremeOp extreme, mlir::IRMapping &mapping);
   void computeFolds(State wanted);
-  static void computeFoldsAt(llvm::ArrayRef<PointEvaluator *> points, State wanted);
+  static void computeFoldsAt(llvm::ArrayRef<PointEvaluator *> points, State wanted, const Run &run);
+  void alongRun(const Run &run, llvm::function_ref<void(PointEvaluator &)> use);
+  llvm::SmallVector<State> foldsOf(mlir::Value array);
   llvm::SmallVector<mlir::Value> prepare(llvm::ArrayRef<State> states);
 
   llvm::SmallVector<State> foldsTogether(State wanted);
