@@ -152,7 +152,7 @@ struct Chain {
   SmallVector<red::NestOp> nests;
   SmallVector<red::Schedule> schedules;
   int64_t threads = 0; // of the block
-  size_t products = 0; // nests that multiply matrices
+  size_t products = 0; // nests that multiply matrices which are worth tiles
 
   bool add(red::NestOp nest, const GpuModel &machine) {
     if (nest->hasAttr(kScheduleSourceAttr))
@@ -172,7 +172,7 @@ struct Chain {
       return false;
     nests.push_back(nest);
     schedules.push_back(schedule);
-    products += planned.stream() && planned.stream()->hasProducts();
+    products += planned.stream() && planned.stream()->hasProducts() && hasTiles(nest);
     return true;
   }
 

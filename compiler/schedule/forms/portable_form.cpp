@@ -97,6 +97,8 @@ static constexpr PortableSchedule kSlowPairs = {
 static constexpr int64_t kFewRows = 256;
 // Where launches say how many there are.
 static constexpr int64_t kUsualHeads = 16;
+// Of a product of matrices, those that threads compute without tiles.
+static constexpr int64_t kTinyTerms = 512;
 // Warps that a multiprocessor has registers for, whatever they need.
 static constexpr int64_t kUsualWarps = 8;
 
@@ -207,6 +209,18 @@ static bool copiesWeights(red::NestOp nest, const StreamPlan &plan, PortableSche
   schedule.copyInputs = readsWeights(plan);
   return llvm::any_of(stagedInputs(nest, plan, schedule),
                       [](const StagedInput &input) { return input.rowAxis; });
+}
+
+// True if threads compute products of a few elements each, with as few terms, in less time than a
+// warp takes for tiles of them. Measured of 4 x 3 times 3 x 3, 6144 of them: TODO.
+static bool isTiny(red::NestOp nest, const StreamPlan &plan) {
+  int64_t terms = widestColumns(plan);
+  for (StringAttr dim : {plan.row, plan.stream}) {
+    attn::DimAttr declared = attn::programOf(nest).lookupDim(dim);
+    terms *= declared.isStatic() ? declared.getExtent() : kTinyTerms + 1;
+  }
+  return readsWeights(plan) && terms <= kTinyTerms &&
+         llvm::none_of(nest.states(), [](red::FoldOp state) { return bool(state.getReference()); });
 }
 
 static std::vector<PortableSchedule> matrixCandidates(red::NestOp nest, const StreamPlan &plan) {
@@ -410,6 +424,10 @@ public:
                        std::string &why) const override {
     if (nest.stream() && !nest.stream()->hasProducts() && streamsSplits(nest.op())) {
       why = "it merges the elements of a few parts";
+      return {};
+    }
+    if (nest.stream() && isTiny(nest.op(), *nest.stream())) {
+      why = "its matrices have so few elements that a tile would be padding";
       return {};
     }
     std::vector<Candidate> first = fitting(nest, machine, why, 1);

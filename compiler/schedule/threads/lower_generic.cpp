@@ -68,16 +68,15 @@ struct Together {
 
 } // namespace
 
-static bool lacks(Value array, StringAttr dim) {
-  return !cast<attn::ArrayType>(array.getType()).hasDim(dim);
-}
-
-// A product whose factors each have one of the dims: points both ways share them.
+// A product of a factor that has the dim x with one that has y: points both ways share them.
 static bool isProductOf(red::FoldOp fold, StringAttr x, StringAttr y) {
-  SmallVector<Value> factors(fold.getFactors());
-  return !lacks(fold.getResult(), x) && !lacks(fold.getResult(), y) &&
-         llvm::any_of(factors, [&](Value factor) { return lacks(factor, x); }) &&
-         llvm::any_of(factors, [&](Value factor) { return lacks(factor, y); });
+  auto hasOnly = [&](StringAttr dim, StringAttr other) {
+    return llvm::any_of(fold.getFactors(), [&](Value factor) {
+      auto type = cast<attn::ArrayType>(factor.getType());
+      return type.hasDim(dim) && !type.hasDim(other);
+    });
+  };
+  return hasOnly(x, y) && hasOnly(y, x);
 }
 
 // Lanes of a warp are side by side along the last dim, as results lie in memory: so a window slides
@@ -92,14 +91,14 @@ static Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
            !slidingValues(fold, dim, window[0]).empty();
   };
   StringAttr last = dims.back();
-  for (StringAttr dim : dims.drop_back()) {
+  for (StringAttr dim : dims.drop_back())
     if (llvm::any_of(folds, [&](red::FoldOp fold) { return slides(fold, dim); }))
       return {{{dim, kPointsOfWindow}}, true};
+  for (StringAttr dim : dims.drop_back())
     if (nest.states().empty() && llvm::any_of(folds, [&](red::FoldOp fold) {
           return !isShort(fold) && isProductOf(fold, dim, last);
         }))
       return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};
-  }
   if (llvm::all_of(folds, isShort))
     return {{{last, kPointsTogether}}};
   return {};
