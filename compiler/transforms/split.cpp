@@ -428,12 +428,12 @@ private:
 
 } // namespace
 
-// A dim for the parts of `stream`: the outermost one, so that the states of a part lie as they
-// would without parts.
+// A dim for the parts of `stream` in one nest: the outermost one, so that the states of a part lie
+// as they would without parts.
 static StringAttr addPartDim(ProgramOp program, StringAttr stream, int64_t parts) {
-  std::string name = stream.getValue().str() + "_part";
-  while (program.lookupDim(StringAttr::get(program.getContext(), name)))
-    name += "_";
+  std::string first = stream.getValue().str() + "_part", name = first;
+  for (int number = 2; program.lookupDim(StringAttr::get(program.getContext(), name)); ++number)
+    name = first + "_" + std::to_string(number);
   SmallVector<Attribute> dims(program.getDims().begin(), program.getDims().end());
   auto part = DimAttr::get(program.getContext(), StringAttr::get(program.getContext(), name),
                            ShapedType::kDynamic);
@@ -459,7 +459,6 @@ void split(ProgramOp program) {
   auto parts = program->getAttrOfType<IntegerAttr>(kSplitsAttr);
   if (!parts)
     return;
-  llvm::DenseMap<StringAttr, StringAttr> partDims; // by stream
   SmallVector<Attribute> added;
   if (auto before = program->getAttrOfType<ArrayAttr>(kPartDimsAttr))
     llvm::append_range(added, before);
@@ -470,9 +469,8 @@ void split(ProgramOp program) {
     auto stream = cast<StringAttr>(nest.getStream()[0]);
     if (program.lookupDim(stream).isStatic())
       continue;
-    StringAttr &part = partDims[stream];
-    if (!part)
-      added.push_back(part = addPartDim(program, stream, parts.getInt()));
+    StringAttr part = addPartDim(program, stream, parts.getInt()); // how many is its own affair
+    added.push_back(part);
     Splitter(program, nest, part, parts.getInt()).run();
   }
   program->setAttr(kPartDimsAttr, ArrayAttr::get(program.getContext(), added));

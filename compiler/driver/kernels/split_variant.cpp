@@ -108,8 +108,9 @@ std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program, ArrayRef<Ker
       Expr blocks = apply(ExprOp::Max, blocksOfPart(kernel, name), Expr::constant(1));
       Expr room = blocksToFill(nest, blocks, packs);
       Expr fill = apply(ExprOp::FloorDiv, std::move(room), std::move(blocks));
-      Expr worth = apply(ExprOp::FloorDiv, Expr::size(stream),
-                         Expr::constant(packs ? kLeastOfPacked : kLeastOfPart));
+      bool isFast = tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()).has_value();
+      std::int64_t worthwhile = packs ? kLeastOfPacked : isFast ? kLeastOfPart : kLeastOfSlow;
+      Expr worth = apply(ExprOp::FloorDiv, Expr::size(stream), Expr::constant(worthwhile));
       Expr count = apply(ExprOp::Min, std::move(fill), std::move(worth));
       counts[name].push_back(apply(ExprOp::Min, std::move(count), Expr::constant(most)));
     }

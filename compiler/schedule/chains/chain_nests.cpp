@@ -3,7 +3,7 @@
 #include "compiler/schedule/portable/portable_schedule.h"
 #include "compiler/schedule/portable/stream_inputs.h"
 #include "compiler/schedule/stream/tiled_plan.h"
-#include "compiler/schedule/threads/lower_generic.h"
+#include "compiler/schedule/threads/generic_points.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;

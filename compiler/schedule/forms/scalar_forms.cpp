@@ -1,4 +1,5 @@
 #include "compiler/schedule/forms/keyed_form.h"
+#include "compiler/schedule/threads/generic_points.h"
 #include "compiler/schedule/threads/lower_generic.h"
 #include "compiler/schedule/threads/lower_rows.h"
 #include <fmt/format.h>
@@ -19,13 +20,6 @@ bool mayBeSummedElsewhere(red::NestOp nest) {
          });
 }
 
-// True if some result has an element for each point: none is computed again for a dim that it lacks.
-bool hasResultOfPoints(red::NestOp nest) {
-  size_t dims = pointDims(nest).size();
-  return llvm::any_of(nest.getResults(),
-                      [&](Value result) { return tensorOf(result).dims.size() == dims; });
-}
-
 class RowsForm : public KeyedForm<RowsSchedule> {
 public:
   bool hasTiles() const override { return false; }
@@ -43,7 +37,7 @@ public:
   red::Schedule choose(PlannedNest &nest, const GpuModel &machine,
                        std::string &why) const override {
     // A stream of parts is short: a thread for each element has less to wait for than a block.
-    if (streamsSplits(nest.op()) && hasResultOfPoints(nest.op())) {
+    if (streamsSplits(nest.op())) {
       why = "it merges the elements of a few parts";
       return {};
     }

@@ -1,7 +1,6 @@
 #include "compiler/schedule/threads/lower_generic.h"
+#include "compiler/schedule/threads/generic_points.h"
 #include "compiler/schedule/threads/point_evaluator.h"
-#include "compiler/schedule/threads/sliding_values.h"
-#include "compiler/transforms/split.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,93 +14,6 @@ namespace attnc::schedule {
 static tile::GenericSchedule scheduleOf(red::NestOp nest) {
   return tile::scheduleAs<tile::GenericSchedule>(nest.getScheduleAttr())
       .value_or(tile::GenericSchedule());
-}
-
-// Elements that a thread has along the last dim where little is folded for each: they share their
-// indices, and what is folded without that dim.
-static constexpr int64_t kPointsTogether = 4;
-// Elements of a fold that are little.
-static constexpr int64_t kFewElements = 16;
-// Elements along another dim that hand on what a window slides over. More take registers and save
-// little: of n points each reads (n + w) / n elements of a window of w.
-static constexpr int64_t kPointsOfWindow = 8;
-
-SmallVector<StringAttr> pointDims(red::NestOp nest) {
-  llvm::SetVector<StringAttr> order;
-  const auto first = tensorOf(nest.getResults().front()); // outlives what goes over its dims
-  SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
-  for (StringAttr dim : llvm::reverse(first.dims))
-    order.insert(dim);
-  for (StringAttr dim : llvm::reverse(all))
-    order.insert(dim);
-  return llvm::to_vector(llvm::reverse(order));
-}
-
-// True if the fold is over parts of a stream, or over as few elements at any size.
-static bool isShort(red::FoldOp fold) {
-  attn::ProgramOp program = attn::programOf(fold);
-  int64_t elements = 1;
-  for (StringAttr dim : attn::dimNames(fold.getDims())) {
-    attn::DimAttr declared = program.lookupDim(dim);
-    if (isPartDim(program, dim))
-      continue;
-    if (!declared.isStatic() || (elements *= declared.getExtent()) > kFewElements)
-      return false;
-  }
-  return true;
-}
-
-namespace {
-
-/// The points of a thread: so many neighbours along each of some dims of the results.
-struct Together {
-  SmallVector<std::pair<StringAttr, int64_t>> dims;
-  bool folds = false; ///< inner folds of all points are in one loop
-
-  int64_t along(StringAttr dim) const {
-    for (auto [each, count] : dims)
-      if (each == dim)
-        return count;
-    return 1;
-  }
-};
-
-} // namespace
-
-// A product of a factor that has the dim x with one that has y: points both ways share them.
-static bool isProductOf(red::FoldOp fold, StringAttr x, StringAttr y) {
-  auto hasOnly = [&](StringAttr dim, StringAttr other) {
-    return llvm::any_of(fold.getFactors(), [&](Value factor) {
-      auto type = cast<attn::ArrayType>(factor.getType());
-      return type.hasDim(dim) && !type.hasDim(other);
-    });
-  };
-  return hasOnly(x, y) && hasOnly(y, x);
-}
-
-// Lanes of a warp are side by side along the last dim, as results lie in memory: so a window slides
-// along another.
-static Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
-  if (dims.empty())
-    return {};
-  auto folds = nest.getBodyBlock()->getOps<red::FoldOp>();
-  auto slides = [&](red::FoldOp fold, StringAttr dim) {
-    SmallVector<StringAttr> window = attn::dimNames(fold.getDims());
-    return window.size() == 1 && attn::programOf(nest).lookupDim(window[0]).isStatic() &&
-           !slidingValues(fold, dim, window[0]).empty();
-  };
-  StringAttr last = dims.back();
-  for (StringAttr dim : dims.drop_back())
-    if (llvm::any_of(folds, [&](red::FoldOp fold) { return slides(fold, dim); }))
-      return {{{dim, kPointsOfWindow}}, true};
-  for (StringAttr dim : dims.drop_back())
-    if (nest.states().empty() && llvm::any_of(folds, [&](red::FoldOp fold) {
-          return !isShort(fold) && isProductOf(fold, dim, last);
-        }))
-      return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};
-  if (llvm::all_of(folds, isShort))
-    return {{{last, kPointsTogether}}};
-  return {};
 }
 
 // Splits the thread's number into the indices of `dims`, the last one fastest, and binds them.
@@ -152,10 +64,10 @@ static void storeResult(red::NestOp nest, unsigned number, PointEvaluator &evalu
                         memory.offset(builder, loc, result, subscripts));
 }
 
-// Stores all results at the point.
-static void storeResults(red::NestOp nest, PointEvaluator &evaluator, const KernelMemory &memory,
-                         OpBuilder &builder, ArrayRef<StringAttr> dims) {
-  for (unsigned number = 0; number < nest.getNumResults(); ++number)
+static void storeResults(red::NestOp nest, ArrayRef<unsigned> results, PointEvaluator &evaluator,
+                         const KernelMemory &memory, OpBuilder &builder,
+                         ArrayRef<StringAttr> dims) {
+  for (unsigned number : results)
     storeResult(nest, number, evaluator, memory, builder, dims);
 }
 
@@ -199,17 +111,18 @@ static Neighbours neighboursAlong(red::NestOp nest, PointEvaluator &evaluator,
 }
 
 // The elements of the thread.
-static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const KernelMemory &memory,
-                            OpBuilder &builder, ArrayRef<StringAttr> dims,
-                            const Together &together) {
+static void storeNeighbours(red::NestOp nest, ArrayRef<unsigned> results, PointEvaluator &evaluator,
+                            const KernelMemory &memory, OpBuilder &builder,
+                            ArrayRef<StringAttr> dims, const Together &together) {
   SmallVector<Neighbours, 2> neighbours;
   SmallVector<StringAttr> varying;
   for (auto [dim, count] : together.dims) {
     neighbours.push_back(neighboursAlong(nest, evaluator, memory, builder, dim, count));
     varying.push_back(dim);
   }
-  ValueRange results = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator()).getValues();
-  for (Value array : results)
+  auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+  auto arrays = llvm::map_to_vector(results, [&](unsigned n) { return yield.getValues()[n]; });
+  for (Value array : arrays)
     evaluator.hoist(array, varying);
   const Neighbours &outer = neighbours.front(), &inner = neighbours.back();
   std::vector<PointEvaluator> points = evaluator.neighbours(outer.dim, outer.indices);
@@ -225,36 +138,48 @@ static void storeNeighbours(red::NestOp nest, PointEvaluator &evaluator, const K
     points = std::move(both);
   }
   if (together.folds)
-    for (Value array : results)
+    for (Value array : arrays)
       PointEvaluator::foldTogether(points, array, {outer.dim, outer.places});
   for (auto [each, inside] : llvm::zip(points, exist)) {
     OpBuilder::InsertionGuard guard(builder);
     auto branch = scf::IfOp::create(builder, nest.getLoc(), inside, /*withElseRegion=*/false);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    storeResults(nest, each, memory, builder, dims);
+    storeResults(nest, results, each, memory, builder, dims);
   }
 }
 
 namespace {
 
-/// One kernel while it is built.
+/// The elements of a group of results, while their kernel is built.
 class GenericLowering {
 public:
   GenericLowering(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
-                  ArrayRef<StringAttr> cells, ArrayRef<StringAttr> dims, OpBuilder &builder)
+                  ArrayRef<unsigned> results, ArrayRef<StringAttr> cells, ArrayRef<StringAttr> dims,
+                  OpBuilder &builder)
       : nest(nest), loc(nest.getLoc()), b(builder), memory(nest, signature, kernel),
-        evaluator(nest, memory, builder), cells(cells), dims(dims),
+        evaluator(nest, memory, builder), results(results), cells(cells), dims(dims),
         together(pointsTogether(nest, dims)) {}
 
-  void build(int64_t threads) {
-    if (cells.empty())
-      return storeAt(tile::PointOp::create(b, NameLoc::get(b.getStringAttr("point"))));
+  // Each point by a thread of all blocks, if there are so many.
+  void storeAt(Value point) {
+    SmallVector<Value> extents = pointExtents();
+    Value inside =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, point, product(extents));
+    OpBuilder::InsertionGuard guard(b);
+    auto guarded = scf::IfOp::create(b, loc, inside, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(&guarded.getThenRegion().front());
+    store(point, extents);
+  }
+
+  // The points of the block's cell by its threads in turn.
+  void storeCell(int64_t threads) {
     bindPoint(evaluator, extentsOf(cells), b, loc, widen(tile::BlockOp::create(b, named("block"))),
               cells);
     Value thread = widen(tile::ThreadOp::create(b, named("thread")));
     SmallVector<Value> extents = pointExtents();
     auto turns = scf::ForOp::create(b, loc, thread, product(extents), constant(threads));
     turns.getInductionVar().setLoc(named("point"));
+    OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(turns.getBody());
     store(turns.getInductionVar(), extents);
   }
@@ -292,24 +217,14 @@ private:
     return total ? total : constant(1);
   }
 
-  // The elements of the thread, if there are any.
-  void storeAt(Value point) {
-    SmallVector<Value> extents = pointExtents();
-    Value inside =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, point, product(extents));
-    auto guarded = scf::IfOp::create(b, loc, inside, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(&guarded.getThenRegion().front());
-    store(point, extents);
-  }
-
   void store(Value point, ArrayRef<Value> extents) {
     bindPoint(evaluator, extents, b, loc, point, dims);
     SmallVector<StringAttr> all(cells);
     llvm::append_range(all, dims);
     if (!together.dims.empty())
-      storeNeighbours(nest, evaluator, memory, b, all, together);
+      storeNeighbours(nest, results, evaluator, memory, b, all, together);
     else
-      storeResults(nest, evaluator, memory, b, all);
+      storeResults(nest, results, evaluator, memory, b, all);
   }
 
   red::NestOp nest;
@@ -317,11 +232,41 @@ private:
   OpBuilder &b;
   KernelMemory memory;
   PointEvaluator evaluator;
+  ArrayRef<unsigned> results;
   ArrayRef<StringAttr> cells, dims;
   Together together;
 };
 
 } // namespace
+
+// Blocks of so many threads for the points of a group's results.
+static Attribute blocksFor(red::NestOp nest, ArrayRef<StringAttr> dims, int64_t threads) {
+  Builder builder(nest.getContext());
+  Together together = pointsTogether(nest, dims);
+  Attribute points = builder.getI64IntegerAttr(1);
+  for (StringAttr dim : dims) {
+    Attribute count = builder.getI64IntegerAttr(together.along(dim));
+    points = gridApply("mul", points, gridApply("ceildiv", gridExtent(nest, dim), count));
+  }
+  return gridApply("ceildiv", points, builder.getI64IntegerAttr(threads));
+}
+
+// A block for each cell, or as many as the group with the most points has.
+static Attribute gridOf(red::NestOp nest, const tile::GenericSchedule &schedule,
+                        ArrayRef<ResultGroup> groups, ArrayRef<StringAttr> cells) {
+  Attribute blocks;
+  if (!cells.empty())
+    for (StringAttr dim : cells) {
+      Attribute extent = gridExtent(nest, dim);
+      blocks = blocks ? gridApply("mul", blocks, extent) : extent;
+    }
+  else
+    for (const ResultGroup &group : groups) {
+      Attribute own = blocksFor(nest, group.dims, schedule.threads);
+      blocks = blocks ? gridApply("max", blocks, own) : own;
+    }
+  return blocks;
+}
 
 tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   red::NestOp nest = planned.op();
@@ -329,25 +274,26 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   tile::GenericSchedule schedule = scheduleOf(nest);
   SmallVector<StringAttr> all = pointDims(nest);
   auto cells = ArrayRef(all).take_front(schedule.cellDims);
-  auto dims = ArrayRef(all).drop_front(schedule.cellDims);
-
-  Together together = pointsTogether(nest, dims);
-  Attribute blocks = builder.getI64IntegerAttr(1);
-  for (StringAttr dim : cells.empty() ? dims : cells) {
-    Attribute extent = gridExtent(nest, dim);
-    if (int64_t count = together.along(dim); cells.empty() && count > 1)
-      extent = gridApply("ceildiv", extent, builder.getI64IntegerAttr(count));
-    blocks = gridApply("mul", blocks, extent);
-  }
-  if (cells.empty())
-    blocks = gridApply("ceildiv", blocks, builder.getI64IntegerAttr(schedule.threads));
+  SmallVector<ResultGroup> groups = resultGroups(nest);
+  if (!cells.empty()) // a block has all results of a cell
+    groups = {{llvm::to_vector(llvm::seq<unsigned>(nest.getNumResults())),
+               llvm::to_vector(ArrayRef(all).drop_front(schedule.cellDims))}};
 
   OpBuilder::InsertionGuard guard(builder);
   auto kernel = tile::KernelOp::create(
       builder, nest.getLoc(), kernelName(nest), argumentTypes(signature, nest.getContext()),
-      builder.getArrayAttr({blocks}), schedule.threads, /*smem=*/0);
+      builder.getArrayAttr({gridOf(nest, schedule, groups, cells)}), schedule.threads, /*smem=*/0);
   builder.setInsertionPointToStart(kernel.getBodyBlock());
-  GenericLowering(nest, signature, kernel, cells, dims, builder).build(schedule.threads);
+  Value point;
+  if (cells.empty())
+    point = tile::PointOp::create(builder, NameLoc::get(builder.getStringAttr("point")));
+  for (const ResultGroup &group : groups) {
+    GenericLowering lowering(nest, signature, kernel, group.results, cells, group.dims, builder);
+    if (cells.empty())
+      lowering.storeAt(point);
+    else
+      lowering.storeCell(schedule.threads);
+  }
   IRRewriter rewriter(builder.getContext()); // neighbours find many things each for itself
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);

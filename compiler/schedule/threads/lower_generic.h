@@ -10,16 +10,12 @@ namespace attnc::schedule {
 
 /// Lowers any nest to a kernel at the builder's insertion point (a module's body). The arguments
 /// are those of KernelSignature, the block size is the schedule's `threads` (128 if it has
-/// none). Each thread computes the results at one point of the union of their dims, or where
-/// nothing is folded at a few that follow each other; a result that lacks some of these dims is
-/// stored where they are 0. With `cell_dims` a block has all points of a cell, in turn. The
+/// none). Each thread computes the results of a group (generic_points.h) at one point, or at a few
+/// neighbours that share what they read or fold little; a result that lacks some of the group's
+/// dims is stored where they are 0. With `cell_dims` a block has all points of a cell, in turn. The
 /// results' extents must be positive. Slow and always possible; the ops are scalar and the same on
 /// every target.
 tile::KernelOp lowerGenericNest(PlannedNest &planned, mlir::OpBuilder &builder);
-
-/// The dims of all results; neighbouring threads store what lies side by side. Of these the first
-/// `cell_dims` are those of a cell.
-llvm::SmallVector<mlir::StringAttr> pointDims(red::NestOp nest);
 
 } // namespace attnc::schedule
 

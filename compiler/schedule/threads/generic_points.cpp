@@ -1,0 +1,111 @@
+#include "compiler/schedule/threads/generic_points.h"
+#include "compiler/schedule/nest/kernel_memory.h"
+#include "compiler/schedule/threads/sliding_values.h"
+#include "compiler/transforms/split.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+
+// Elements that a thread has along the last dim where little is folded for each: they share their
+// indices, and what is folded without that dim.
+static constexpr int64_t kPointsTogether = 4;
+// Elements of a fold that are little.
+static constexpr int64_t kFewElements = 16;
+// Elements along another dim that hand on what a window slides over. More take registers and save
+// little: of n points each reads (n + w) / n elements of a window of w.
+static constexpr int64_t kPointsOfWindow = 16;
+
+SmallVector<StringAttr> pointDims(red::NestOp nest) {
+  llvm::SetVector<StringAttr> order;
+  const auto first = tensorOf(nest.getResults().front()); // outlives what goes over its dims
+  SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
+  for (StringAttr dim : llvm::reverse(first.dims))
+    order.insert(dim);
+  for (StringAttr dim : llvm::reverse(all))
+    order.insert(dim);
+  return llvm::to_vector(llvm::reverse(order));
+}
+
+SmallVector<ResultGroup> resultGroups(red::NestOp nest) {
+  auto typeOf = [&](unsigned result) {
+    return cast<attn::ArrayType>(nest.getResult(result).getType());
+  };
+  auto isWithin = [](ArrayRef<StringAttr> dims, ArrayRef<StringAttr> others) {
+    return llvm::all_of(dims, [&](StringAttr dim) { return llvm::is_contained(others, dim); });
+  };
+  SmallVector<ResultGroup> groups;
+  for (unsigned result = 0; result < nest.getNumResults(); ++result) {
+    ArrayRef<StringAttr> dims = typeOf(result).getDims();
+    auto isLess = [&](const ResultGroup &group) { return isWithin(group.dims, dims); };
+    auto hasAll = [&](const ResultGroup &group) { return isWithin(dims, group.dims); };
+    if (llvm::any_of(groups, hasAll))
+      continue;
+    llvm::erase_if(groups, isLess);
+    groups.push_back({{}, llvm::to_vector(tensorOf(nest.getResult(result)).dims)});
+  }
+  for (unsigned result = 0; result < nest.getNumResults(); ++result)
+    llvm::find_if(groups, [&](const ResultGroup &group) {
+      return isWithin(typeOf(result).getDims(), group.dims);
+    })->results.push_back(result);
+  return groups;
+}
+
+int64_t Together::along(StringAttr dim) const {
+  for (auto [each, count] : dims)
+    if (each == dim)
+      return count;
+  return 1;
+}
+
+// True if the fold is over parts of a stream, or over as few elements at any size.
+static bool isShort(red::FoldOp fold) {
+  attn::ProgramOp program = attn::programOf(fold);
+  int64_t elements = 1;
+  for (StringAttr dim : attn::dimNames(fold.getDims())) {
+    attn::DimAttr declared = program.lookupDim(dim);
+    if (isPartDim(program, dim))
+      continue;
+    if (!declared.isStatic() || (elements *= declared.getExtent()) > kFewElements)
+      return false;
+  }
+  return true;
+}
+
+// A product of a factor that has the dim x with one that has y: points both ways share them.
+static bool isProductOf(red::FoldOp fold, StringAttr x, StringAttr y) {
+  auto hasOnly = [&](StringAttr dim, StringAttr other) {
+    return llvm::any_of(fold.getFactors(), [&](Value factor) {
+      auto type = cast<attn::ArrayType>(factor.getType());
+      return type.hasDim(dim) && !type.hasDim(other);
+    });
+  };
+  return hasOnly(x, y) && hasOnly(y, x);
+}
+
+// Lanes of a warp are side by side along the last dim, as results lie in memory: so a window slides
+// along another.
+Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
+  if (dims.empty())
+    return {};
+  auto folds = nest.getBodyBlock()->getOps<red::FoldOp>();
+  auto slides = [&](red::FoldOp fold, StringAttr dim) {
+    SmallVector<StringAttr> window = attn::dimNames(fold.getDims());
+    return window.size() == 1 && attn::programOf(nest).lookupDim(window[0]).isStatic() &&
+           !slidingValues(fold, dim, window[0]).empty();
+  };
+  StringAttr last = dims.back();
+  for (StringAttr dim : dims.drop_back())
+    if (llvm::any_of(folds, [&](red::FoldOp fold) { return slides(fold, dim); }))
+      return {{{dim, kPointsOfWindow}}, true};
+  for (StringAttr dim : dims.drop_back())
+    if (nest.states().empty() && llvm::any_of(folds, [&](red::FoldOp fold) {
+          return !isShort(fold) && isProductOf(fold, dim, last);
+        }))
+      return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};
+  if (llvm::all_of(folds, isShort))
+    return {{{last, kPointsTogether}}};
+  return {};
+}
+
+} // namespace attnc::schedule
