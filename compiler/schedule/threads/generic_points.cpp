@@ -89,9 +89,11 @@ Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
   if (dims.empty())
     return {};
   auto folds = nest.getBodyBlock()->getOps<red::FoldOp>();
+  SmallVector<red::FoldOp> states = nest.states();
   auto slides = [&](red::FoldOp fold, StringAttr dim) {
     SmallVector<StringAttr> window = attn::dimNames(fold.getDims());
-    return window.size() == 1 && attn::programOf(nest).lookupDim(window[0]).isStatic() &&
+    return !llvm::is_contained(states, fold) && window.size() == 1 &&
+           attn::programOf(nest).lookupDim(window[0]).isStatic() &&
            !slidingValues(fold, dim, window[0]).empty();
   };
   StringAttr last = dims.back();
@@ -99,7 +101,7 @@ Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
     if (llvm::any_of(folds, [&](red::FoldOp fold) { return slides(fold, dim); }))
       return {{{dim, kPointsOfWindow}}, true};
   for (StringAttr dim : dims.drop_back())
-    if (nest.states().empty() && llvm::any_of(folds, [&](red::FoldOp fold) {
+    if (states.empty() && llvm::any_of(folds, [&](red::FoldOp fold) {
           return !isShort(fold) && isProductOf(fold, dim, last);
         }))
       return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};

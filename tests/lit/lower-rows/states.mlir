@@ -1,18 +1,19 @@
 // RUN: attnc-opt %s --derive-updates --attnc-pipeline=from=lower-nests | FileCheck %s
 
-// A block has two rows of h. Its threads compute the scores of a tile once, warps fold the maximum,
+// A block has 16 rows of h. Its threads compute the scores of a tile once, warps fold the maximum,
 // threads the weights, and then the elements of the states: those of z, which is the same for all
-// rows, each thread for both rows; those of v, each thread for one.
+// rows, each thread for two of them, which leaves elements for all threads; those of v, each thread
+// for one. Columns of a tile lie four places further apart than there are rows.
 // CHECK: tile.kernel @pairs_o_oz
 // CHECK-SAME: "z" = %[[Z:[a-z0-9]+]]: !tile.ptr<f32>
 // CHECK-SAME: "size_j" = %[[SIZE:[a-z0-9]+]]: i64
-// CHECK-SAME: grid {{\[\[}}"mul", ["size", "i"], ["ceildiv", ["size", "h"], 2]]] threads 96
+// CHECK-SAME: grid {{\[\[}}"mul", ["size", "i"], ["ceildiv", ["size", "h"], 16]]] threads 448
 // CHECK: %[[THREAD:.*]] = tile.thread
-// CHECK: %[[S:.*]] = tile.array shared : <[64, 2], f32>
-// CHECK: %[[W:.*]] = tile.array shared : <[64, 2], f32>
-// CHECK: %[[RESCALE:.*]] = tile.array shared : <[2], f32>
-// CHECK: %[[MAX:.*]] = tile.array shared : <[2], f32>
-// CHECK: %[[SUM:.*]] = tile.array shared : <[2], f32>
+// CHECK: %[[S:.*]] = tile.array shared : <[16, 20], f32>
+// CHECK: %[[W:.*]] = tile.array shared : <[16, 20], f32>
+// CHECK: %[[RESCALE:.*]] = tile.array shared : <[16], f32>
+// CHECK: %[[MAX:.*]] = tile.array shared : <[16], f32>
+// CHECK: %[[SUM:.*]] = tile.array shared : <[16], f32>
 // CHECK: %[[O:.*]] = tile.array : <[1], f32>
 // CHECK: %[[OZ:.*]] = tile.array : <[2], f32>
 // CHECK: tile.barrier
@@ -45,7 +46,7 @@ attn.program @pairs dims [i, h, j, e = 16, c = 24] {
   %x = attn.input "x" : !attn.array<[i, h, j], f32>
   %v = attn.input "v" : !attn.array<[j, h, e], f16>
   %z = attn.input "z" : !attn.array<[i, j, c], f32>
-  %r:2 = red.nest grid [h] row [i] stream [j] inner [e, c] schedule(#tile.rows<rows = 2, stream_tile = 64, threads = 96>) : !attn.array<[i, h, e], f32>, !attn.array<[i, h, c], f32> {
+  %r:2 = red.nest grid [h] row [i] stream [j] inner [e, c] schedule(#tile.rows<rows = 16, stream_tile = 16, threads = 448>) : !attn.array<[i, h, e], f32>, !attn.array<[i, h, c], f32> {
     %0 = attn.read %x[i, h, j] : (!attn.array<[i, h, j], f32>) -> !attn.array<[i, h, j], f32>
     %max = red.fold max over [j] (%0) : (!attn.array<[i, h, j], f32>) -> !attn.array<[i, h], f32>
     %sum = red.fold add over [j] () exp(%0 - %max) : (!attn.array<[i, h, j], f32>, !attn.array<[i, h], f32>) -> !attn.array<[i, h], f32>

@@ -2,20 +2,20 @@
 // parts gets a name that the program has not.
 // RUN: %through-split %s | FileCheck %s
 
-// CHECK:     attn.program @plain dims [j_part_, i, j, j_part]
+// CHECK:     attn.program @plain dims [j_part_2, i, j, j_part]
 // CHECK:       arith.constant 2 : i64
-// CHECK:     attn.extent j_part_ 
-// CHECK:     red.nest grid [{{.*}}j_part_{{.*}}] row [{{.*}}] stream [j]
+// CHECK:     attn.extent j_part_2 
+// CHECK:     red.nest grid [{{.*}}j_part_2{{.*}}] row [{{.*}}] stream [j]
 // CHECK:       arith.constant 0.000000e+00 : f32
 // CHECK:       red.fold add over [j](
 // CHECK:       arith.constant 0x7F800000 : f32
 // CHECK:       red.fold min over [j](
 // CHECK:       arith.constant 1.000000e+00 : f32
 // CHECK:       red.fold mul over [j](
-// CHECK:     red.nest grid [i{{.*}}] row [{{.*}}] stream [j_part_]
-// CHECK:       red.fold add over [j_part_](
-// CHECK:       red.fold min over [j_part_](
-// CHECK:       red.fold mul over [j_part_](
+// CHECK:     red.nest grid [i{{.*}}] row [{{.*}}] stream [j_part_2]
+// CHECK:       red.fold add over [j_part_2](
+// CHECK:       red.fold min over [j_part_2](
+// CHECK:       red.fold mul over [j_part_2](
 
 attn.program @plain dims [i, j, j_part] attributes {red.splits = 2 : i64} {
   %s = attn.input "s" : <[i, j, j_part], f32> loc("s")
