@@ -75,6 +75,10 @@ static Expr apply(ExprOp op, Expr a, Expr b) {
   return Expr::apply(op, {std::move(a), std::move(b)});
 }
 
+static Expr atLeast(Expr number, std::int64_t least) {
+  return apply(ExprOp::Ge, std::move(number), Expr::constant(least));
+}
+
 // The dim of a nest whose schedule packs indices of it, or nothing.
 static std::optional<schedule::Packing> packingOf(schedule::PlannedNest &nest) {
   auto warpgroups = tile::scheduleAs<tile::WarpgroupSchedule>(nest.op().getScheduleAttr());
@@ -95,6 +99,19 @@ static Expr blocksToFill(red::NestOp nest, const Expr &blocks, bool packs) {
   return Expr::apply(ExprOp::Select, {std::move(fit), std::move(room), std::move(several)});
 }
 
+// As many parts as the stream is long enough for.
+static Expr worthwhileParts(red::NestOp nest, const std::string &stream, bool packs) {
+  auto partsOf = [&](std::int64_t least) {
+    return apply(ExprOp::FloorDiv, Expr::size(stream), Expr::constant(least));
+  };
+  if (packs)
+    return partsOf(kLeastOfPacked);
+  if (tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()))
+    return partsOf(kLeastOfPart);
+  return Expr::apply(ExprOp::Select, {atLeast(Expr::size(stream), kLeastStream),
+                                      partsOf(kLeastOfPortable), Expr::constant(1)});
+}
+
 std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program, ArrayRef<KernelShape> kernels,
                                            std::int64_t most) {
   std::map<std::string, std::vector<Expr>> counts; // of each nest
@@ -108,10 +125,7 @@ std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program, ArrayRef<Ker
       Expr blocks = apply(ExprOp::Max, blocksOfPart(kernel, name), Expr::constant(1));
       Expr room = blocksToFill(nest, blocks, packs);
       Expr fill = apply(ExprOp::FloorDiv, std::move(room), std::move(blocks));
-      bool isFast = tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()).has_value();
-      std::int64_t worthwhile = packs ? kLeastOfPacked : isFast ? kLeastOfPart : kLeastOfSlow;
-      Expr worth = apply(ExprOp::FloorDiv, Expr::size(stream), Expr::constant(worthwhile));
-      Expr count = apply(ExprOp::Min, std::move(fill), std::move(worth));
+      Expr count = apply(ExprOp::Min, std::move(fill), worthwhileParts(nest, stream, packs));
       counts[name].push_back(apply(ExprOp::Min, std::move(count), Expr::constant(most)));
     }
   std::map<std::string, Expr> least;
@@ -160,10 +174,6 @@ std::vector<nlohmann::json> shortKeys(attn::ProgramOp program, StringRef target)
             schedule::toJson(tile::WarpgroupsAttr::get(nest.getContext(), *schedule));
   }
   return keys;
-}
-
-static Expr atLeast(Expr number, std::int64_t least) {
-  return apply(ExprOp::Ge, std::move(number), Expr::constant(least));
 }
 
 // That the rows of each nest that packs indices are few, and that there are some to pack.

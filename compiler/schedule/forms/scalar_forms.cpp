@@ -53,7 +53,7 @@ public:
   // states a thread.
   red::Schedule smaller(PlannedNest &nest, const GpuModel &machine) const override {
     RowsSchedule schedule = scheduleOf(nest.op());
-    auto [rows, columns] = pointsTogether(*nest.rows(), schedule);
+    auto [rows, columns] = scalarsTogether(*nest.rows(), schedule);
     (rows * columns > 1 ? schedule.streamTile : schedule.rows) /= 2;
     return checkFor(nest, schedule, machine).empty() ? attrOf(nest, schedule) : red::Schedule();
   }

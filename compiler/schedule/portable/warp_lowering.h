@@ -112,8 +112,8 @@ private:
       resident;                                ///< shared tile of a row x inner operand, by source
   llvm::SmallVector<Value> rings, bases, ends; ///< of the streamed operands
   llvm::SmallVector<StagedRing> staged;
-  Value streamPart; ///< i32: which part of the stream the block has; null: all
-  llvm::SmallVector<Value> pairTiles; ///< shared tiles of the plan's pairs on their way out
+  Value streamPart;                    ///< i32: which part of the stream the block has; null: all
+  llvm::SmallVector<Value> pairTiles;  ///< shared tiles of the plan's pairs on their way out
   llvm::SmallVector<Value> stageTiles; ///< shared tiles of the streamed operands
   /// Where warps share rows: rings with a tile of weights, and a vector of rows, of each of them.
   Value weightRing, vectorRing;

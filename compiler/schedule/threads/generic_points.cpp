@@ -16,15 +16,20 @@ static constexpr int64_t kFewElements = 16;
 // little: of n points each reads (n + w) / n elements of a window of w.
 static constexpr int64_t kPointsOfWindow = 16;
 
-SmallVector<StringAttr> pointDims(red::NestOp nest) {
+// The dims, those of the result's tensor last, as its memory has them.
+static SmallVector<StringAttr> inOrderOf(Value result, ArrayRef<StringAttr> dims) {
   llvm::SetVector<StringAttr> order;
-  const auto first = tensorOf(nest.getResults().front()); // outlives what goes over its dims
-  SmallVector<StringAttr> all = attn::unionDims(attn::programOf(nest), nest.getResults());
-  for (StringAttr dim : llvm::reverse(first.dims))
+  const auto tensor = tensorOf(result); // outlives what goes over its dims
+  for (StringAttr dim : llvm::reverse(tensor.dims))
     order.insert(dim);
-  for (StringAttr dim : llvm::reverse(all))
+  for (StringAttr dim : llvm::reverse(dims))
     order.insert(dim);
   return llvm::to_vector(llvm::reverse(order));
+}
+
+SmallVector<StringAttr> pointDims(red::NestOp nest) {
+  return inOrderOf(nest.getResults().front(),
+                   attn::unionDims(attn::programOf(nest), nest.getResults()));
 }
 
 SmallVector<ResultGroup> resultGroups(red::NestOp nest) {
@@ -42,7 +47,7 @@ SmallVector<ResultGroup> resultGroups(red::NestOp nest) {
     if (llvm::any_of(groups, hasAll))
       continue;
     llvm::erase_if(groups, isLess);
-    groups.push_back({{}, llvm::to_vector(tensorOf(nest.getResult(result)).dims)});
+    groups.push_back({{}, inOrderOf(nest.getResult(result), dims)});
   }
   for (unsigned result = 0; result < nest.getNumResults(); ++result)
     llvm::find_if(groups, [&](const ResultGroup &group) {
@@ -83,28 +88,33 @@ static bool isProductOf(red::FoldOp fold, StringAttr x, StringAttr y) {
   return hasOnly(x, y) && hasOnly(y, x);
 }
 
+static bool slides(red::FoldOp fold, StringAttr dim) {
+  SmallVector<StringAttr> window = attn::dimNames(fold.getDims());
+  return window.size() == 1 && attn::programOf(fold).lookupDim(window[0]).isStatic() &&
+         !slidingValues(fold, dim, window[0]).empty();
+}
+
 // Lanes of a warp are side by side along the last dim, as results lie in memory: so a window slides
-// along another.
+// along another. States are not among the folds of several points: each has the stream of its own.
 Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
   if (dims.empty())
     return {};
-  auto folds = nest.getBodyBlock()->getOps<red::FoldOp>();
-  SmallVector<red::FoldOp> states = nest.states();
-  auto slides = [&](red::FoldOp fold, StringAttr dim) {
-    SmallVector<StringAttr> window = attn::dimNames(fold.getDims());
-    return !llvm::is_contained(states, fold) && window.size() == 1 &&
-           attn::programOf(nest).lookupDim(window[0]).isStatic() &&
-           !slidingValues(fold, dim, window[0]).empty();
-  };
   StringAttr last = dims.back();
-  for (StringAttr dim : dims.drop_back())
-    if (llvm::any_of(folds, [&](red::FoldOp fold) { return slides(fold, dim); }))
-      return {{{dim, kPointsOfWindow}}, true};
-  for (StringAttr dim : dims.drop_back())
-    if (states.empty() && llvm::any_of(folds, [&](red::FoldOp fold) {
-          return !isShort(fold) && isProductOf(fold, dim, last);
-        }))
-      return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};
+  auto folds = nest.getBodyBlock()->getOps<red::FoldOp>();
+  auto dimWhere = [&](llvm::function_ref<bool(red::FoldOp, StringAttr)> holds) {
+    for (StringAttr dim : dims.drop_back())
+      if (nest.states().empty() &&
+          llvm::any_of(folds, [&](red::FoldOp fold) { return holds(fold, dim); }))
+        return dim;
+    return StringAttr();
+  };
+  if (StringAttr dim = dimWhere(slides))
+    return {{{dim, kPointsOfWindow}}, true};
+  auto isLongProduct = [&](red::FoldOp fold, StringAttr dim) {
+    return !isShort(fold) && isProductOf(fold, dim, last);
+  };
+  if (StringAttr dim = dimWhere(isLongProduct))
+    return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};
   if (llvm::all_of(folds, isShort))
     return {{{last, kPointsTogether}}};
   return {};

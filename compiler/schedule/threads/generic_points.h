@@ -23,7 +23,7 @@ llvm::SmallVector<ResultGroup> resultGroups(red::NestOp nest);
 /// The points of a thread: so many neighbours along each of some dims of the results.
 struct Together {
   llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>> dims;
-  bool folds = false; ///< inner folds of all points are in one loop
+  bool foldInOneLoop = false; ///< what their results are made of, for all of them
 
   int64_t along(mlir::StringAttr dim) const;
 };

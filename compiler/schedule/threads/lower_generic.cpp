@@ -137,7 +137,7 @@ static void storeNeighbours(red::NestOp nest, ArrayRef<unsigned> results, PointE
       }
     points = std::move(both);
   }
-  if (together.folds)
+  if (together.foldInOneLoop)
     for (Value array : arrays)
       PointEvaluator::foldTogether(points, array, {outer.dim, outer.places});
   for (auto [each, inside] : llvm::zip(points, exist)) {
@@ -294,7 +294,8 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
     else
       lowering.storeCell(schedule.threads);
   }
-  IRRewriter rewriter(builder.getContext()); // neighbours find many things each for itself
+  // Neighbours find many things each for itself.
+  IRRewriter rewriter(builder.getContext());
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
   return kernel;

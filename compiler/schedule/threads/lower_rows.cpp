@@ -47,10 +47,10 @@ void RowsLowering::eachIndex(unsigned axis) {
 }
 
 // So many threads of a multiprocessor hide the latency of loads, and leave 72 registers for each;
-// threads with many elements of states have 128, and fewer run beside each other.
+// threads with many elements of states, or loops of folds, have 128, and fewer run beside each
+// other.
 static int64_t blocksOfMultiprocessor(const RowsPlan &plan, const RowsSchedule &schedule) {
-  auto [rows, columns] = pointsTogether(plan, schedule);
-  int64_t together = rows * columns <= 4 && stateRegisters(plan, schedule) <= 8 ? 896 : 512;
+  int64_t together = !plan.foldsScalars && stateRegisters(plan, schedule) <= 8 ? 896 : 512;
   return std::max<int64_t>(1, together / schedule.threads);
 }
 
@@ -82,8 +82,8 @@ FailureOr<tile::KernelOp> lowerRowsNest(PlannedNest &planned, OpBuilder &builder
   kernel.setScheduleAttr(nest.getScheduleAttr());
   kernel.setMinBlocks(blocksOfMultiprocessor(*plan, schedule));
   RowsLowering(nest, *plan, schedule, signature, kernel, builder).build();
-  IRRewriter rewriter(
-      builder.getContext()); // points of a thread find what they share each for itself
+  // Points of a thread find what they share each for itself.
+  IRRewriter rewriter(builder.getContext());
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
   return kernel;

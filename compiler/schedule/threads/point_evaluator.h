@@ -69,10 +69,10 @@ public:
   };
 
   /// Computes at all `points`, which differ in the indices that are bound, the folds over dims that
-  /// are not bound which `array` is made of: each in one loop for those where it differs, so what
-  /// some of them read is read once. If the points are those of a run, one beyond the extent taken
-  /// for the last, elements of a window that slides along with them are handed from one to the next
-  /// (sliding_values.h).
+  /// are not bound which `array` is made of, but no states: each in one loop for those where it
+  /// differs, so what some of them read is read once. If the points are those of a run, one beyond
+  /// the extent taken for the last, elements of a window that slides along with them are handed
+  /// from one to the next (sliding_values.h).
   static void foldTogether(llvm::MutableArrayRef<PointEvaluator> points, mlir::Value array,
                            const Run &run = {});
 
@@ -110,6 +110,8 @@ private:
   void computeFolds(State wanted);
   static void computeFoldsAt(llvm::ArrayRef<PointEvaluator *> points, State wanted, const Run &run);
   void alongRun(const Run &run, llvm::function_ref<void(PointEvaluator &)> use);
+  llvm::SmallVector<mlir::Value> beginWindow(mlir::Value array, mlir::StringAttr window,
+                                             const Run &run);
   llvm::SmallVector<State> foldsOf(mlir::Value array);
   llvm::SmallVector<mlir::Value> prepare(llvm::ArrayRef<State> states);
 

@@ -57,6 +57,18 @@ void PointEvaluator::alongRun(const Run &run, llvm::function_ref<void(PointEvalu
   }
 }
 
+// The elements of a sliding array at the window's first index, for all places but the last.
+SmallVector<Value> PointEvaluator::beginWindow(Value array, StringAttr window, const Run &run) {
+  PointEvaluator begin = *this;
+  begin.bind(window,
+             arith::ConstantOp::create(builder, array.getLoc(), builder.getI64IntegerAttr(0)));
+  SmallVector<Value> elements;
+  begin.alongRun(run.allButLast(),
+                 [&](PointEvaluator &each) { elements.push_back(each.evaluate(array)); });
+  return elements;
+}
+
+// `wanted` is no state: its dims have the same indices at all points.
 void PointEvaluator::computeFoldsAt(ArrayRef<PointEvaluator *> points, State wanted,
                                     const Run &run) {
   PointEvaluator &first = *points.front();
@@ -67,14 +79,8 @@ void PointEvaluator::computeFoldsAt(ArrayRef<PointEvaluator *> points, State wan
   SmallVector<Value> init;
   for (PointEvaluator *point : points)
     init.append(point->prepare({wanted}));
-  // The first index of the window; all places but the last find their elements there.
-  for (Value array : sliding) {
-    PointEvaluator begin = first;
-    begin.bind(dims.front(), arith::ConstantOp::create(first.builder, array.getLoc(),
-                                                       first.builder.getI64IntegerAttr(0)));
-    begin.alongRun(run.allButLast(),
-                   [&](PointEvaluator &each) { init.push_back(each.evaluate(array)); });
-  }
+  for (Value array : sliding)
+    init.append(first.beginWindow(array, dims.front(), run));
   SmallVector<State> states = {wanted};
   SmallVector<Value> results = first.loops(dims, wanted, init, [&](ValueRange running) {
     SmallVector<SmallVector<Value>> windows; // elements of a sliding array, from place to place
@@ -104,7 +110,7 @@ void PointEvaluator::computeFoldsAt(ArrayRef<PointEvaluator *> points, State wan
     point->define(wanted.getResult(), result);
 }
 
-// The folds that `array` is made of, none of them within another.
+// The folds over inner dims that `array` is made of, none of them within another.
 SmallVector<red::FoldOp> PointEvaluator::foldsOf(Value array) {
   llvm::SetVector<Value> reached;
   reached.insert(array);
@@ -113,9 +119,10 @@ SmallVector<red::FoldOp> PointEvaluator::foldsOf(Value array) {
     Operation *op = reached[i].getDefiningOp();
     if (!op || op->getBlock() != nest.getBodyBlock() || remembered(reached[i]))
       continue;
-    if (auto fold = dyn_cast<State>(op))
-      folds.push_back(fold);
-    else if (isa<attn::ReadOp, attn::MapOp>(op))
+    if (auto fold = dyn_cast<State>(op)) {
+      if (!llvm::is_contained(nest.states(), fold))
+        folds.push_back(fold);
+    } else if (isa<attn::ReadOp, attn::MapOp>(op))
       for (Value operand : op->getOperands())
         if (!isa<attn::ReadOp>(op) || operand != cast<attn::ReadOp>(op).getSource())
           reached.insert(operand);

@@ -54,6 +54,7 @@ public:
         if (!result.isCell(dim) && !isStatic(dim))
           return refuse("the extent of " + dim.str() + ", an inner dim of a result, is not static");
     chooseRow();
+    findFoldsOfScalars();
     return result;
   }
 
@@ -164,25 +165,23 @@ private:
                         [&](Value sum) { return isKnown(sum.getDefiningOp<red::FoldOp>()); });
   }
 
-  // It is made of a fold over inner dims, of which an operand along the stream is the same for all
-  // rows.
-  bool foldsWhatRowsShare(Value array) {
-    llvm::SetVector<Value> reached;
-    reached.insert(array);
+  // Looks for folds over inner dims in the scalars, and for operands of theirs along the stream
+  // that are the same for all rows.
+  void findFoldsOfScalars() {
+    llvm::SetVector<Value> reached(result.scalars.begin(), result.scalars.end());
     for (size_t i = 0; i < reached.size(); ++i) {
       Operation *op = reached[i].getDefiningOp();
       if (!op || op->getBlock() != nest.getBodyBlock())
         continue;
       bool isFold = isa<red::FoldOp>(op);
+      result.foldsScalars |= isFold;
       for (Value operand : op->getOperands()) {
         ArrayRef<StringAttr> dims = dimsOf(operand);
-        if (isFold && !llvm::is_contained(dims, result.row) &&
-            llvm::is_contained(dims, result.stream))
-          return true;
+        result.foldsTogether |= isFold && result.row && !llvm::is_contained(dims, result.row) &&
+                                llvm::is_contained(dims, result.stream);
         reached.insert(operand);
       }
     }
-    return false;
   }
 
   // An array of the body that depends on the stream and has one element for a row and index of it
@@ -253,8 +252,6 @@ private:
       return;
     for (RowsGroup &group : result.groups)
       group.dividesRows = !sharesRows(group, result.row);
-    result.foldsTogether =
-        llvm::any_of(result.scalars, [&](Value scalar) { return foldsWhatRowsShare(scalar); });
   }
 
   bool canHaveSeveral(StringAttr dim) {

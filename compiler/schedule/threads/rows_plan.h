@@ -37,7 +37,8 @@ struct RowsPlan {
   llvm::SmallVector<RowsGroup> groups;
   /// Arrays with an element for each row and stream index, which a block computes once.
   llvm::SmallVector<mlir::Value> scalars;
-  bool foldsTogether = false; ///< sums over inner dims are in them, of which rows share operands
+  bool foldsScalars = false;  ///< folds over inner dims are in them
+  bool foldsTogether = false; ///< of which rows share operands
   llvm::SmallVector<RowsWeight> weights;
 
   bool isCell(mlir::StringAttr dim) const { return llvm::is_contained(cells, dim); }
@@ -61,9 +62,9 @@ llvm::FailureOr<RowsPlan> planRows(red::NestOp nest, std::string &why);
 using tile::RowsSchedule;
 
 /// Rows of the block of which a thread has an element of the group: they share what it reads. As
-/// many as leave elements for all threads.
+/// many, up to 4, as leave elements for 128 threads.
 int64_t rowsTogether(const RowsGroup &group, const RowsSchedule &schedule);
-/// The elements of the group, each of that many rows.
+/// What threads divide of a group: its elements, each of so many rows as are together.
 int64_t itemsOf(const RowsGroup &group, const RowsSchedule &schedule);
 
 /// The threads that have a group's elements: `count` of them from `first` on. Groups have threads
@@ -75,7 +76,7 @@ llvm::SmallVector<GroupThreads> groupThreads(const RowsPlan &plan, const RowsSch
 
 /// Rows and columns of a tile whose scalars a thread computes together: what folds in them read of
 /// a row or a column is then read once.
-std::pair<int64_t, int64_t> pointsTogether(const RowsPlan &plan, const RowsSchedule &schedule);
+std::pair<int64_t, int64_t> scalarsTogether(const RowsPlan &plan, const RowsSchedule &schedule);
 
 /// The rows of a tile's arrays in shared memory, which have its columns first: of many rows a few
 /// more, so that neighbouring columns lie in different banks.

@@ -16,7 +16,7 @@ static constexpr int64_t kElementBytes = 4, kWarp = 32;
 // Where operands are the same for several rows, so many are read once.
 static constexpr int64_t kSharedRows = 4;
 // Rows, and columns, whose scalars a thread folds together.
-static constexpr int64_t kPointsTogether = 4;
+static constexpr int64_t kScalarsTogether = 4;
 // Of a block whose states have few elements.
 static constexpr int64_t kThreads = 128, kMostRows = 32;
 
@@ -62,15 +62,15 @@ int64_t stateRegisters(const RowsPlan &plan, const RowsSchedule &schedule) {
   return together ? sum : most;
 }
 
-std::pair<int64_t, int64_t> pointsTogether(const RowsPlan &plan, const RowsSchedule &schedule) {
+std::pair<int64_t, int64_t> scalarsTogether(const RowsPlan &plan, const RowsSchedule &schedule) {
   int64_t rows = 1, columns = 1;
   auto grow = [&](int64_t &extent, int64_t of) {
     bool keepsThreadsBusy =
         schedule.rows * schedule.streamTile >= 2 * rows * columns * schedule.threads;
-    if (extent < kPointsTogether && of % (2 * extent) == 0 && keepsThreadsBusy)
+    if (extent < kScalarsTogether && of % (2 * extent) == 0 && keepsThreadsBusy)
       extent *= 2;
   };
-  for (int64_t n = 1; plan.foldsTogether && n < kPointsTogether; n *= 2) {
+  for (int64_t n = 1; plan.foldsTogether && n < kScalarsTogether; n *= 2) {
     grow(rows, schedule.rows);
     grow(columns, schedule.streamTile);
   }
@@ -124,7 +124,7 @@ static RowsSchedule scheduleFor(const RowsPlan &plan, int64_t rows, int64_t exte
     wanted += llvm::alignTo(llvm::divideCeil(group.elements * rows, each), kWarp);
   }
   schedule.threads = wanted > 512 ? 256 : std::max(wanted, kThreads);
-  int64_t points = plan.foldsTogether ? kPointsTogether * std::min(rows, kPointsTogether) : 2;
+  int64_t points = plan.foldsTogether ? kScalarsTogether * std::min(rows, kScalarsTogether) : 2;
   schedule.streamTile = std::clamp<int64_t>(points * schedule.threads / rows / 8 * 8, 16, 256);
   if (extent)
     schedule.streamTile = std::min<int64_t>(schedule.streamTile, llvm::alignTo(extent, 8));

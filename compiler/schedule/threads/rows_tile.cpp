@@ -52,7 +52,7 @@ void RowsLowering::storeScalars(PointEvaluator &evaluator, Value row, Value colu
 // Those of all rows and columns. Where folds are in them a thread has neighbours both ways: of what
 // it reads, each row's is for all its columns, and each column's for all its rows.
 void RowsLowering::computeScalars(Value count) {
-  auto [rows, columns] = pointsTogether(plan, schedule);
+  auto [rows, columns] = scalarsTogether(plan, schedule);
   if (rows * columns == 1)
     sharePoints(count, [&](Value row, Value column) {
       PointEvaluator evaluator = at(row, column);

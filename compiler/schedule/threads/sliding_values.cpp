@@ -69,7 +69,10 @@ private:
   Kind find(Value array) {
     if (!dependsOn(array, point) && !dependsOn(array, window))
       return Kind::Neither;
-    return llvm::TypeSwitch<Operation *, Kind>(ofBody(array))
+    Operation *op = ofBody(array);
+    if (!op)
+      return Kind::Other;
+    return llvm::TypeSwitch<Operation *, Kind>(op)
         .Case([&](attn::IndexOp index) {
           return index.getDimAttr() == point ? Kind::Point : Kind::Window;
         })

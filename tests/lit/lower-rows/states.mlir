@@ -2,7 +2,7 @@
 
 // A block has 16 rows of h. Its threads compute the scores of a tile once, warps fold the maximum,
 // threads the weights, and then the elements of the states: those of z, which is the same for all
-// rows, each thread for two of them, which leaves elements for all threads; those of v, each thread
+// rows, each thread for two of them, which leaves elements for 128 threads; those of v, each thread
 // for one. Columns of a tile lie four places further apart than there are rows.
 // CHECK: tile.kernel @pairs_o_oz
 // CHECK-SAME: "z" = %[[Z:[a-z0-9]+]]: !tile.ptr<f32>

@@ -123,7 +123,7 @@ TEST_F(Override, rowsKeepTheirFormWhereThreadsAreNamed) {
             "schedule: unknown key 'stages'; the rows form has threads, rows, stream_tile");
   // Of each row scores and weights of the tile, two states and how far one moves, 128 values; f32.
   EXPECT_EQ(refusal({{"form", "rows"}, {"rows", 32}, {"stream_tile", 1024}}).substr(0, 50),
-            "schedule: rows 32 with stream_tile 1024 needs 273 ");
+            "schedule: rows 32 with stream_tile 1024 needs 305 ");
   EXPECT_EQ(
       refusal({{"form", "rows"}, {"rows", 32}, {"stream_tile", 8}, {"threads", 32}}),
       "schedule: rows 32 with 32 threads has 128 elements of states a thread, and 64 is the most");
