@@ -100,16 +100,20 @@ static Expr blocksToFill(red::NestOp nest, const Expr &blocks, bool packs) {
 }
 
 // As many parts as the stream is long enough for.
-static Expr worthwhileParts(red::NestOp nest, const std::string &stream, bool packs) {
+static Expr worthwhileParts(schedule::PlannedNest &nest, const std::string &stream, bool packs) {
   auto partsOf = [&](std::int64_t least) {
     return apply(ExprOp::FloorDiv, Expr::size(stream), Expr::constant(least));
   };
   if (packs)
     return partsOf(kLeastOfPacked);
-  if (tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()))
+  bool isSlow = !tile::scheduleAs<tile::WarpgroupSchedule>(nest.op().getScheduleAttr()) &&
+                nest.stream() && nest.stream()->hasProducts();
+  if (!isSlow)
     return partsOf(kLeastOfPart);
-  return Expr::apply(ExprOp::Select, {atLeast(Expr::size(stream), kLeastStream),
-                                      partsOf(kLeastOfPortable), Expr::constant(1)});
+  Expr several = apply(ExprOp::Min, partsOf(kLeastOfSlow), Expr::constant(kMostOfSlow));
+  return Expr::apply(ExprOp::Select,
+                     {atLeast(Expr::size(stream), kLeastSlowStream),
+                      apply(ExprOp::Max, partsOf(kLeastOfPart), several), Expr::constant(1)});
 }
 
 std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program, ArrayRef<KernelShape> kernels,
@@ -125,7 +129,7 @@ std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program, ArrayRef<Ker
       Expr blocks = apply(ExprOp::Max, blocksOfPart(kernel, name), Expr::constant(1));
       Expr room = blocksToFill(nest, blocks, packs);
       Expr fill = apply(ExprOp::FloorDiv, std::move(room), std::move(blocks));
-      Expr count = apply(ExprOp::Min, std::move(fill), worthwhileParts(nest, stream, packs));
+      Expr count = apply(ExprOp::Min, std::move(fill), worthwhileParts(planned, stream, packs));
       counts[name].push_back(apply(ExprOp::Min, std::move(count), Expr::constant(most)));
     }
   std::map<std::string, Expr> least;

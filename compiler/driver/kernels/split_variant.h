@@ -46,19 +46,21 @@ std::vector<nlohmann::json> shortKeys(attn::ProgramOp program, llvm::StringRef t
 
 /// How many parts each of the program's part dims has: as many as let the launch fill the
 /// multiprocessors, at least `kLeastOfPart` elements each, at most `most`; 1 where rows fill the
-/// GPU already, or more than half of it. Without warpgroups parts have at least `kLeastOfPortable`,
-/// of streams of `kLeastStream` or more. Of nests that pack indices there are parts for several
-/// rounds of blocks where one round leaves a part of the GPU idle, of `kLeastOfPacked` elements.
-/// `kernels` are those of the program's nests, in order.
+/// GPU already, or more than half of it. Of products without warpgroups there are up to
+/// `kMostOfSlow` parts of `kLeastOfSlow` elements or more, if the stream has `kLeastSlowStream`. Of
+/// nests that pack indices there are parts for several rounds of blocks where one round leaves a
+/// part of the GPU idle, of `kLeastOfPacked` elements. `kernels` are those of the program's nests,
+/// in order.
 std::map<std::string, Expr> splitsThatFill(attn::ProgramOp program,
                                            llvm::ArrayRef<KernelShape> kernels, std::int64_t most);
 
 /// Elements of a part: fewer are not worth a second kernel. Where rows are few there is no other
-/// work for the multiprocessors that parts occupy. Without warpgroups tiles take longer: 512
-/// indices in f32, 6144 rows in 48 blocks, take 65 us in one part, 22 in four and 4 for the merge
-/// (H200, not recorded). Shorter streams are not worth the compilation of another variant.
-inline constexpr std::int64_t kLeastOfPart = 1024, kLeastOfPacked = 256, kLeastOfPortable = 128,
-                              kLeastStream = 512;
+/// work for the multiprocessors that parts occupy.
+inline constexpr std::int64_t kLeastOfPart = 1024, kLeastOfPacked = 256;
+/// Products without warpgroups take longer: 512 indices in f32, 6144 rows in 48 blocks, 65 us in
+/// one part, 22 in four and 4 for the merge (H200, not recorded). The merge takes one part after
+/// the other. Shorter streams are not worth the compilation of another variant.
+inline constexpr std::int64_t kLeastOfSlow = 128, kMostOfSlow = 16, kLeastSlowStream = 512;
 
 /// Where the variant runs, if none does that is chosen after it: what packs where rows are few and
 /// some indices see the same stream, what is for short sequences where all are short, what is in

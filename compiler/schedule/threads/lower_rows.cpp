@@ -47,10 +47,11 @@ void RowsLowering::eachIndex(unsigned axis) {
 }
 
 // So many threads of a multiprocessor hide the latency of loads, and leave 72 registers for each;
-// threads with many elements of states, or loops of folds, have 128, and fewer run beside each
+// threads with many elements of states, or several scalars, have 128, and fewer run beside each
 // other.
 static int64_t blocksOfMultiprocessor(const RowsPlan &plan, const RowsSchedule &schedule) {
-  int64_t together = !plan.foldsScalars && stateRegisters(plan, schedule) <= 8 ? 896 : 512;
+  auto [rows, columns] = scalarsTogether(plan, schedule);
+  int64_t together = rows * columns <= 4 && stateRegisters(plan, schedule) <= 8 ? 896 : 512;
   return std::max<int64_t>(1, together / schedule.threads);
 }
 

@@ -165,22 +165,21 @@ private:
                         [&](Value sum) { return isKnown(sum.getDefiningOp<red::FoldOp>()); });
   }
 
-  // Looks for folds over inner dims in the scalars, and for operands of theirs along the stream
-  // that are the same for all rows.
+  // Looks for folds over inner dims in the scalars, and for operands of theirs that are the same
+  // for all rows.
   void findFoldsOfScalars() {
     llvm::SetVector<Value> reached(result.scalars.begin(), result.scalars.end());
     for (size_t i = 0; i < reached.size(); ++i) {
       Operation *op = reached[i].getDefiningOp();
       if (!op || op->getBlock() != nest.getBodyBlock())
         continue;
-      bool isFold = isa<red::FoldOp>(op);
-      result.foldsScalars |= isFold;
-      for (Value operand : op->getOperands()) {
-        ArrayRef<StringAttr> dims = dimsOf(operand);
-        result.foldsTogether |= isFold && result.row && !llvm::is_contained(dims, result.row) &&
-                                llvm::is_contained(dims, result.stream);
-        reached.insert(operand);
-      }
+      reached.insert(op->operand_begin(), op->operand_end());
+      if (auto fold = dyn_cast<red::FoldOp>(op))
+        result.foldsTogether |= llvm::any_of(fold.termOperands(), [&](Value operand) {
+          ArrayRef<StringAttr> dims = dimsOf(operand);
+          return result.row && !llvm::is_contained(dims, result.row) &&
+                 llvm::is_contained(dims, fold.getDims()[0]);
+        });
     }
   }
 

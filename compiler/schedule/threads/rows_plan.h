@@ -37,8 +37,7 @@ struct RowsPlan {
   llvm::SmallVector<RowsGroup> groups;
   /// Arrays with an element for each row and stream index, which a block computes once.
   llvm::SmallVector<mlir::Value> scalars;
-  bool foldsScalars = false;  ///< folds over inner dims are in them
-  bool foldsTogether = false; ///< of which rows share operands
+  bool foldsTogether = false; ///< folds over inner dims are in them, of which rows share operands
   llvm::SmallVector<RowsWeight> weights;
 
   bool isCell(mlir::StringAttr dim) const { return llvm::is_contained(cells, dim); }

@@ -42,19 +42,19 @@ TEST_P(Parts, FillTheGpu) {
   auto parts = [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
     return partsAt(manifest, {{"b", b}, {"h", h}, {"i", i}, {"j", j}, {"d", 128}, {"e", 128}});
   };
-  // A few queries: as many parts as there is room for blocks, but none shorter than 1024, or 128
-  // where tiles take longer.
+  // A few queries: as many parts as there is room for blocks, but none shorter than 1024; without
+  // warpgroups up to 16 of 128.
   bool hasWarpgroups = GetParam() == std::string("sm_90a");
-  std::int64_t shortest = hasWarpgroups ? 1024 : 128, most = hasWarpgroups ? 32 : 128;
   EXPECT_GE(parts(1, 32, 1, 32768), 4);
   EXPECT_LE(parts(1, 32, 1, 32768), 8);
-  EXPECT_EQ(parts(1, 1, 1, 32768), most);
-  EXPECT_EQ(parts(1, 1, 1, 2048), 2048 / shortest);
+  EXPECT_EQ(parts(1, 1, 1, 32768), 32);
+  EXPECT_EQ(parts(1, 1, 1, 4096), hasWarpgroups ? 4 : 16);
+  EXPECT_EQ(parts(1, 1, 1, 1024), hasWarpgroups ? 1 : 8);
   // Short streams and rows enough are folded in one pass.
   EXPECT_EQ(parts(1, 1, 1, hasWarpgroups ? 2047 : 511), 1);
   EXPECT_EQ(parts(4, 32, 4096, 4096), 1);
   EXPECT_EQ(parts(1, 264, 1, 32768), 1);
-  EXPECT_EQ(parts(1, 0, 1, 32768), most); // nothing to do, and no division by it
+  EXPECT_EQ(parts(1, 0, 1, 32768), 32); // nothing to do, and no division by it
 }
 
 TEST_P(Parts, AreWhatTheScheduleSays) {
@@ -96,7 +96,8 @@ TEST_P(Parts, MergeToTheResult) {
     ASSERT_TRUE(executor) << executor.error().text();
     Extents extents = spec.extents({3, 2100});
     extents["b"] = extents["h"] = 1;
-    ASSERT_EQ(partsAt(compilation->program.manifest, extents), 2);
+    ASSERT_EQ(partsAt(compilation->program.manifest, extents),
+              GetParam() == std::string("sm_90a") ? 2 : 16);
     expectCorrect(*spec, **executor, extents);
   }
 }
