@@ -32,30 +32,6 @@ SmallVector<StringAttr> pointDims(red::NestOp nest) {
                    attn::unionDims(attn::programOf(nest), nest.getResults()));
 }
 
-SmallVector<ResultGroup> resultGroups(red::NestOp nest) {
-  auto typeOf = [&](unsigned result) {
-    return cast<attn::ArrayType>(nest.getResult(result).getType());
-  };
-  auto isWithin = [](ArrayRef<StringAttr> dims, ArrayRef<StringAttr> others) {
-    return llvm::all_of(dims, [&](StringAttr dim) { return llvm::is_contained(others, dim); });
-  };
-  SmallVector<ResultGroup> groups;
-  for (unsigned result = 0; result < nest.getNumResults(); ++result) {
-    ArrayRef<StringAttr> dims = typeOf(result).getDims();
-    auto isLess = [&](const ResultGroup &group) { return isWithin(group.dims, dims); };
-    auto hasAll = [&](const ResultGroup &group) { return isWithin(dims, group.dims); };
-    if (llvm::any_of(groups, hasAll))
-      continue;
-    llvm::erase_if(groups, isLess);
-    groups.push_back({{}, inOrderOf(nest.getResult(result), dims)});
-  }
-  for (unsigned result = 0; result < nest.getNumResults(); ++result)
-    llvm::find_if(groups, [&](const ResultGroup &group) {
-      return isWithin(typeOf(result).getDims(), group.dims);
-    })->results.push_back(result);
-  return groups;
-}
-
 int64_t Together::along(StringAttr dim) const {
   for (auto [each, count] : dims)
     if (each == dim)
@@ -96,7 +72,7 @@ static bool slides(red::FoldOp fold, StringAttr dim) {
 
 // Lanes of a warp are side by side along the last dim, as results lie in memory: so a window slides
 // along another. States are not among the folds of several points: each has the stream of its own.
-Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
+static Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
   if (dims.empty())
     return {};
   StringAttr last = dims.back();
@@ -118,6 +94,39 @@ Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
   if (llvm::all_of(folds, isShort))
     return {{{last, kPointsTogether}}};
   return {};
+}
+
+SmallVector<ResultGroup> resultGroups(red::NestOp nest) {
+  auto typeOf = [&](unsigned result) {
+    return cast<attn::ArrayType>(nest.getResult(result).getType());
+  };
+  auto isWithin = [](ArrayRef<StringAttr> dims, ArrayRef<StringAttr> others) {
+    return llvm::all_of(dims, [&](StringAttr dim) { return llvm::is_contained(others, dim); });
+  };
+  SmallVector<ResultGroup> groups;
+  for (unsigned result = 0; result < nest.getNumResults(); ++result) {
+    ArrayRef<StringAttr> dims = typeOf(result).getDims();
+    auto isLess = [&](const ResultGroup &group) { return isWithin(group.dims, dims); };
+    auto hasAll = [&](const ResultGroup &group) { return isWithin(dims, group.dims); };
+    if (llvm::any_of(groups, hasAll))
+      continue;
+    llvm::erase_if(groups, isLess);
+    groups.push_back({{}, inOrderOf(nest.getResult(result), dims), {}});
+  }
+  for (unsigned result = 0; result < nest.getNumResults(); ++result)
+    llvm::find_if(groups, [&](const ResultGroup &group) {
+      return isWithin(typeOf(result).getDims(), group.dims);
+    })->results.push_back(result);
+  for (ResultGroup &group : groups)
+    group.together = pointsTogether(nest, group.dims);
+  return groups;
+}
+
+ResultGroup groupOfCell(red::NestOp nest, size_t cellDims) {
+  SmallVector<StringAttr> dims = pointDims(nest);
+  dims.erase(dims.begin(), dims.begin() + cellDims);
+  return {llvm::to_vector(llvm::seq<unsigned>(nest.getNumResults())), dims,
+          pointsTogether(nest, dims)};
 }
 
 } // namespace attnc::schedule

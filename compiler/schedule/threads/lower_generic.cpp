@@ -154,11 +154,10 @@ namespace {
 class GenericLowering {
 public:
   GenericLowering(red::NestOp nest, const KernelSignature &signature, tile::KernelOp kernel,
-                  ArrayRef<unsigned> results, ArrayRef<StringAttr> cells, ArrayRef<StringAttr> dims,
-                  OpBuilder &builder)
+                  const ResultGroup &group, ArrayRef<StringAttr> cells, OpBuilder &builder)
       : nest(nest), loc(nest.getLoc()), b(builder), memory(nest, signature, kernel),
-        evaluator(nest, memory, builder), results(results), cells(cells), dims(dims),
-        together(pointsTogether(nest, dims)) {}
+        evaluator(nest, memory, builder), results(group.results), cells(cells), dims(group.dims),
+        together(group.together) {}
 
   // Each point by a thread of all blocks, if there are so many.
   void storeAt(Value point) {
@@ -234,18 +233,17 @@ private:
   PointEvaluator evaluator;
   ArrayRef<unsigned> results;
   ArrayRef<StringAttr> cells, dims;
-  Together together;
+  const Together &together;
 };
 
 } // namespace
 
 // Blocks of so many threads for the points of a group's results.
-static Attribute blocksFor(red::NestOp nest, ArrayRef<StringAttr> dims, int64_t threads) {
+static Attribute blocksFor(red::NestOp nest, const ResultGroup &group, int64_t threads) {
   Builder builder(nest.getContext());
-  Together together = pointsTogether(nest, dims);
   Attribute points = builder.getI64IntegerAttr(1);
-  for (StringAttr dim : dims) {
-    Attribute count = builder.getI64IntegerAttr(together.along(dim));
+  for (StringAttr dim : group.dims) {
+    Attribute count = builder.getI64IntegerAttr(group.together.along(dim));
     points = gridApply("mul", points, gridApply("ceildiv", gridExtent(nest, dim), count));
   }
   return gridApply("ceildiv", points, builder.getI64IntegerAttr(threads));
@@ -262,7 +260,7 @@ static Attribute gridOf(red::NestOp nest, const tile::GenericSchedule &schedule,
     }
   else
     for (const ResultGroup &group : groups) {
-      Attribute own = blocksFor(nest, group.dims, schedule.threads);
+      Attribute own = blocksFor(nest, group, schedule.threads);
       blocks = blocks ? gridApply("max", blocks, own) : own;
     }
   return blocks;
@@ -274,10 +272,10 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   tile::GenericSchedule schedule = scheduleOf(nest);
   SmallVector<StringAttr> all = pointDims(nest);
   auto cells = ArrayRef(all).take_front(schedule.cellDims);
-  SmallVector<ResultGroup> groups = resultGroups(nest);
-  if (!cells.empty()) // a block has all results of a cell
-    groups = {{llvm::to_vector(llvm::seq<unsigned>(nest.getNumResults())),
-               llvm::to_vector(ArrayRef(all).drop_front(schedule.cellDims))}};
+  // A block has all results of a cell.
+  SmallVector<ResultGroup> groups = cells.empty()
+                                        ? resultGroups(nest)
+                                        : SmallVector<ResultGroup>{groupOfCell(nest, cells.size())};
 
   OpBuilder::InsertionGuard guard(builder);
   auto kernel = tile::KernelOp::create(
@@ -288,7 +286,7 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   if (cells.empty())
     point = tile::PointOp::create(builder, NameLoc::get(builder.getStringAttr("point")));
   for (const ResultGroup &group : groups) {
-    GenericLowering lowering(nest, signature, kernel, group.results, cells, group.dims, builder);
+    GenericLowering lowering(nest, signature, kernel, group, cells, builder);
     if (cells.empty())
       lowering.storeAt(point);
     else

@@ -165,21 +165,33 @@ private:
                         [&](Value sum) { return isKnown(sum.getDefiningOp<red::FoldOp>()); });
   }
 
-  // Looks for folds over inner dims in the scalars, and for operands of theirs that are the same
-  // for all rows.
+  // The fold's terms, or what they are computed from, read something that is the same for all rows.
+  bool readsWhatRowsShare(red::FoldOp fold) {
+    SmallVector<StringAttr> folded = attn::dimNames(fold.getDims());
+    auto isFolded = [&](StringAttr dim) { return llvm::is_contained(folded, dim); };
+    llvm::SetVector<Value> reached;
+    for (Value operand : fold.termOperands())
+      reached.insert(operand);
+    for (size_t i = 0; i < reached.size(); ++i) {
+      ArrayRef<StringAttr> dims = dimsOf(reached[i]);
+      if (!llvm::is_contained(dims, result.row) && llvm::any_of(dims, isFolded))
+        return true;
+      if (auto map = reached[i].getDefiningOp<attn::MapOp>())
+        reached.insert(map->operand_begin(), map->operand_end());
+    }
+    return false;
+  }
+
+  // Looks for folds over inner dims in the scalars.
   void findFoldsOfScalars() {
     llvm::SetVector<Value> reached(result.scalars.begin(), result.scalars.end());
-    for (size_t i = 0; i < reached.size(); ++i) {
+    for (size_t i = 0; result.row && i < reached.size(); ++i) {
       Operation *op = reached[i].getDefiningOp();
       if (!op || op->getBlock() != nest.getBodyBlock())
         continue;
       reached.insert(op->operand_begin(), op->operand_end());
       if (auto fold = dyn_cast<red::FoldOp>(op))
-        result.foldsTogether |= llvm::any_of(fold.termOperands(), [&](Value operand) {
-          ArrayRef<StringAttr> dims = dimsOf(operand);
-          return result.row && !llvm::is_contained(dims, result.row) &&
-                 llvm::is_contained(dims, fold.getDims()[0]);
-        });
+        result.foldsTogether |= readsWhatRowsShare(fold);
     }
   }
 

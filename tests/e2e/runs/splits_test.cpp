@@ -49,12 +49,45 @@ TEST_P(Parts, FillTheGpu) {
   EXPECT_LE(parts(1, 32, 1, 32768), 8);
   EXPECT_EQ(parts(1, 1, 1, 32768), 32);
   EXPECT_EQ(parts(1, 1, 1, 4096), hasWarpgroups ? 4 : 16);
+  EXPECT_EQ(parts(1, 1, 1, 2048), hasWarpgroups ? 2 : 16);
   EXPECT_EQ(parts(1, 1, 1, 1024), hasWarpgroups ? 1 : 8);
   // Short streams and rows enough are folded in one pass.
   EXPECT_EQ(parts(1, 1, 1, hasWarpgroups ? 2047 : 511), 1);
   EXPECT_EQ(parts(4, 32, 4096, 4096), 1);
   EXPECT_EQ(parts(1, 264, 1, 32768), 1);
   EXPECT_EQ(parts(1, 0, 1, 32768), 32); // nothing to do, and no division by it
+}
+
+// Two passes over the same stream: one of 48 blocks, one of 512. And their merges, of which one has
+// results with different inner dims.
+TEST_P(Parts, AreOfEachPassAndMergedByThreads) {
+  LoadedSpec spec("ipa", {{"c", "128"}});
+  ASSERT_TRUE(spec);
+  auto compilation = compile(*spec, {{"fold", "two_pass"}, {"splits", "auto"}});
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  Scope scope{{{"b", 1},
+               {"i", 512},
+               {"h", 12},
+               {"j", 512},
+               {"d", 16},
+               {"e", 16},
+               {"c", 128},
+               {"p", 4},
+               {"x", 3},
+               {"r", 8},
+               {"r_x", 24}},
+              {},
+              {}};
+  ASSERT_TRUE(addMachineSizes(compilation->program.manifest, scope, 132));
+  EXPECT_EQ(scope.sizes.at("j_part"), 4);
+  EXPECT_EQ(scope.sizes.at("j_part_2"), 1);
+  size_t merges = 0;
+  for (const driver::NestReport &nest : compilation->nests)
+    if (llvm::is_contained(nest.stream, "j_part") || llvm::is_contained(nest.stream, "j_part_2")) {
+      EXPECT_EQ(nest.form, "generic") << nest.kernel;
+      ++merges;
+    }
+  EXPECT_EQ(merges, 2u);
 }
 
 TEST_P(Parts, AreWhatTheScheduleSays) {

@@ -46,6 +46,48 @@ TEST(Matrices, HaveTilesNoLargerThanTheyAre) {
   EXPECT_LE(chosen(productOf("f32", 32)).rowTile, 32);
 }
 
+// Rows of a stream that is one tile: o is a pass over 32 landmarks.
+TEST(Matrices, OfOneTileHaveWarpsWith16Rows) {
+  nlohmann::json spec = productOf("f32", 64);
+  spec["dims"] = {{"d", 64}, {"n", 32}, {"e", 64}};
+  spec["inputs"] = {{"q", "f32[b, i, d]"}, {"k", "f32[b, n, d]"}, {"v", "f32[b, n, e]"}};
+  spec["body"] = {"o[b,i,e] = sum(n, softmax(n, sum(d, q * k)) * v)"};
+  spec["outputs"] = {{"o", "f32"}};
+  PortableSchedule schedule = chosen(spec);
+  EXPECT_EQ(schedule.rowTile, 64);
+  EXPECT_EQ(schedule.warps, 4);
+  spec["dims"]["n"] = 64;
+  EXPECT_EQ(chosen(spec).rowTile, 128);
+}
+
+// Weights of heads times a wide f32 tensor: two warps have half of the columns each.
+TEST(Matrices, OfFewRowsDivideWideColumns) {
+  nlohmann::json spec = productOf("f32", 64);
+  spec["dims"] = {{"c", 128}, {"h", 12}};
+  spec["inputs"] = {{"s", "f32[b, i, h, j]"}, {"z", "f32[b, i, j, c]"}};
+  spec["body"] = {"o[b,i,h,c] = sum(j, exp(s[b,i,h,j]) * z[b,i,j,c])"};
+  spec["outputs"] = {{"o", "f32"}};
+  PortableSchedule schedule = chosen(spec);
+  EXPECT_EQ(schedule.columnGroups, 2);
+  EXPECT_EQ(schedule.headDimTile, 64);
+  spec["dims"]["c"] = 64;
+  EXPECT_EQ(chosen(spec).columnGroups, 0);
+}
+
+// A tile of a few elements would be padding.
+TEST(Matrices, OfAFewElementsHaveNoTiles) {
+  auto isTiled = [](int64_t columns) {
+    nlohmann::json spec = productOf("f32", 9);
+    spec["dims"]["x"] = columns;
+    LibraryNest of(spec);
+    PlannedNest planned(of.nest);
+    std::string why;
+    return bool(portableForm().choose(planned, hopper(), why));
+  };
+  EXPECT_FALSE(isTiled(6)); // 486 terms in all
+  EXPECT_TRUE(isTiled(7));
+}
+
 // z = (a b) c: what a pass stores lies as the next one copies it.
 TEST(Matrices, HaveTheRowsOfTheFirstFactorWhereAllElseIsEqual) {
   nlohmann::json spec = productOf("f32", 128);
