@@ -149,8 +149,8 @@ ATTNC_DEVICE PackedFragment<T, kRows, kCols> loadFragment(Tile tile) {
 }
 
 /// Writes one element of a tile, rounded to its type.
-template <class T, int kRows, int kCols>
-ATTNC_DEVICE void storeElement(SharedTile<T, kRows, kCols> tile, int row, int col, f32 x) {
+template <class Tile> ATTNC_DEVICE void storeElement(Tile tile, int row, int col, f32 x) {
+  using T = typename Tile::Element;
   if constexpr (sizeof(T) == 4)
     storeShared(tile.at(row, col), __float_as_uint(x));
   else

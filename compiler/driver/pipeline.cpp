@@ -21,6 +21,7 @@
 #include "compiler/schedule/steps/expand_pipeline.h"
 #include "compiler/schedule/steps/place.h"
 #include "compiler/schedule/steps/synchronise.h"
+#include "compiler/schedule/stream/addends.h"
 #include "compiler/schedule/stream/differences.h"
 #include "compiler/transforms/choose_layouts.h"
 #include "compiler/transforms/derive_updates.h"
@@ -225,6 +226,14 @@ Status outlineAllDifferences(Operation *op, const PipelineOptions &options) {
   return {};
 }
 
+// Warpgroups multiply them.
+Status joinAllAddends(Operation *op, const PipelineOptions &options) {
+  if (const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
+      machine && machine->warpgroups)
+    op->walk([](red::NestOp nest) { schedule::joinAddends(nest); });
+  return {};
+}
+
 // Without a target there are none that would be encoded for it.
 Status encodeAllOperands(Operation *op, const PipelineOptions &options) {
   if (const schedule::GpuModel *machine = schedule::findGpuModel(options.target))
@@ -275,6 +284,8 @@ constexpr Step table[] = {
     {"outline-differences",
      "what maps compute of a row and an index through their difference alone is an array", Module,
      outlineAllDifferences, /*asksOptions=*/true},
+    {"join-addends", "what grows evenly along the stream is added to products by these", Module,
+     joinAllAddends, /*asksOptions=*/true},
     {"choose-schedules", "a form and tile sizes for each nest", Module, chooseSchedules,
      /*asksOptions=*/true},
     {"encode-operands", "f32 that products take as a high and a low half", Module,

@@ -416,8 +416,6 @@ LogicalResult TabulateOp::verify() {
     return emitOpError("yields one f32");
   if (getBodyBlock()->getArgumentTypes() != TypeRange({getRows().getType(), getRows().getType()}))
     return emitOpError("has a block with a row and a column");
-  if (getTile().getType().hasPanels())
-    return emitOpError("writes tiles without panels");
   return success();
 }
 

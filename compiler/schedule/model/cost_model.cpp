@@ -124,6 +124,11 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
     ofScores += scores * columnsOf / rates.products;
     phases.shared += 2.0 * columnsOf * (64 + columns) / rates.sharedBytes;
   }
+  if (joinsAddends(plan, schedule)) {
+    auto depth = static_cast<double>(kAddendRows * plan.addends.size());
+    ofScores += scores * depth / rates.products;
+    phases.shared += 2.0 * depth * columns / rates.sharedBytes;
+  }
   double ofWeights = weights * weightProducts(plan, schedule.accuracy);
   phases.products = ofScores + scores * ofWeights / rates.products;
   double sharedWeights = 2.0 * ofWeights * columns / rates.sharedBytes;

@@ -103,6 +103,8 @@ private:
       work.differenceCount += 1;
       return;
     }
+    if (llvm::any_of(plan.addends, [&](const Addend &each) { return each.sum == array; }))
+      return;
     if (auto read = array.getDefiningOp<attn::ReadOp>(); read && read->getBlock() == body()) {
       int64_t bytes = tile::elementType(tensorOf(read.getSource()).element).bytes;
       work.scoreBytes += bytes;

@@ -6,8 +6,9 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-static bool isPositive(attn::ParamOp param) {
-  if (!cast<attn::ArrayType>(param.getResult().getType()).getElementType().isF32() ||
+bool isPositiveParam(Value array) {
+  auto param = array.getDefiningOp<attn::ParamOp>();
+  if (!param || !cast<attn::ArrayType>(array.getType()).getElementType().isF32() ||
       !param.getLower())
     return false;
   double lower = param.getLower()->convertToDouble();
@@ -58,8 +59,7 @@ public:
 private:
   bool isFactor(Value scalar, Value &param) {
     Value array = arrayOf(scalar);
-    auto declared = array ? array.getDefiningOp<attn::ParamOp>() : attn::ParamOp();
-    if (!declared || !isPositive(declared) || (param && param != array))
+    if (!array || !isPositiveParam(array) || (param && param != array))
       return false;
     param = array;
     return true;

@@ -13,6 +13,9 @@ namespace attnc::schedule {
 /// before and once in it.
 mlir::Value positiveFactor(red::NestOp nest, mlir::Value array);
 
+/// True of a param whose declared bounds say that it is positive.
+bool isPositiveParam(mlir::Value array);
+
 /// x, where the scalar code of `element` is c * x as above and `factor` is the scalar c.
 mlir::Value withoutFactor(mlir::OpBuilder &builder, mlir::Value element, mlir::Value factor);
 

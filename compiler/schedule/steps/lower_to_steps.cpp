@@ -19,6 +19,7 @@ void StepsLowering::build() {
   placeResults();
   placeShared();
   placeDifferences();
+  placeAddends();
   Location loc = nest.getLoc();
   auto flag = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
   auto rows = tile::RowTilesOp::create(
@@ -63,6 +64,7 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
       indicesOf[read] = operandIndices(read, map.rowAxis);
   }
   fetchRows();
+  chooseDirection();
   stream = tile::StreamOp::create(b, nest.getLoc(), firstTile, endTile);
   if (mayHaveNoTile())
     stream.getAnyMutable().assign(arith::CmpIOp::create(b, named("any"), arith::CmpIPredicate::slt,
@@ -127,6 +129,11 @@ void StepsLowering::ownRange() {
   first = arith::MinSIOp::create(b, named("own_first"), first, last);
   end = arith::MinSIOp::create(b, named("own_hi"), end, endTile);
   end = arith::MaxSIOp::create(b, named("own_end"), end, add(first, 1));
+  if (isDescending) {
+    Value last = add(end, -1);
+    end = arith::SelectOp::create(b, named("own_end"), isDescending, add(mirrored(first), 1), end);
+    first = arith::SelectOp::create(b, named("own_first"), isDescending, mirrored(last), first);
+  }
   stream.getOwnFirstMutable().assign(first);
   stream.getOwnEndMutable().assign(end);
 }
@@ -257,12 +264,16 @@ void StepsLowering::foldStream() {
 }
 
 void StepsLowering::beginStreamTile() {
-  beginTile(stream.getTile(), stream.isListed() ? Value(stream.getIsFull()) : Value());
+  Value tile = stream.getTile();
+  if (isDescending)
+    tile = arith::SelectOp::create(b, named("tile"), isDescending, mirrored(tile), tile);
+  beginTile(tile, stream.isListed() ? Value(stream.getIsFull()) : Value());
 }
 
 // The products of a tile's scores are started before those of the tile before with its weights, and
 // run while the weights are computed.
 void StepsLowering::describeSteps() {
+  tile::StepOp addends = addendStep();
   scoreSteps();
   tile::StepOp differences = differenceStep();
   tile::StepOp fold = foldStep();
@@ -274,6 +285,8 @@ void StepsLowering::describeSteps() {
     // fragments, soon done, come before.
     order.insert(rescalesBehindScores() ? order.end() : order.begin(), rescale);
   }
+  if (addends)
+    order.insert(order.begin(), addends);
   tile::StepOp values = valueStep();
   if (values)
     order.push_back(values);
@@ -314,7 +327,8 @@ Value StepsLowering::rowsOf(const Contraction &contraction,
 
 void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
   red::FoldOp fold = contraction.fold;
-  contractionFragments[fold] = place;
+  const Addend *addend = addendOf(contraction);
+  contractionFragments[addend ? addend->sum : fold->getResult(0)] = place;
   Value rows = rowsOf(contraction, rowTilesOf), tile = tilesOf[contraction.streamed];
   auto hasLow = [&](const OperandTile &operand) {
     return isEncoded(operand) && takesLowHalves(schedule.accuracy);
@@ -323,6 +337,9 @@ void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
   Value lowRows = hasLow(contraction.resident) ? rowsOf(contraction, lowRowTilesOf) : Value();
   Value lowTile = areHalves ? lowTilesOf[contraction.streamed] : Value();
   startHalves(fold.getLoc(), place, {rows, lowRows}, {tile, lowTile}, /*transposed=*/true);
+  if (addend)
+    tile::MmaStartOp::create(b, addend->sum.getLoc(), place, slopes.lookup(addend->sum), distances.lookup(addend->sum),
+                             /*transposed=*/false, /*fresh=*/false);
 }
 
 void StepsLowering::scoreSteps() {

@@ -97,6 +97,19 @@ private:
   tile::StepOp differenceStep();
   void writeDifferences(Value array, Value table);
 
+  // addend_steps.cpp
+  /// What joins the products of a contraction, or null.
+  const Addend *addendOf(const Contraction &contraction) const;
+  /// Sets whether the stream is walked from its end on.
+  void chooseDirection();
+  /// The tile that is as far from the stream's end as `tile` from its beginning.
+  Value mirrored(Value tile);
+  /// The distances, which all tiles multiply.
+  void placeAddends();
+  /// Makes the slopes, and the offsets of the tile at hand; null if there are none.
+  tile::StepOp addendStep();
+  Value piecesOf(mlir::Location loc, Value slope);
+
   // encoded_steps.cpp: operands of f32 that are halves.
   /// Places for the halves of weights, for each tile's products, and the scales of rows.
   void createHalves();
@@ -121,6 +134,9 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
   llvm::DenseMap<mlir::Operation *, Value> bandTiles;  ///< fetched for the row tile, by read
+  Value isDescending; ///< i1; null: tiles come as they are in the stream
+  llvm::MapVector<Value, Value> distances;             ///< shared tiles, by sum with an addend
+  llvm::DenseMap<Value, Value> slopes;                 ///< operands, by sum with an addend
   llvm::MapVector<Value, Value> differenceRings;       ///< tables of all groups, by array
 
   // Null where an operand, a weight or a state has no halves.

@@ -100,6 +100,11 @@ DifferenceAnalysis::Dependence DifferenceAnalysis::ofScalar(attn::MapOp map, Ope
   return all;
 }
 
+std::optional<int64_t> DifferenceAnalysis::stepOf(attn::MapOp map, Value scalar) {
+  Dependence found = dependence(map, scalar);
+  return found.kind == Dependence::Affine ? std::optional(found.stream) : std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,9 @@ public:
     return dependence(map, scalar).isOfDifference();
   }
 
+  /// By how much an integer grows with each index of the stream; nothing if that differs.
+  std::optional<int64_t> stepOf(attn::MapOp map, mlir::Value scalar);
+
   /// The operations that differ from difference to difference on the way to one of these.
   struct Cost {
     ScalarCost all;

@@ -1,7 +1,6 @@
 #include "compiler/schedule/stream/differences.h"
+#include "compiler/schedule/nest/map_parts.h"
 #include "compiler/schedule/stream/difference_analysis.h"
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -33,8 +32,7 @@ private:
 /// The scalars of a map that are worth a table, but for those that an operand is.
 class Outliner {
 public:
-  Outliner(attn::MapOp map, DifferenceAnalysis &analysis)
-      : map(map), analysis(analysis), operands(map.getOperands()) {}
+  Outliner(attn::MapOp map, DifferenceAnalysis &analysis) : map(map), analysis(analysis) {}
 
   void run() {
     SmallVector<Value> scalars;
@@ -45,11 +43,10 @@ public:
       return;
     OpBuilder b(map);
     for (Value scalar : scalars) {
-      operands.push_back(outline(b, scalar));
-      scalar.replaceAllUsesWith(map.getBodyBlock()->addArgument(scalar.getType(), scalar.getLoc()));
+      Value array = arrayOf(b, map, scalar);
+      scalar.replaceAllUsesWith(addOperand(map, array));
     }
-    eraseUnused();
-    map->setOperands(operands);
+    eraseUnused(map);
   }
 
 private:
@@ -64,56 +61,8 @@ private:
            });
   }
 
-  // A map of the operands that the scalar is computed from.
-  Value outline(OpBuilder &b, Value scalar) {
-    llvm::SetVector<Value> slice, arguments;
-    slice.insert(scalar);
-    for (size_t i = 0; i < slice.size(); ++i)
-      if (auto argument = dyn_cast<BlockArgument>(slice[i]))
-        arguments.insert(argument);
-      else
-        slice.insert(slice[i].getDefiningOp()->operand_begin(),
-                     slice[i].getDefiningOp()->operand_end());
-    SmallVector<Value> arrays;
-    for (Value argument : arguments)
-      arrays.push_back(operands[cast<BlockArgument>(argument).getArgNumber()]);
-    auto part = attn::MapOp::create(b, scalar.getLoc(), typeOf(arrays, scalar.getType()), arrays);
-    IRMapping mapping;
-    mapping.map(arguments.getArrayRef(), part.getBodyBlock()->getArguments());
-    OpBuilder inside = OpBuilder::atBlockEnd(part.getBodyBlock());
-    for (Operation &op : map.getBodyBlock()->without_terminator())
-      if (slice.contains(op.getResult(0)))
-        inside.clone(op, mapping);
-    attn::YieldOp::create(inside, scalar.getLoc(), mapping.lookup(scalar));
-    return part.getResult();
-  }
-
-  // With the dims of the whole map's result, in its order, that one of the arrays has.
-  attn::ArrayType typeOf(ArrayRef<Value> arrays, Type element) {
-    SmallVector<StringAttr> dims;
-    for (StringAttr dim : cast<attn::ArrayType>(map.getResult().getType()).getDims())
-      if (llvm::any_of(arrays, [&](Value array) {
-            return cast<attn::ArrayType>(array.getType()).hasDim(dim);
-          }))
-        dims.push_back(dim);
-    return attn::ArrayType::get(map.getContext(), dims, element);
-  }
-
-  // What the parts alone are computed from.
-  void eraseUnused() {
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*map.getBodyBlock())))
-      if (!isa<attn::YieldOp>(op) && op.use_empty())
-        op.erase();
-    for (unsigned i = operands.size(); i-- > 0;)
-      if (map.getBodyBlock()->getArgument(i).use_empty()) {
-        map.getBodyBlock()->eraseArgument(i);
-        operands.erase(operands.begin() + i);
-      }
-  }
-
   attn::MapOp map;
   DifferenceAnalysis &analysis;
-  SmallVector<Value> operands; ///< of the map as it will be
 };
 
 } // namespace

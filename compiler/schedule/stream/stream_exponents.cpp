@@ -36,7 +36,7 @@ Value StreamLowering::followMaximum(unsigned number, Value factor) {
     top[number] = registers(attn::renamed(loc, attn::specName(loc).str() + "_top"), rowsType());
     copyRows(loc, reference[number], top[number]);
   }
-  tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, top[number]);
+  reduceMaximum(number, score, top[number]);
   Value moved = anyOfSharing(exceedsReference(number));
   auto branch = scf::IfOp::create(b, loc, moved, /*withElseRegion=*/false);
   {
@@ -51,6 +51,34 @@ Value StreamLowering::followMaximum(unsigned number, Value factor) {
   }
   top[number] = kept;
   return moved;
+}
+
+void StreamLowering::reduceMaximum(unsigned number, Value score, Value into) {
+  Location loc = plan.references[number].fold.getLoc();
+  if (!offset[number]) {
+    tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, into);
+    return;
+  }
+  Value ofTile = registers(attn::renamed(loc, "tile_top"), rowsType(),
+                           -std::numeric_limits<double>::infinity());
+  tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, ofTile);
+  map(loc, {}, {}, {{into, {}}, {ofTile, {}}, {offset[number], {}}}, into,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        Value whole = arith::AddFOp::create(b, loc, x[1], x[2]);
+        return {arith::MaximumFOp::create(b, loc, x[0], whole).getResult()};
+      });
+}
+
+Value StreamLowering::anchorInTile(unsigned number) {
+  if (!offset[number])
+    return anchor[number];
+  Location loc = plan.references[number].fold.getLoc();
+  Value inTile = registers(attn::renamed(loc, "anchor_in_tile"), rowsType());
+  map(loc, {}, {}, {{anchor[number], {}}, {offset[number], {}}}, inTile,
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {arith::SubFOp::create(b, loc, x[0], x[1]).getResult()};
+      });
+  return inTile;
 }
 
 Value StreamLowering::rescaleFactor(unsigned number) {
@@ -119,7 +147,7 @@ Value StreamLowering::isLargeShift(Value from, unsigned number) {
 Value StreamLowering::hasLargeReference(unsigned number) {
   Location loc = plan.references[number].fold.getLoc();
   auto any = tile::AnyOp::create(b, attn::renamed(loc, "large"), b.getI1Type(),
-                                 ValueRange{anchor[number]});
+                                 ValueRange{anchorInTile(number)});
   OpBuilder::InsertionGuard guard(b);
   Block &block = any.getBody().emplaceBlock();
   b.setInsertionPointToStart(&block);
@@ -164,6 +192,7 @@ void StreamLowering::rescaleFragments(unsigned number, Value factor) {
 // would be seen in the exponent (from 2^25 on it is more than 1, and the largest weight anything):
 // there the scores of the tile become differences, the anchor 0, and as nothing is followed, the
 // next tile comes here as well.
+// What tiles add to scores (offset) is added to the anchor in place of these.
 void StreamLowering::anchorExponents(unsigned number) {
   if (!takesShift(number))
     return;
@@ -177,13 +206,16 @@ void StreamLowering::anchorExponents(unsigned number) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&branch.getThenRegion().front());
   Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
-  map(loc, {plan.stream, column0}, {}, {{score, {}}, {anchor[number], {}}}, score,
+  map(loc, {plan.stream, column0}, {}, {{score, {}}, {anchorInTile(number), {}}}, score,
       [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
         return {arith::SubFOp::create(b, loc, x[0], x[1]).getResult()};
       });
-  map(loc, {}, {}, {}, {anchor[number], followed[number]},
-      [&](PointEvaluator &, ValueRange) -> SmallVector<Value> {
-        return {real(0), real(-std::numeric_limits<double>::infinity())};
+  SmallVector<Input> ins;
+  if (offset[number])
+    ins.push_back({offset[number], {}});
+  map(loc, {}, {}, ins, {anchor[number], followed[number]},
+      [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
+        return {x.empty() ? real(0) : x[0], real(-std::numeric_limits<double>::infinity())};
       });
 }
 
@@ -206,7 +238,7 @@ void StreamLowering::anchorRows(unsigned number) {
 // in the way of the other groups' products).
 Value StreamLowering::shiftFor(unsigned number, Location loc) {
   Value shift = registers(attn::renamed(loc, "shift"), rowsType());
-  map(loc, {}, {}, {{anchor[number], {}}}, shift,
+  map(loc, {}, {}, {{anchorInTile(number), {}}}, shift,
       [&](PointEvaluator &, ValueRange x) -> SmallVector<Value> {
         return {arith::MulFOp::create(b, loc, x[0], perScore[number]).getResult()};
       });

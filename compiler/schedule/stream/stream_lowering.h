@@ -128,6 +128,10 @@ protected:
   void anchorRows(unsigned number);
   Value isLargeShift(Value from, unsigned number);
   Value shiftFor(unsigned number, mlir::Location loc);
+  /// The anchor of what the tile's scores are without their offset.
+  Value anchorInTile(unsigned number);
+  /// into = max(into, the scores of the tile).
+  void reduceMaximum(unsigned number, Value score, Value into);
   /// factor = exp(reference - top), reference = top, and row sums against the reference * factor.
   void moveReference(unsigned number, Value factor);
   /// The row vectors, the fragments that are summed against the reference, times factor.
@@ -291,6 +295,9 @@ protected:
   /// Rows, of each reference whose exponents take a shift: what they are relative to, and what tops
   /// are compared with (-inf: every tile moves).
   llvm::SmallVector<Value> anchor, followed;
+  /// Rows, of each reference: what the scores of the tile at hand are to be increased by; null for
+  /// nothing.
+  llvm::SmallVector<Value> offset;
   /// Rows: where each centre of moments is, which may differ from lane to lane; and the sums below
   /// the moments as they were before the tile. By array.
   llvm::MapVector<Value, Value> centres, lowerSums;

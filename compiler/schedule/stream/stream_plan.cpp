@@ -2,6 +2,7 @@
 #include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/nest/weight_range.h"
 #include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/stream/addends.h"
 #include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/stream/computed_operands.h"
 #include "compiler/schedule/stream/differences.h"
@@ -45,6 +46,7 @@ public:
     planFinishInputs();
     result.bands = planBands(nest, result);
     result.differences = planDifferences(nest, result);
+    result.addends = planAddends(nest, result);
     result.packing = findPacking(nest, result);
     result.needs = countRegisterNeeds(nest, result);
     return std::move(result);

@@ -74,6 +74,15 @@ struct Difference {
   ScalarCost cost;   ///< of a value
 };
 
+/// What is added to a contraction: `slope`, which does not vary along the stream, times the integer
+/// `number`, which grows by `step` (1 or -1) with each index of it.
+struct Addend {
+  red::FoldOp fold; ///< of the contraction, which only `sum` needs
+  mlir::Value sum, slope, number;
+  int64_t step;
+  int reference; ///< index into StreamPlan::references: whose scores alone are made of it
+};
+
 /// A result with a row for each index of the row dim and a column for each of an inner dim, or a
 /// part of these, stored with 16 bits. Every other axis is a grid dim.
 struct ResultTile {
@@ -138,6 +147,7 @@ struct StreamPlan {
   llvm::SmallVector<InputTile> finishInputs;
   llvm::SmallVector<BandProduct> bands;      ///< bandsIn: those that are products
   llvm::SmallVector<Difference> differences; ///< where tabulatesDifferences: each is worth a table
+  llvm::SmallVector<Addend> addends;         ///< of contractions of 16 bits, where joinsAddends
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

@@ -83,6 +83,7 @@ void StreamLowering::createStates(bool keepTops) {
     };
     anchor.push_back(rows("anchor", 0));
     followed.push_back(rows("followed", empty));
+    offset.push_back({});
   }
   for (StreamState &s : plan.states) {
     Type type = rowsType();

@@ -97,7 +97,7 @@ void WarpgroupCompute::firstReference(unsigned number) {
   Location loc = fold.getLoc();
   Value score = scores(fold.getFactors().front(), red::FoldKind::Max);
   Value into = top[number] ? top[number] : reference[number];
-  tile::ReduceRowsOp::create(b, loc, tile::Combine::Max, score, into);
+  reduceMaximum(number, score, into);
   tile::ReduceQuadOp::create(b, loc, tile::Combine::Max, into);
   if (top[number])
     copyRows(loc, into, reference[number]);

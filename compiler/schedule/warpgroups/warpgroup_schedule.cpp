@@ -49,6 +49,22 @@ tile::PipeType blockListType(MLIRContext *context) {
   return tile::PipeType::get(context, kBlockListSlots, queueType(context).getTile());
 }
 
+bool joinsAddends(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  return !plan.addends.empty() && !schedule.seesaw && schedule.depth == 0;
+}
+
+tile::SharedType addendTile(MLIRContext *context, const WarpgroupSchedule &schedule) {
+  return tile::SharedType::get(context, kAddendRows, schedule.streamTile,
+                               BFloat16Type::get(context), kAddendRows);
+}
+
+static int64_t addendBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  if (!joinsAddends(plan, schedule))
+    return 0;
+  return static_cast<int64_t>(plan.addends.size()) *
+         addendTile(plan.row.getContext(), schedule).getBytes();
+}
+
 bool tabulatesDifferences(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   return !plan.differences.empty() && !schedule.seesaw && schedule.pack == 1;
 }
@@ -210,7 +226,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   }
   for (const ResultMap &map : resultMaps(plan, schedule))
     bytes += map.bytes();
-  bytes += differenceBytes(plan, schedule);
+  bytes += differenceBytes(plan, schedule) + addendBytes(plan, schedule);
   if (schedule.dynamicScheduler)
     bytes += bytesOf(queueType(plan.row.getContext()));
   red::FoldOp fold = plan.contractions.front().fold;

@@ -48,6 +48,11 @@ inline constexpr int64_t kGroupRows = 64;
 /// states.
 llvm::SmallVector<BandProduct> bandsIn(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
+/// True if the plan's addends join products.
+bool joinsAddends(const StreamPlan &plan, const WarpgroupSchedule &schedule);
+/// The factor of an addend that stays in shared memory.
+inline constexpr int64_t kAddendRows = 16;
+tile::SharedType addendTile(mlir::MLIRContext *context, const WarpgroupSchedule &schedule);
 /// True if groups write tables of the plan's differences, which scores read. Where the rows of a
 /// group are not one after the other, or not its own, each score computes them.
 bool tabulatesDifferences(const StreamPlan &plan, const WarpgroupSchedule &schedule);

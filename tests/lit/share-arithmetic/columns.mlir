@@ -2,7 +2,7 @@
 // column, and the element's distance to that column is added or subtracted: conversions are as slow as
 // exponentials. What all elements share multiplies both, so that the element's product is with a
 // constant.
-//   s + tanh(j - i // 2), s + tanh((i // 2 - j) * (i // 2 - j)), s + a * (j - i), s + a * (3 + i - j)
+//   s + tanh(j - i // 2), s + tanh((i // 2 - j) * (i // 2 - j)), max(s, a * (j - i)), max(s, a * (3 + i - j))
 // DEFINE: %{schedule} = "groups": 2, "stream_tile": 64, "stages": 2, "producer_registers": 24, "consumer_registers": 240, "ping_pong": false, "persistent": false
 // RUN: %through-all %s | FileCheck %s
 
@@ -67,7 +67,7 @@ attn.program @up dims [h, i, d = 64, j, e = 64] {
     %5 = arith.subi %arg1, %half : i64
     %6 = arith.sitofp %5 : i64 to f32
     %7 = math.tanh %6 fastmath<afn> : f32
-    %8 = arith.addf %s_3, %7 : f32
+    %8 = arith.maximumf %s_3, %7 : f32
     attn.yield %8 : f32
   }
   %p = attn.softmax over [j] %3 : <[h, i, j], f32> -> <[h, i, j], f32> loc("p")
@@ -135,7 +135,7 @@ attn.program @factor_up dims [h, i, d = 64, j, e = 64] {
     %5 = arith.subi %arg2, %arg3 : i64
     %6 = arith.sitofp %5 : i64 to f32
     %7 = arith.mulf %a_4, %6 : f32
-    %8 = arith.addf %s_3, %7 : f32
+    %8 = arith.maximumf %s_3, %7 : f32
     attn.yield %8 : f32
   }
   %p = attn.softmax over [j] %3 : <[h, i, j], f32> -> <[h, i, j], f32> loc("p")
@@ -168,7 +168,7 @@ attn.program @factor_down dims [h, i, d = 64, j, e = 64] {
     %6 = arith.subi %5, %arg3 : i64
     %7 = arith.sitofp %6 : i64 to f32
     %8 = arith.mulf %a_4, %7 : f32
-    %9 = arith.addf %s_3, %8 : f32
+    %9 = arith.maximumf %s_3, %8 : f32
     attn.yield %9 : f32
   }
   %p = attn.softmax over [j] %3 : <[h, i, j], f32> -> <[h, i, j], f32> loc("p")

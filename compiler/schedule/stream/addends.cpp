@@ -1,0 +1,303 @@
+#include "compiler/schedule/stream/addends.h"
+#include "compiler/schedule/nest/map_parts.h"
+#include "compiler/schedule/nest/reference_degree.h"
+#include "compiler/schedule/nest/score_scale.h"
+#include "compiler/schedule/stream/computed_operands.h"
+#include "compiler/schedule/stream/difference_analysis.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace attnc::schedule {
+namespace {
+
+attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
+
+/// A scalar of a map.
+struct Scalar {
+  attn::MapOp map;
+  Value value;
+};
+
+/// A sum of products, and the param that it is multiplied by, or null.
+struct ScaledSum {
+  red::FoldOp fold;
+  Value scale;
+};
+
+/// The product of factors, each also a divisor, that do not vary along the stream with a number
+/// that does.
+struct Line {
+  struct Factor {
+    Scalar scalar;
+    bool divides;
+  };
+  SmallVector<Factor> factors;
+  bool isNegative = false;
+  Scalar number = {};
+};
+
+class Joiner {
+public:
+  Joiner(red::NestOp nest, StringAttr row, StringAttr stream)
+      : nest(nest), row(row), stream(stream), analysis(nest, row, stream) {}
+
+  /// True if it has written one sum of the map anew.
+  bool joinOne(attn::MapOp map) {
+    auto isGridOrBoth = [&](StringAttr dim) {
+      return dim == row || dim == stream || llvm::is_contained(nest.getGrid(), dim);
+    };
+    attn::ArrayType type = arrayType(map.getResult());
+    if (!type.hasDim(row) || !type.hasDim(stream) || !llvm::all_of(type.getDims(), isGridOrBoth) ||
+        nest.dependsOnState(map.getResult()))
+      return false;
+    for (Operation &op : map.getBodyBlock()->without_terminator()) {
+      if (isa<arith::AddFOp>(op))
+        for (unsigned side : {0, 1})
+          if (join(map, op, op.getOperand(side), op.getOperand(1 - side), /*negative=*/false))
+            return true;
+      if (isa<attn::SubOp>(op) &&
+          join(map, op, op.getOperand(0), op.getOperand(1), /*negative=*/true))
+        return true;
+    }
+    return false;
+  }
+
+private:
+  attn::MapOp mapOf(Value array) {
+    auto map = array.getDefiningOp<attn::MapOp>();
+    return map && map->getBlock() == nest.getBodyBlock() ? map : attn::MapOp();
+  }
+
+  static bool isOfHalves(red::FoldOp fold) {
+    return fold.getFactors().size() == 2 && llvm::all_of(fold.getFactors(), [](Value factor) {
+             auto read = factor.getDefiningOp<attn::ReadOp>();
+             return read && halfType(read);
+           });
+  }
+
+  // The sum that the scalar is, where each step on the way to it is taken by nobody else.
+  std::optional<ScaledSum> sumOf(attn::MapOp map, Value scalar) {
+    Value scale;
+    while (scalar.hasOneUse()) {
+      if (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
+        auto isScale = [&](Value factor) {
+          auto argument = dyn_cast<BlockArgument>(factor);
+          return argument && isPositiveParam(map.getOperand(argument.getArgNumber()));
+        };
+        unsigned side = isScale(product.getLhs()) ? 0 : 1;
+        if (scale || !isScale(product->getOperand(side)))
+          return {};
+        scale = arrayOf(map, product->getOperand(side));
+        scalar = product->getOperand(1 - side);
+        continue;
+      }
+      Value array = isa<BlockArgument>(scalar) ? arrayOf(map, scalar) : Value();
+      if (!array || !array.hasOneUse())
+        return {};
+      if (auto fold = array.getDefiningOp<red::FoldOp>()) {
+        if (!llvm::is_contained(nest.states(), fold) && isOfHalves(fold) &&
+            sidesOf(nest, fold, row, stream))
+          return ScaledSum{fold, scale};
+        return {};
+      }
+      map = mapOf(array);
+      if (!map)
+        return {};
+      scalar = map.getYielded();
+    }
+    return {};
+  }
+
+  static Value arrayOf(attn::MapOp map, Value argument) {
+    return map.getOperand(cast<BlockArgument>(argument).getArgNumber());
+  }
+
+  // Adds the scalar's factors to the line; false if it is none.
+  bool addFactors(attn::MapOp map, Value scalar, bool divides, Line &line) {
+    if (!hasDim(map, scalar, stream)) {
+      line.factors.push_back({{map, scalar}, divides});
+      return true;
+    }
+    if (isa<BlockArgument>(scalar)) {
+      attn::MapOp inner = mapOf(arrayOf(map, scalar));
+      return inner && addFactors(inner, inner.getYielded(), divides, line);
+    }
+    Operation *op = scalar.getDefiningOp();
+    auto addOperand = [&](unsigned i, bool divides) {
+      return addFactors(map, op->getOperand(i), divides, line);
+    };
+    if (isa<arith::MulFOp>(op))
+      return addOperand(0, divides) && addOperand(1, divides);
+    if (isa<arith::DivFOp>(op))
+      return !divides && addOperand(0, false) && !hasDim(map, op->getOperand(1), stream) &&
+             addOperand(1, true);
+    if (isa<arith::NegFOp>(op)) {
+      line.isNegative ^= true;
+      return addOperand(0, divides);
+    }
+    if (divides || line.number.value || !isa<arith::SIToFPOp>(op))
+      return false;
+    line.number = {map, op->getOperand(0)};
+    std::optional<int64_t> step = analysis.stepOf(map, op->getOperand(0));
+    return step && std::abs(*step) == 1;
+  }
+
+  // An array of the scalar, defined before `before`.
+  Value arrayOf(OpBuilder &b, Scalar scalar) {
+    return schedule::arrayOf(b, scalar.map, scalar.value);
+  }
+
+  bool join(attn::MapOp map, Operation &op, Value first, Value second, bool negative) {
+    std::optional<ScaledSum> sum = sumOf(map, first);
+    Line line;
+    line.isNegative = negative;
+    if (!sum || !addFactors(map, second, /*divides=*/false, line) || !line.number.value)
+      return false;
+    OpBuilder b(map);
+    Value slope = slopeOf(b, map, op.getLoc(), line, sum->scale);
+    Value number = arrayOf(b, line.number);
+    SmallVector<Value> parts = {sum->fold, slope, number};
+    Type real = b.getF32Type();
+    Value joined = attn::MapOp::create(
+        b, red::FoldOp(sum->fold).getLoc(), typeOf(map, parts, real), parts,
+        [&](OpBuilder &in, Location loc, ValueRange x) -> Value {
+          Value distance = arith::SIToFPOp::create(in, loc, real, x[2]);
+          Value term = arith::MulFOp::create(in, loc, x[1], distance);
+          return arith::AddFOp::create(in, loc, x[0], term);
+        });
+    Value score = addOperand(map, joined);
+    if (sum->scale) {
+      b.setInsertionPoint(&op);
+      score = arith::MulFOp::create(b, op.getLoc(), score, addOperand(map, sum->scale));
+    }
+    op.getResult(0).replaceAllUsesWith(score);
+    return true;
+  }
+
+  // The factors of the line by the scale.
+  Value slopeOf(OpBuilder &b, attn::MapOp map, Location loc, const Line &line, Value scale) {
+    SmallVector<Value> arrays;
+    for (const Line::Factor &factor : line.factors)
+      arrays.push_back(arrayOf(b, factor.scalar));
+    if (scale)
+      arrays.push_back(scale);
+    return attn::MapOp::create(
+        b, loc, typeOf(map, arrays, b.getF32Type()), arrays,
+        [&](OpBuilder &in, Location loc, ValueRange x) -> Value {
+          Value product = arith::ConstantOp::create(in, loc, in.getF32FloatAttr(1));
+          bool isOne = true;
+          for (auto [i, element] : llvm::enumerate(x)) {
+            if (i == line.factors.size() || line.factors[i].divides)
+              product = arith::DivFOp::create(in, loc, product, element);
+            else if (isOne)
+              product = element;
+            else
+              product = arith::MulFOp::create(in, loc, product, element);
+            isOne = false;
+          }
+          return line.isNegative ? arith::NegFOp::create(in, loc, product).getResult() : product;
+        });
+  }
+
+  red::NestOp nest;
+  StringAttr row, stream;
+  DifferenceAnalysis analysis;
+};
+
+// True if the scalar is what a map is of, chosen or -inf, or a positive param times that: what is
+// added to each element of a row is added to the maximum.
+bool keepsShifts(attn::MapOp map, Value scalar, Value array) {
+  if (auto argument = dyn_cast<BlockArgument>(scalar))
+    return map.getOperand(argument.getArgNumber()) == array;
+  FloatAttr constant;
+  if (matchPattern(scalar, m_Constant(&constant)))
+    return constant.getValue().isInfinity() && constant.getValue().isNegative();
+  if (auto select = scalar.getDefiningOp<arith::SelectOp>())
+    return keepsShifts(map, select.getTrueValue(), array) &&
+           keepsShifts(map, select.getFalseValue(), array);
+  auto product = scalar.getDefiningOp<arith::MulFOp>();
+  auto isScale = [&](Value factor) {
+    auto argument = dyn_cast<BlockArgument>(factor);
+    return argument && isPositiveParam(map.getOperand(argument.getArgNumber()));
+  };
+  return product && isScale(product.getRhs()) && keepsShifts(map, product.getLhs(), array);
+}
+
+// The number of the reference whose scores the array is, or becomes by maps that keep shifts; -1 if
+// anything else is made of it, or if results depend on how exponents are rounded.
+int referenceOf(red::NestOp nest, const StreamPlan &plan, Value array) {
+  while (array.hasOneUse()) {
+    auto map = dyn_cast<attn::MapOp>(*array.user_begin());
+    if (!map || !keepsShifts(map, map.getYielded(), array))
+      break;
+    array = map.getResult();
+  }
+  auto reference = llvm::find_if(
+      plan.references, [&](Reference r) { return r.fold.getFactors().front() == array; });
+  if (reference == plan.references.end())
+    return -1;
+  red::FoldOp maximum = reference->fold;
+  bool isOfExponents = llvm::all_of(array.getUsers(), [&](Operation *user) {
+    auto fold = dyn_cast<red::FoldOp>(user);
+    return fold == maximum || (fold && fold.getExponent() == array && !fold.getBase() &&
+                               !llvm::is_contained(fold.getFactors(), array));
+  });
+  return isOfExponents && !dependsOnRounding(nest, maximum)
+             ? static_cast<int>(reference - plan.references.begin())
+             : -1;
+}
+
+// What the map adds to a sum, as Joiner writes it.
+std::optional<Addend> addendIn(attn::MapOp map, red::FoldOp fold, DifferenceAnalysis &analysis) {
+  auto isArgument = [&](Value scalar, unsigned i) {
+    auto argument = dyn_cast<BlockArgument>(scalar);
+    return argument && argument.getArgNumber() == i;
+  };
+  auto sum = map.getYielded().getDefiningOp<arith::AddFOp>();
+  if (!sum || map->getNumOperands() != 3 || map.getOperand(0) != fold->getResult(0) ||
+      !isArgument(sum.getLhs(), 0))
+    return {};
+  auto term = sum.getRhs().getDefiningOp<arith::MulFOp>();
+  auto distance = term ? term.getRhs().getDefiningOp<arith::SIToFPOp>() : arith::SIToFPOp();
+  if (!distance || !isArgument(term.getLhs(), 1) || !isArgument(distance.getIn(), 2))
+    return {};
+  std::optional<int64_t> step = analysis.stepOf(map, distance.getIn());
+  if (!step || std::abs(*step) != 1)
+    return {};
+  return Addend{fold, map.getResult(), map.getOperand(1), map.getOperand(2), *step, -1};
+}
+
+} // namespace
+
+void joinAddends(red::NestOp nest) {
+  if (nest.getRow().size() != 1 || nest.getStream().size() != 1)
+    return;
+  auto row = cast<StringAttr>(nest.getRow()[0]), stream = cast<StringAttr>(nest.getStream()[0]);
+  for (auto map : llvm::to_vector(nest.getBodyBlock()->getOps<attn::MapOp>()))
+    if (Joiner(nest, row, stream).joinOne(map))
+      eraseUnused(map);
+  for (auto map :
+       llvm::make_early_inc_range(llvm::reverse(nest.getBodyBlock()->getOps<attn::MapOp>())))
+    if (map.use_empty())
+      map.erase();
+}
+
+SmallVector<Addend> planAddends(red::NestOp nest, const StreamPlan &plan) {
+  SmallVector<Addend> addends;
+  DifferenceAnalysis analysis(nest, plan.row, plan.stream);
+  for (const Contraction &contraction : plan.contractions) {
+    red::FoldOp fold = contraction.fold;
+    bool isOfHalves = !contraction.resident.element.isF32();
+    auto map = isOfHalves && fold->hasOneUse() ? dyn_cast<attn::MapOp>(*fold->user_begin())
+                                               : attn::MapOp();
+    if (!map)
+      continue;
+    std::optional<Addend> addend = addendIn(map, fold, analysis);
+    if (addend && (addend->reference = referenceOf(nest, plan, addend->sum)) != -1)
+      addends.push_back(*addend);
+  }
+  return addends;
+}
+
+} // namespace attnc::schedule
