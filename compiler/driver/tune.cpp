@@ -31,9 +31,12 @@ Result<std::vector<NestCandidates>> tuningCandidates(const Spec &spec, const std
                            "use a GPU's target");
   OwningOpRef<ModuleOp> module(cast<ModuleOp>(const_cast<Spec &>(spec).module.get()->clone()));
   attn::ProgramOp program = *module->getOps<attn::ProgramOp>().begin();
-  for (const Step &step : targetIndependentSteps())
-    if (Status status = step.run(program); !status)
+  // As a compilation comes to the choice of schedules: what is stored is found by the nest's text.
+  for (const Step &step : steps(firstStepOf(program), "choose-schedules").drop_back()) {
+    Operation *on = step.on == Step::On::Module ? module->getOperation() : program.getOperation();
+    if (Status status = step.run(on, {.target = target}); !status)
       return status.error();
+  }
   std::vector<NestCandidates> all;
   for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
     all.push_back(candidatesOf(nest, *machine, count));

@@ -53,8 +53,8 @@ Value addOperand(attn::MapOp map, Value array) {
   SmallVector<Value> operands(map.getOperands());
   operands.push_back(array);
   map->setOperands(operands);
-  return map.getBodyBlock()->addArgument(
-      cast<attn::ArrayType>(array.getType()).getElementType(), array.getLoc());
+  return map.getBodyBlock()->addArgument(cast<attn::ArrayType>(array.getType()).getElementType(),
+                                         array.getLoc());
 }
 
 void eraseUnused(attn::MapOp map) {

@@ -7,12 +7,12 @@
 
 namespace attnc::schedule {
 
-/// The array of a scalar of the map, with the dims that what it is computed from has: an operand, or
-/// a new map at the insertion point.
+/// The array of a scalar of the map, with the dims that what it is computed from has: an operand,
+/// or a new map at the insertion point.
 mlir::Value arrayOf(mlir::OpBuilder &builder, attn::MapOp map, mlir::Value scalar);
 
-/// The type of an array that is computed from `arrays`: their dims, in the order that the dims of the
-/// map's result have.
+/// The type of an array that is computed from `arrays`: their dims, in the order that the dims of
+/// the map's result have.
 attn::ArrayType typeOf(attn::MapOp map, mlir::ValueRange arrays, mlir::Type element);
 
 /// True if what the scalar is computed from varies along the dim.

@@ -1,6 +1,6 @@
 // What scores add to products and grows evenly along the stream, as a further product: of its
-// slopes and the distances of a tile's columns from the first one. What is added to the first column
-// is an offset of the row, which the maximum takes.
+// slopes and the distances of a tile's columns from the first one. What is added to the first
+// column is an offset of the row, which the maximum takes.
 #include "compiler/schedule/steps/steps_lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -20,8 +20,8 @@ static constexpr int64_t kHigh = 0b0000, kMiddle = 0b0001, kLow = 0b1000;
 const Addend *StepsLowering::addendOf(const Contraction &contraction) const {
   if (!joinsAddends(plan, schedule))
     return nullptr;
-  const auto *found =
-      llvm::find_if(plan.addends, [&](const Addend &each) { return each.fold == contraction.fold; });
+  const auto *found = llvm::find_if(
+      plan.addends, [&](const Addend &each) { return each.fold == contraction.fold; });
   return found == plan.addends.end() ? nullptr : found;
 }
 
@@ -50,8 +50,8 @@ void StepsLowering::placeAddends() {
       Value is = isEqual(b, loc, row, constant(piece));
       isPiece = isPiece ? arith::OrIOp::create(b, loc, isPiece, is).getResult() : is;
     }
-    tile::YieldOp::create(
-        b, loc, arith::SelectOp::create(b, loc, isPiece, distance, real(0)).getResult());
+    tile::YieldOp::create(b, loc,
+                          arith::SelectOp::create(b, loc, isPiece, distance, real(0)).getResult());
   }
   tile::PublishOp::create(b, nest.getLoc());
 }
@@ -96,8 +96,8 @@ tile::StepOp StepsLowering::addendStep() {
           [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
             evaluator.bind(plan.stream, widen(column0, ""));
             Value step = evaluator.evaluate(addend.slope);
-            Value number = arith::SIToFPOp::create(b, loc, b.getF32Type(),
-                                                   evaluator.evaluate(addend.number));
+            Value number =
+                arith::SIToFPOp::create(b, loc, b.getF32Type(), evaluator.evaluate(addend.number));
             return {step, arith::MulFOp::create(b, loc, step, number)};
           });
       slopes[addend.sum] = piecesOf(loc, slope);

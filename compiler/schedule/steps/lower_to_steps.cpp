@@ -338,7 +338,8 @@ void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
   Value lowTile = areHalves ? lowTilesOf[contraction.streamed] : Value();
   startHalves(fold.getLoc(), place, {rows, lowRows}, {tile, lowTile}, /*transposed=*/true);
   if (addend)
-    tile::MmaStartOp::create(b, addend->sum.getLoc(), place, slopes.lookup(addend->sum), distances.lookup(addend->sum),
+    tile::MmaStartOp::create(b, addend->sum.getLoc(), place, slopes.lookup(addend->sum),
+                             distances.lookup(addend->sum),
                              /*transposed=*/false, /*fresh=*/false);
 }
 

@@ -134,10 +134,10 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
   llvm::DenseMap<mlir::Operation *, Value> bandTiles;  ///< fetched for the row tile, by read
-  Value isDescending; ///< i1; null: tiles come as they are in the stream
-  llvm::MapVector<Value, Value> distances;             ///< shared tiles, by sum with an addend
-  llvm::DenseMap<Value, Value> slopes;                 ///< operands, by sum with an addend
-  llvm::MapVector<Value, Value> differenceRings;       ///< tables of all groups, by array
+  Value isDescending;                            ///< i1; null: tiles come as they are in the stream
+  llvm::MapVector<Value, Value> distances;       ///< shared tiles, by sum with an addend
+  llvm::DenseMap<Value, Value> slopes;           ///< operands, by sum with an addend
+  llvm::MapVector<Value, Value> differenceRings; ///< tables of all groups, by array
 
   // Null where an operand, a weight or a state has no halves.
   bool encoded = false; ///< some are halves; tilesOf and rowTilesOf have the high ones

@@ -159,13 +159,13 @@ private:
     Value number = arrayOf(b, line.number);
     SmallVector<Value> parts = {sum->fold, slope, number};
     Type real = b.getF32Type();
-    Value joined = attn::MapOp::create(
-        b, red::FoldOp(sum->fold).getLoc(), typeOf(map, parts, real), parts,
-        [&](OpBuilder &in, Location loc, ValueRange x) -> Value {
-          Value distance = arith::SIToFPOp::create(in, loc, real, x[2]);
-          Value term = arith::MulFOp::create(in, loc, x[1], distance);
-          return arith::AddFOp::create(in, loc, x[0], term);
-        });
+    Value joined =
+        attn::MapOp::create(b, red::FoldOp(sum->fold).getLoc(), typeOf(map, parts, real), parts,
+                            [&](OpBuilder &in, Location loc, ValueRange x) -> Value {
+                              Value distance = arith::SIToFPOp::create(in, loc, real, x[2]);
+                              Value term = arith::MulFOp::create(in, loc, x[1], distance);
+                              return arith::AddFOp::create(in, loc, x[0], term);
+                            });
     Value score = addOperand(map, joined);
     if (sum->scale) {
       b.setInsertionPoint(&op);
@@ -233,8 +233,8 @@ int referenceOf(red::NestOp nest, const StreamPlan &plan, Value array) {
       break;
     array = map.getResult();
   }
-  auto reference = llvm::find_if(
-      plan.references, [&](Reference r) { return r.fold.getFactors().front() == array; });
+  auto reference = llvm::find_if(plan.references,
+                                 [&](Reference r) { return r.fold.getFactors().front() == array; });
   if (reference == plan.references.end())
     return -1;
   red::FoldOp maximum = reference->fold;

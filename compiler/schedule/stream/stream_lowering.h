@@ -46,8 +46,8 @@ protected:
   Value rowTiles();
   /// The grid dims whose indices a block's cell has.
   llvm::SmallVector<mlir::StringAttr> cellDims();
-  /// Of row tiles that follow packed sequences: binds the sequence of a number, and returns which of
-  /// its tiles that is.
+  /// Of row tiles that follow packed sequences: binds the sequence of a number, and returns which
+  /// of its tiles that is.
   Value takeSequence(Value number);
   bool isPacked(mlir::StringAttr dim) const { return tiles.pack != 1 && dim == plan.packing->dim; }
   /// Counts the tiles of the packed dim, once; cellExtent and bindCells need it.

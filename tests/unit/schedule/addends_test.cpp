@@ -1,5 +1,5 @@
-#include "compiler/schedule/stream/addends.h"
 #include "compiler/schedule/nest/score_scale.h"
+#include "compiler/schedule/stream/addends.h"
 #include "tests/unit/schedule/library_nest.h"
 #include <gtest/gtest.h>
 
@@ -38,10 +38,9 @@ struct Biased {
 };
 
 TEST(Addends, joinProductsWhereTheyGrowEvenlyAlongTheStream) {
-  for (const char *term :
-       {"slope[h] * (j - i)", "(j - i) * slope[h]", "r[i] * (j - i)", "slope[h] * j",
-        "slope[h] * r[i] * (j - 3 * i + size(i))", "(j - i) / r[i]", "0.5 * (j - i)",
-        "-(slope[h] * (j - i))"}) {
+  for (const char *term : {"slope[h] * (j - i)", "(j - i) * slope[h]", "r[i] * (j - i)",
+                           "slope[h] * j", "slope[h] * r[i] * (j - 3 * i + size(i))",
+                           "(j - i) / r[i]", "0.5 * (j - i)", "-(slope[h] * (j - i))"}) {
     Biased biased("x * scale + " + std::string(term));
     ASSERT_EQ(biased.plan.addends.size(), 1u) << term;
     EXPECT_EQ(biased.plan.addends[0].step, 1) << term;

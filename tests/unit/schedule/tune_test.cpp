@@ -97,6 +97,33 @@ TEST_F(Candidates, eachIsTakenByTheCompiler) {
   }
 }
 
+// Also where passes between the fused nests and the choice of schedules change them.
+TEST_F(Candidates, areFoundWhereTheyAreStored) {
+  for (const char *name : {"full", "alibi", "relative_bias", "bias"}) {
+    auto nests = of(name, "sm_90a", 2);
+    ASSERT_TRUE(nests);
+    const NestCandidates &nest = nests->front();
+    schedule::TuningFile file{.device = "a GPU", .multiprocessors = 132, .entries = {}};
+    file.put({.key = nest.key,
+              .target = "sm_90a",
+              .kernel = nest.kernel,
+              .schedule = nest.candidates.back().schedule,
+              .milliseconds = 1,
+              .shape = {},
+              .date = "2026-01-01",
+              .driver = "13.0"});
+    schedule::TuningDatabase database;
+    database.add("a file", file);
+    CompileOptions options;
+    options.target = "sm_90a";
+    options.upTo = Stage::Red;
+    options.tuned = &database;
+    Result<Compilation> compiled = compile(*spec, options);
+    ASSERT_TRUE(compiled) << compiled.error().message;
+    EXPECT_THAT(compiled->nests.front().scheduled.source, testing::HasSubstr("a file")) << name;
+  }
+}
+
 TEST_F(Candidates, ofRowTilesThatDifferDrawThem) {
   auto dynamicScheduler = [](const TuningCandidate &candidate) {
     return candidate.schedule.at("dynamic_scheduler");
