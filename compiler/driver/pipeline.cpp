@@ -226,7 +226,7 @@ Status outlineAllDifferences(Operation *op, const PipelineOptions &options) {
   return {};
 }
 
-// Warpgroups multiply them.
+// Products of warpgroups take in what they add.
 Status joinAllAddends(Operation *op, const PipelineOptions &options) {
   if (const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
       machine && machine->warpgroups)

@@ -68,6 +68,7 @@ private:
   }
 
   // Kernels take elements of the last axis to follow each other, also where it is one of the cell.
+  // What the others have is known when the kernel is built.
   std::optional<ChainArray> layOut(Value result) {
     Tensor tensor = tensorOf(result);
     attn::ProgramOp program = attn::programOf(nests.front());
@@ -79,10 +80,13 @@ private:
     for (size_t axis = tensor.dims.size(); axis-- > 0;) {
       if (llvm::is_contained(cell, tensor.dims[axis]))
         continue;
+      attn::DimAttr dim = program.lookupDim(tensor.dims[axis]);
+      if (!dim.isStatic())
+        return std::nullopt;
       if (!isRow && count * bytes % (2 * kAlign) == 0)
         count += kAlign / bytes;
       strides[axis] = count;
-      count *= program.lookupDim(tensor.dims[axis]).getExtent();
+      count *= dim.getExtent();
       if (std::exchange(isRow, false))
         count = llvm::alignTo(count, kAlign / bytes);
     }

@@ -65,6 +65,9 @@ static constexpr double kNearRow = 8;
 // Of f32 as halves: operations for each score that scale it, split its weight and join the parts.
 static constexpr double kHalvesOperations = 6;
 
+// Of an addend that no product joins: the index as a number, and a multiply-add.
+static constexpr double kAddendOperations = 2;
+
 const StepBound &StepPrediction::limit() const {
   return *std::max_element(
       bounds.begin(), bounds.end(),
@@ -244,6 +247,8 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
                            const GpuModel &machine, StepGroups which) {
   StreamWork work =
       tabulatesDifferences(plan, schedule) ? ofNest.withTables() : ofNest.withoutTables();
+  if (!joinsAddends(plan, schedule)) // each score adds its own
+    work.plain += kAddendOperations * static_cast<double>(plan.addends.size());
   const Rates &rates = *machine.warpgroups;
   GroupPhases group = phasesOf(plan, schedule, work, rates);
   // Of all blocks of a multiprocessor.

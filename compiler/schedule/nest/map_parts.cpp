@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-attn::ArrayType typeOf(attn::MapOp map, ValueRange arrays, Type element) {
+attn::ArrayType typeOfPart(attn::MapOp map, ValueRange arrays, Type element) {
   SmallVector<StringAttr> dims;
   for (StringAttr dim : cast<attn::ArrayType>(map.getResult().getType()).getDims())
     if (llvm::any_of(arrays, [&](Value array) {
@@ -31,7 +31,7 @@ Value arrayOf(OpBuilder &b, attn::MapOp map, Value scalar) {
   for (Value argument : arguments)
     arrays.push_back(map.getOperand(cast<BlockArgument>(argument).getArgNumber()));
   auto part =
-      attn::MapOp::create(b, scalar.getLoc(), typeOf(map, arrays, scalar.getType()), arrays);
+      attn::MapOp::create(b, scalar.getLoc(), typeOfPart(map, arrays, scalar.getType()), arrays);
   IRMapping mapping;
   mapping.map(arguments.getArrayRef(), part.getBodyBlock()->getArguments());
   OpBuilder inside = OpBuilder::atBlockEnd(part.getBodyBlock());

@@ -13,7 +13,7 @@ mlir::Value arrayOf(mlir::OpBuilder &builder, attn::MapOp map, mlir::Value scala
 
 /// The type of an array that is computed from `arrays`: their dims, in the order that the dims of
 /// the map's result have.
-attn::ArrayType typeOf(attn::MapOp map, mlir::ValueRange arrays, mlir::Type element);
+attn::ArrayType typeOfPart(attn::MapOp map, mlir::ValueRange arrays, mlir::Type element);
 
 /// True if what the scalar is computed from varies along the dim.
 bool hasDim(attn::MapOp map, mlir::Value scalar, mlir::StringAttr dim);

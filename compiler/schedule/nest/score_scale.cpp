@@ -6,13 +6,19 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
-bool isPositiveParam(Value array) {
-  auto param = array.getDefiningOp<attn::ParamOp>();
-  if (!param || !cast<attn::ArrayType>(array.getType()).getElementType().isF32() ||
+static bool isPositive(attn::ParamOp param) {
+  if (!cast<attn::ArrayType>(param.getResult().getType()).getElementType().isF32() ||
       !param.getLower())
     return false;
   double lower = param.getLower()->convertToDouble();
   return lower > 0 || (lower == 0 && param.getLowerOpen());
+}
+
+Value positiveParam(attn::MapOp map, Value scalar) {
+  auto argument = dyn_cast<BlockArgument>(scalar);
+  auto param = argument ? map.getOperand(argument.getArgNumber()).getDefiningOp<attn::ParamOp>()
+                        : attn::ParamOp();
+  return param && isPositive(param) ? param.getResult() : Value();
 }
 
 namespace {
@@ -58,10 +64,13 @@ public:
 
 private:
   bool isFactor(Value scalar, Value &param) {
-    Value array = arrayOf(scalar);
-    if (!array || !isPositiveParam(array) || (param && param != array))
+    if (!isa<BlockArgument>(scalar))
       return false;
-    param = array;
+    auto map = cast<attn::MapOp>(cast<BlockArgument>(scalar).getOwner()->getParentOp());
+    Value found = positiveParam(map, scalar);
+    if (!found || (param && param != found))
+      return false;
+    param = found;
     return true;
   }
 

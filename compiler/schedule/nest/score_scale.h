@@ -13,8 +13,9 @@ namespace attnc::schedule {
 /// before and once in it.
 mlir::Value positiveFactor(red::NestOp nest, mlir::Value array);
 
-/// True of a param whose declared bounds say that it is positive.
-bool isPositiveParam(mlir::Value array);
+/// The param of which the scalar of a map is the element, if its declared bounds say that it is
+/// positive; else null.
+mlir::Value positiveParam(attn::MapOp map, mlir::Value scalar);
 
 /// x, where the scalar code of `element` is c * x as above and `factor` is the scalar c.
 mlir::Value withoutFactor(mlir::OpBuilder &builder, mlir::Value element, mlir::Value factor);

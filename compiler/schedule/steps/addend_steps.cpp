@@ -1,6 +1,6 @@
 // What scores add to products and grows evenly along the stream, as a further product: of its
-// slopes and the distances of a tile's columns from the first one. What is added to the first
-// column is an offset of the row, which the maximum takes.
+// slopes and the distances of a tile's columns from the middle one. What is added to that column is
+// an offset of the row, which the maximum takes.
 #include "compiler/schedule/steps/steps_lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -34,16 +34,19 @@ void StepsLowering::placeAddends() {
     return;
   for (const Addend &addend : plan.addends) {
     Location loc = addend.sum.getLoc();
-    Value tile = tile::SharedOp::create(b, named("distances"), addendTile(b.getContext(), schedule),
-                                        b.getI64IntegerAttr(0));
-    distances[addend.sum] = tile;
+    Value &tile = distances[addend.step];
+    if (tile)
+      continue;
+    tile = tile::SharedOp::create(b, named("distances"), addendTile(b.getContext(), schedule),
+                                  b.getI64IntegerAttr(0));
     auto op = tile::TabulateOp::create(b, loc, tile, constant(0));
     OpBuilder::InsertionGuard guard(b);
     Block &block = op.getBody().emplaceBlock();
     b.setInsertionPointToStart(&block);
     Value row = block.addArgument(b.getI32Type(), named("row"));
     Value column = block.addArgument(b.getI32Type(), named("column"));
-    Value steps = arith::MulIOp::create(b, loc, column, constant(addend.step));
+    Value steps = arith::SubIOp::create(b, loc, column, constant(middleColumn()));
+    steps = arith::MulIOp::create(b, loc, steps, constant(addend.step));
     Value distance = arith::SIToFPOp::create(b, named("distance"), b.getF32Type(), steps);
     Value isPiece;
     for (int64_t piece : {kHigh, kMiddle, kLow}) {
@@ -66,14 +69,15 @@ void StepsLowering::chooseDirection() {
   if (cast<attn::ArrayType>(addend.slope.getType()).hasDim(plan.row))
     return;
   auto grows = addend.step > 0 ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+  PointEvaluator ofBlock = uniform; // groups may have other indices of a packed dim
   isDescending = arith::CmpFOp::create(b, named("is_descending"), grows,
-                                       uniform.evaluate(addend.slope), real(0));
+                                       ofBlock.evaluate(addend.slope), real(0));
 }
 
-Value StepsLowering::mirrored(Value tile) {
-  Location loc = nest.getLoc();
-  Value ends = arith::AddIOp::create(b, loc, firstTile, add(endTile, -1));
-  return arith::SubIOp::create(b, loc, ends, tile);
+// A number of tiles counted from the end of the stream in place of its beginning.
+Value StepsLowering::fromEnd(Value count) {
+  Value ends = arith::AddIOp::create(b, nest.getLoc(), firstTile, endTile);
+  return arith::SubIOp::create(b, nest.getLoc(), ends, count);
 }
 
 // The bits of an f32 that a bf16 has.
@@ -94,7 +98,7 @@ tile::StepOp StepsLowering::addendStep() {
       offset[addend.reference] = registers(named("offset"), rowsType());
       map(loc, {}, {addend.slope, addend.number}, {}, {slope, offset[addend.reference]},
           [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
-            evaluator.bind(plan.stream, widen(column0, ""));
+            evaluator.bind(plan.stream, widen(add(column0, middleColumn(), "middle"), ""));
             Value step = evaluator.evaluate(addend.slope);
             Value number =
                 arith::SIToFPOp::create(b, loc, b.getF32Type(), evaluator.evaluate(addend.number));

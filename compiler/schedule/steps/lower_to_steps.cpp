@@ -130,9 +130,9 @@ void StepsLowering::ownRange() {
   end = arith::MinSIOp::create(b, named("own_hi"), end, endTile);
   end = arith::MaxSIOp::create(b, named("own_end"), end, add(first, 1));
   if (isDescending) {
-    Value last = add(end, -1);
-    end = arith::SelectOp::create(b, named("own_end"), isDescending, add(mirrored(first), 1), end);
-    first = arith::SelectOp::create(b, named("own_first"), isDescending, mirrored(last), first);
+    Value begin = first;
+    first = arith::SelectOp::create(b, named("own_first"), isDescending, fromEnd(end), begin);
+    end = arith::SelectOp::create(b, named("own_end"), isDescending, fromEnd(begin), end);
   }
   stream.getOwnFirstMutable().assign(first);
   stream.getOwnEndMutable().assign(end);
@@ -266,7 +266,7 @@ void StepsLowering::foldStream() {
 void StepsLowering::beginStreamTile() {
   Value tile = stream.getTile();
   if (isDescending)
-    tile = arith::SelectOp::create(b, named("tile"), isDescending, mirrored(tile), tile);
+    tile = arith::SelectOp::create(b, named("tile"), isDescending, fromEnd(add(tile, 1)), tile);
   beginTile(tile, stream.isListed() ? Value(stream.getIsFull()) : Value());
 }
 
@@ -339,7 +339,7 @@ void StepsLowering::scoreProducts(const Contraction &contraction, Value place) {
   startHalves(fold.getLoc(), place, {rows, lowRows}, {tile, lowTile}, /*transposed=*/true);
   if (addend)
     tile::MmaStartOp::create(b, addend->sum.getLoc(), place, slopes.lookup(addend->sum),
-                             distances.lookup(addend->sum),
+                             distances.lookup(addend->step),
                              /*transposed=*/false, /*fresh=*/false);
 }
 

@@ -102,8 +102,8 @@ private:
   const Addend *addendOf(const Contraction &contraction) const;
   /// Sets whether the stream is walked from its end on.
   void chooseDirection();
-  /// The tile that is as far from the stream's end as `tile` from its beginning.
-  Value mirrored(Value tile);
+  Value fromEnd(Value count);
+  int64_t middleColumn() const { return tiles.columns / 2; }
   /// The distances, which all tiles multiply.
   void placeAddends();
   /// Makes the slopes, and the offsets of the tile at hand; null if there are none.
@@ -135,7 +135,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
   llvm::DenseMap<mlir::Operation *, Value> bandTiles;  ///< fetched for the row tile, by read
   Value isDescending;                            ///< i1; null: tiles come as they are in the stream
-  llvm::MapVector<Value, Value> distances;       ///< shared tiles, by sum with an addend
+  llvm::SmallDenseMap<int64_t, Value> distances; ///< shared tiles, by the step of addends
   llvm::DenseMap<Value, Value> slopes;           ///< operands, by sum with an addend
   llvm::MapVector<Value, Value> differenceRings; ///< tables of all groups, by array
 

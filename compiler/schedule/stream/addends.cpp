@@ -81,18 +81,15 @@ private:
     Value scale;
     while (scalar.hasOneUse()) {
       if (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
-        auto isScale = [&](Value factor) {
-          auto argument = dyn_cast<BlockArgument>(factor);
-          return argument && isPositiveParam(map.getOperand(argument.getArgNumber()));
-        };
-        unsigned side = isScale(product.getLhs()) ? 0 : 1;
-        if (scale || !isScale(product->getOperand(side)))
+        unsigned side = positiveParam(map, product.getLhs()) ? 0 : 1;
+        Value param = positiveParam(map, product->getOperand(side));
+        if (scale || !param)
           return {};
-        scale = arrayOf(map, product->getOperand(side));
+        scale = param;
         scalar = product->getOperand(1 - side);
         continue;
       }
-      Value array = isa<BlockArgument>(scalar) ? arrayOf(map, scalar) : Value();
+      Value array = isa<BlockArgument>(scalar) ? operandOf(map, scalar) : Value();
       if (!array || !array.hasOneUse())
         return {};
       if (auto fold = array.getDefiningOp<red::FoldOp>()) {
@@ -109,7 +106,7 @@ private:
     return {};
   }
 
-  static Value arrayOf(attn::MapOp map, Value argument) {
+  static Value operandOf(attn::MapOp map, Value argument) {
     return map.getOperand(cast<BlockArgument>(argument).getArgNumber());
   }
 
@@ -120,21 +117,21 @@ private:
       return true;
     }
     if (isa<BlockArgument>(scalar)) {
-      attn::MapOp inner = mapOf(arrayOf(map, scalar));
+      attn::MapOp inner = mapOf(operandOf(map, scalar));
       return inner && addFactors(inner, inner.getYielded(), divides, line);
     }
     Operation *op = scalar.getDefiningOp();
-    auto addOperand = [&](unsigned i, bool divides) {
+    auto addFactor = [&](unsigned i, bool divides) {
       return addFactors(map, op->getOperand(i), divides, line);
     };
     if (isa<arith::MulFOp>(op))
-      return addOperand(0, divides) && addOperand(1, divides);
+      return addFactor(0, divides) && addFactor(1, divides);
     if (isa<arith::DivFOp>(op))
-      return !divides && addOperand(0, false) && !hasDim(map, op->getOperand(1), stream) &&
-             addOperand(1, true);
+      return !divides && addFactor(0, false) && !hasDim(map, op->getOperand(1), stream) &&
+             addFactor(1, true);
     if (isa<arith::NegFOp>(op)) {
       line.isNegative ^= true;
-      return addOperand(0, divides);
+      return addFactor(0, divides);
     }
     if (divides || line.number.value || !isa<arith::SIToFPOp>(op))
       return false;
@@ -160,7 +157,7 @@ private:
     SmallVector<Value> parts = {sum->fold, slope, number};
     Type real = b.getF32Type();
     Value joined =
-        attn::MapOp::create(b, red::FoldOp(sum->fold).getLoc(), typeOf(map, parts, real), parts,
+        attn::MapOp::create(b, red::FoldOp(sum->fold).getLoc(), typeOfPart(map, parts, real), parts,
                             [&](OpBuilder &in, Location loc, ValueRange x) -> Value {
                               Value distance = arith::SIToFPOp::create(in, loc, real, x[2]);
                               Value term = arith::MulFOp::create(in, loc, x[1], distance);
@@ -183,7 +180,7 @@ private:
     if (scale)
       arrays.push_back(scale);
     return attn::MapOp::create(
-        b, loc, typeOf(map, arrays, b.getF32Type()), arrays,
+        b, loc, typeOfPart(map, arrays, b.getF32Type()), arrays,
         [&](OpBuilder &in, Location loc, ValueRange x) -> Value {
           Value product = arith::ConstantOp::create(in, loc, in.getF32FloatAttr(1));
           bool isOne = true;
@@ -205,48 +202,81 @@ private:
   DifferenceAnalysis analysis;
 };
 
-// True if the scalar is what a map is of, chosen or -inf, or a positive param times that: what is
-// added to each element of a row is added to the maximum.
-bool keepsShifts(attn::MapOp map, Value scalar, Value array) {
-  if (auto argument = dyn_cast<BlockArgument>(scalar))
-    return map.getOperand(argument.getArgNumber()) == array;
-  FloatAttr constant;
-  if (matchPattern(scalar, m_Constant(&constant)))
-    return constant.getValue().isInfinity() && constant.getValue().isNegative();
-  if (auto select = scalar.getDefiningOp<arith::SelectOp>())
-    return keepsShifts(map, select.getTrueValue(), array) &&
-           keepsShifts(map, select.getFalseValue(), array);
-  auto product = scalar.getDefiningOp<arith::MulFOp>();
-  auto isScale = [&](Value factor) {
-    auto argument = dyn_cast<BlockArgument>(factor);
-    return argument && isPositiveParam(map.getOperand(argument.getArgNumber()));
-  };
-  return product && isScale(product.getRhs()) && keepsShifts(map, product.getLhs(), array);
-}
+/// Where scores go from an array to the maximum that their exponents are relative to.
+class ScorePath {
+public:
+  ScorePath(red::NestOp nest, const StreamPlan &plan) : nest(nest), plan(plan) {}
 
-// The number of the reference whose scores the array is, or becomes by maps that keep shifts; -1 if
-// anything else is made of it, or if results depend on how exponents are rounded.
-int referenceOf(red::NestOp nest, const StreamPlan &plan, Value array) {
-  while (array.hasOneUse()) {
-    auto map = dyn_cast<attn::MapOp>(*array.user_begin());
-    if (!map || !keepsShifts(map, map.getYielded(), array))
-      break;
-    array = map.getResult();
+  /// The number of the reference whose scores the array is, or becomes by maps that keep shifts:
+  /// what is added to a row of it is added to the scores, but for their factor. -1 if anything else
+  /// is made of it, or of the maximum, which is rounded with what is added.
+  int referenceOf(Value array) {
+    Value scale;
+    while (array.hasOneUse()) {
+      auto map = dyn_cast<attn::MapOp>(*array.user_begin());
+      std::optional<Value> factor = map ? factorOf(map, map.getYielded(), array) : std::nullopt;
+      if (!factor || (scale && *factor))
+        break;
+      scale = *factor ? *factor : scale;
+      array = map.getResult();
+    }
+    const auto *reference = llvm::find_if(
+        plan.references, [&](Reference r) { return r.fold.getFactors().front() == array; });
+    bool isFound = reference != plan.references.end() && isOfExponents(array, reference->fold) &&
+                   positiveFactor(nest, array) == scale &&
+                   !dependsOnReference(nest, reference->fold);
+    return isFound ? static_cast<int>(reference - plan.references.begin()) : -1;
   }
-  auto reference = llvm::find_if(plan.references,
-                                 [&](Reference r) { return r.fold.getFactors().front() == array; });
-  if (reference == plan.references.end())
-    return -1;
-  red::FoldOp maximum = reference->fold;
-  bool isOfExponents = llvm::all_of(array.getUsers(), [&](Operation *user) {
-    auto fold = dyn_cast<red::FoldOp>(user);
-    return fold == maximum || (fold && fold.getExponent() == array && !fold.getBase() &&
-                               !llvm::is_contained(fold.getFactors(), array));
-  });
-  return isOfExponents && !dependsOnRounding(nest, maximum)
-             ? static_cast<int>(reference - plan.references.begin())
-             : -1;
-}
+
+private:
+  // The positive param that the scalar is the array's element times, null if it is the element
+  // alone; each may be chosen or -inf. Nothing if it is anything else.
+  std::optional<Value> factorOf(attn::MapOp map, Value scalar, Value array) {
+    if (auto argument = dyn_cast<BlockArgument>(scalar))
+      return map.getOperand(argument.getArgNumber()) == array ? std::optional<Value>(Value())
+                                                              : std::nullopt;
+    if (auto product = scalar.getDefiningOp<arith::MulFOp>()) {
+      unsigned side = positiveParam(map, product.getLhs()) ? 0 : 1;
+      std::optional<Value> factor = factorOf(map, product->getOperand(1 - side), array);
+      Value param = positiveParam(map, product->getOperand(side));
+      return factor && !*factor && param ? std::optional(param) : std::nullopt;
+    }
+    auto select = scalar.getDefiningOp<arith::SelectOp>();
+    if (!select || isOf(map, select.getCondition(), array))
+      return std::nullopt;
+    if (isNegativeInfinity(select.getTrueValue()))
+      return factorOf(map, select.getFalseValue(), array);
+    if (isNegativeInfinity(select.getFalseValue()))
+      return factorOf(map, select.getTrueValue(), array);
+    return std::nullopt;
+  }
+
+  static bool isNegativeInfinity(Value scalar) {
+    FloatAttr constant;
+    return matchPattern(scalar, m_Constant(&constant)) && constant.getValue().isInfinity() &&
+           constant.getValue().isNegative();
+  }
+
+  // True if the scalar is computed from the array.
+  static bool isOf(attn::MapOp map, Value scalar, Value array) {
+    if (auto argument = dyn_cast<BlockArgument>(scalar))
+      return map.getOperand(argument.getArgNumber()) == array;
+    return llvm::any_of(scalar.getDefiningOp()->getOperands(),
+                        [&](Value operand) { return isOf(map, operand, array); });
+  }
+
+  // True if all that is made of the array is the maximum, and exponents relative to it.
+  static bool isOfExponents(Value array, red::FoldOp maximum) {
+    return llvm::all_of(array.getUsers(), [&](Operation *user) {
+      auto fold = dyn_cast<red::FoldOp>(user);
+      return fold == maximum || (fold && fold.getExponent() == array && !fold.getBase() &&
+                                 !llvm::is_contained(fold.getFactors(), array));
+    });
+  }
+
+  red::NestOp nest;
+  const StreamPlan &plan;
+};
 
 // What the map adds to a sum, as Joiner writes it.
 std::optional<Addend> addendIn(attn::MapOp map, red::FoldOp fold, DifferenceAnalysis &analysis) {
@@ -277,10 +307,9 @@ void joinAddends(red::NestOp nest) {
   for (auto map : llvm::to_vector(nest.getBodyBlock()->getOps<attn::MapOp>()))
     if (Joiner(nest, row, stream).joinOne(map))
       eraseUnused(map);
-  for (auto map :
-       llvm::make_early_inc_range(llvm::reverse(nest.getBodyBlock()->getOps<attn::MapOp>())))
-    if (map.use_empty())
-      map.erase();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*nest.getBodyBlock())))
+    if (isa<attn::MapOp>(op) && op.use_empty())
+      op.erase();
 }
 
 SmallVector<Addend> planAddends(red::NestOp nest, const StreamPlan &plan) {
@@ -294,7 +323,7 @@ SmallVector<Addend> planAddends(red::NestOp nest, const StreamPlan &plan) {
     if (!map)
       continue;
     std::optional<Addend> addend = addendIn(map, fold, analysis);
-    if (addend && (addend->reference = referenceOf(nest, plan, addend->sum)) != -1)
+    if (addend && (addend->reference = ScorePath(nest, plan).referenceOf(addend->sum)) != -1)
       addends.push_back(*addend);
   }
   return addends;

@@ -125,14 +125,7 @@ private:
     return ofProducts[array] = result;
   }
 
-  bool isJoined(attn::MapOp map) {
-    return llvm::any_of(plan.addends,
-                        [&](const Addend &each) { return each.sum == map.getResult(); });
-  }
-
   void countMap(attn::MapOp map) {
-    if (isJoined(map))
-      return;
     for (Value operand : map.getOperands())
       if (!typeOf(operand).hasDim(plan.stream) && !typeOf(operand).hasDim(plan.row) &&
           seen.insert(operand))

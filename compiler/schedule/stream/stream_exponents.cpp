@@ -192,7 +192,7 @@ void StreamLowering::rescaleFragments(unsigned number, Value factor) {
 // would be seen in the exponent (from 2^25 on it is more than 1, and the largest weight anything):
 // there the scores of the tile become differences, the anchor 0, and as nothing is followed, the
 // next tile comes here as well.
-// What tiles add to scores (offset) is added to the anchor in place of these.
+// Where scores lack an offset, so does the anchor that exponents of the tile are taken from.
 void StreamLowering::anchorExponents(unsigned number) {
   if (!takesShift(number))
     return;

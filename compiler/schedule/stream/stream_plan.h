@@ -147,7 +147,7 @@ struct StreamPlan {
   llvm::SmallVector<InputTile> finishInputs;
   llvm::SmallVector<BandProduct> bands;      ///< bandsIn: those that are products
   llvm::SmallVector<Difference> differences; ///< where tabulatesDifferences: each is worth a table
-  llvm::SmallVector<Addend> addends;         ///< of contractions of 16 bits, where joinsAddends
+  llvm::SmallVector<Addend> addends; ///< of contractions of 16 bits: joinsAddends takes them in
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;
   llvm::SmallVector<StreamState> states;

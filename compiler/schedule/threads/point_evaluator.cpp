@@ -38,6 +38,16 @@ Value cloneScalars(OpBuilder &builder, attn::MapOp map, ValueRange operands, boo
 PointEvaluator::PointEvaluator(red::NestOp nest, const KernelMemory &memory, OpBuilder &builder)
     : nest(nest), memory(memory), builder(builder), scopes(1) {}
 
+// What was known at another index of the dim is not what it is at this one.
+void PointEvaluator::bind(StringAttr dim, Value index) {
+  if (indices.contains(dim))
+    for (Scope &scope : scopes)
+      for (auto &[array, element] : llvm::make_early_inc_range(scope.elements))
+        if (arrayType(array).hasDim(dim))
+          scope.elements.erase(array);
+  indices[dim] = index;
+}
+
 Value *PointEvaluator::remembered(Value array) {
   for (Scope &scope : llvm::reverse(scopes)) {
     if (auto found = scope.elements.find(array); found != scope.elements.end())

@@ -17,7 +17,7 @@ public:
   PointEvaluator(red::NestOp nest, const KernelMemory &memory, mlir::OpBuilder &builder);
 
   /// The index that the dim has from here on in the current scope.
-  void bind(mlir::StringAttr dim, mlir::Value index) { indices[dim] = index; }
+  void bind(mlir::StringAttr dim, mlir::Value index);
   /// From here on the dim has none.
   void unbind(mlir::StringAttr dim) { indices.erase(dim); }
   mlir::Value index(mlir::StringAttr dim) const { return indices.lookup(dim); }

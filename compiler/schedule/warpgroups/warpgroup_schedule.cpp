@@ -61,7 +61,10 @@ tile::SharedType addendTile(MLIRContext *context, const WarpgroupSchedule &sched
 static int64_t addendBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   if (!joinsAddends(plan, schedule))
     return 0;
-  return static_cast<int64_t>(plan.addends.size()) *
+  llvm::SmallSet<int64_t, 2> steps; // which share a tile
+  for (const Addend &addend : plan.addends)
+    steps.insert(addend.step);
+  return static_cast<int64_t>(steps.size()) *
          addendTile(plan.row.getContext(), schedule).getBytes();
 }
 
@@ -283,6 +286,8 @@ static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &pla
   // Terms are live beside what a mask or a part of the stream adds: at D64 a slope times the
   // distance compiles clean with tiles of 64 columns, and spills under a mask.
   int64_t computed = withoutTables(needs.terms, plan, schedule, /*areReads=*/false);
+  if (joinsAddends(plan, schedule))
+    computed = std::max<int64_t>(0, computed - static_cast<int64_t>(plan.addends.size()));
   int64_t terms = needs.inParts || needs.masked ? kTermRegisters * computed : 0;
   return std::max<int64_t>(0, words - kWordsIncluded) + terms +
          needs.moments * (4 + schedule.streamTile / 4);

@@ -7,7 +7,7 @@ namespace attnc::schedule {
 namespace {
 
 /// Attention with scores as `scores` says of x, the sum of products. There are numbers slope[h],
-/// r[i] and c[j], and a 0-d param `temperature` of any sign.
+/// r[i] and c[j], and params `temperature` of any sign and `other` above 0.
 struct Biased {
   explicit Biased(const std::string &scores, const char *type = "bf16")
       : of(specWith(scores, type)) {
@@ -23,6 +23,7 @@ struct Biased {
     spec["inputs"]["r"] = "f32[i]";
     spec["inputs"]["c"] = "f32[j]";
     spec["params"]["temperature"] = "f32 = 2";
+    spec["params"]["other"] = "f32 > 0 = 2";
     spec["body"] = {"x = sum(d, q[b,h,i,d] * k[b,h,j,d])", "s = " + scores, "p = softmax(j, s)",
                     "o[b,h,i,e] = sum(j, p * v[b,h,j,e])"};
     return spec;
@@ -59,6 +60,47 @@ TEST(Addends, joinBehindMasksAndWithoutAScale) {
   Biased masked("where(j <= i, x * scale + slope[h] * (j - i), -inf)");
   EXPECT_EQ(masked.plan.addends.size(), 1u);
   EXPECT_TRUE(masked.areScaled());
+}
+
+// A dead map has others before it.
+TEST(Addends, leaveNoMapsBehind) {
+  nlohmann::json spec = librarySpec("gqa", 64);
+  spec["inputs"]["slope"] = "f32[h]";
+  spec["body"] = {"x = sum(d, q[b,h,i,d] * k[b,h//g,j,d]) * scale",
+                  "p = softmax(j, x + slope[h] * (j - i))",
+                  "o[b,h,i,e] = sum(j, p * v[b,h//g,j,e])"};
+  LibraryNest of(spec);
+  joinAddends(of.nest);
+  for (auto map : of.nest.getBodyBlock()->getOps<attn::MapOp>())
+    EXPECT_FALSE(map.use_empty());
+}
+
+// The factor of a reference is taken off its scores once, and no other.
+TEST(Addends, haveOneFactorBehindThem) {
+  for (const char *scores :
+       {"(x * scale + slope[h] * (j - i)) * scale", "(x * scale + slope[h] * (j - i)) * other",
+        "where(j <= i, x * scale + slope[h] * (j - i), -inf) * other"})
+    EXPECT_TRUE(Biased(scores).plan.addends.empty()) << scores;
+  EXPECT_EQ(Biased("(x + slope[h] * (j - i)) * scale").plan.addends.size(), 1u);
+}
+
+// They see scores without their offset.
+TEST(Addends, areOfNoConditions) {
+  for (const char *scores :
+       {"where(x * scale + slope[h] * (j - i) > 0.5, x * scale + slope[h] * (j - i), -inf)",
+        "where(x + slope[h] * (j - i) > c[j], x + slope[h] * (j - i), -inf)"})
+    EXPECT_TRUE(Biased(scores).plan.addends.empty()) << scores;
+}
+
+// What is rounded with an offset cancels in quotients alone.
+TEST(Addends, areOfNoMaximaThatAreStored) {
+  nlohmann::json spec = Biased::specWith("x * scale + slope[h] * (j - i)", "bf16");
+  spec["body"].push_back("l[b,h,i] = logsumexp(j, s)");
+  spec["outputs"]["l"] = "f32";
+  LibraryNest of(spec);
+  joinAddends(of.nest);
+  std::string why;
+  EXPECT_TRUE(planStream(of.nest, why)->addends.empty());
 }
 
 TEST(Addends, areOfNothingElse) {

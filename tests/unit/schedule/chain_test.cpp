@@ -148,6 +148,13 @@ TEST(Chain, roomIsUsedAgain) {
   EXPECT_EQ(end, 2 * 20 * 20 * 4); // one that is read, one that is written
 }
 
+// A cell of b alone has all of h, whose extent the launch knows.
+TEST(Chain, whatHasNoKnownSizeGoesThroughMemory) {
+  Chains chains(spec({square, cube}), {{"form", "generic"}, {"cell_dims", 1}});
+  EXPECT_EQ(chains.numbers(), (Numbers{0, 0}));
+  EXPECT_TRUE(chains.arrays(0, 100000).empty());
+}
+
 TEST(Chain, whatDoesNotFitGoesThroughMemory) {
   Chains chains(spec({square, cube}));
   EXPECT_TRUE(chains.arrays(1024, 1024 + 20 * 20 * 4 - 1).empty());
