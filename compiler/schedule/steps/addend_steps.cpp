@@ -63,15 +63,12 @@ void StepsLowering::placeAddends() {
 // on they fall.
 void StepsLowering::chooseDirection() {
   isDescending = {};
-  if (!joinsAddends(plan, schedule) || skipsTiles())
+  if (!plan.growth || schedule.seesaw || skipsTiles())
     return;
-  const Addend &addend = plan.addends.front();
-  if (cast<attn::ArrayType>(addend.slope.getType()).hasDim(plan.row))
-    return;
-  auto grows = addend.step > 0 ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+  auto grows = plan.growth->step > 0 ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
   PointEvaluator ofBlock = uniform; // groups may have other indices of a packed dim
   isDescending = arith::CmpFOp::create(b, named("is_descending"), grows,
-                                       ofBlock.evaluate(addend.slope), real(0));
+                                       ofBlock.evaluate(plan.growth->slope), real(0));
 }
 
 // A number of tiles counted from the end of the stream in place of its beginning.

@@ -312,7 +312,8 @@ void joinAddends(red::NestOp nest) {
       op.erase();
 }
 
-SmallVector<Addend> planAddends(red::NestOp nest, const StreamPlan &plan) {
+// Of all contractions, also where they cannot join.
+static SmallVector<Addend> addendsIn(red::NestOp nest, const StreamPlan &plan) {
   SmallVector<Addend> addends;
   DifferenceAnalysis analysis(nest, plan.row, plan.stream);
   for (const Contraction &contraction : plan.contractions) {
@@ -322,11 +323,28 @@ SmallVector<Addend> planAddends(red::NestOp nest, const StreamPlan &plan) {
                                                : attn::MapOp();
     if (!map)
       continue;
-    std::optional<Addend> addend = addendIn(map, fold, analysis);
-    if (addend && (addend->reference = ScorePath(nest, plan).referenceOf(addend->sum)) != -1)
+    if (std::optional<Addend> addend = addendIn(map, fold, analysis))
       addends.push_back(*addend);
   }
   return addends;
+}
+
+SmallVector<Addend> planAddends(red::NestOp nest, const StreamPlan &plan) {
+  SmallVector<Addend> joining;
+  for (Addend addend : addendsIn(nest, plan)) {
+    addend.reference = ScorePath(nest, plan).referenceOf(addend.sum);
+    if (addend.reference != -1)
+      joining.push_back(addend);
+  }
+  return joining;
+}
+
+std::optional<Growth> planGrowth(red::NestOp nest, const StreamPlan &plan) {
+  if (!plan.references.empty())
+    for (const Addend &addend : addendsIn(nest, plan))
+      if (!arrayType(addend.slope).hasDim(plan.row))
+        return Growth{addend.slope, addend.step};
+  return {};
 }
 
 } // namespace attnc::schedule

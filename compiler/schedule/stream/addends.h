@@ -12,8 +12,12 @@ namespace attnc::schedule {
 /// `(sum + (slope / scale) * n) * scale`, with an array of the sum in parentheses.
 void joinAddends(red::NestOp nest);
 
-/// Of the plan's contractions those that are in such an array.
+/// Of the plan's contractions those that are in such an array, where all that is made of it are
+/// exponents relative to its maximum, and results in which that cancels.
 llvm::SmallVector<Addend> planAddends(red::NestOp nest, const StreamPlan &plan);
+
+/// How such an array grows, whatever is made of it; nothing where no maximum follows it.
+std::optional<Growth> planGrowth(red::NestOp nest, const StreamPlan &plan);
 
 } // namespace attnc::schedule
 

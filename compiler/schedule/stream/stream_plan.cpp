@@ -47,6 +47,7 @@ public:
     result.bands = planBands(nest, result);
     result.differences = planDifferences(nest, result);
     result.addends = planAddends(nest, result);
+    result.growth = planGrowth(nest, result);
     result.packing = findPacking(nest, result);
     result.needs = countRegisterNeeds(nest, result);
     return std::move(result);

@@ -83,6 +83,12 @@ struct Addend {
   int reference; ///< index into StreamPlan::references: whose scores alone are made of it
 };
 
+/// What scores grow by with each index of the stream: `slope`, of grid dims, times `step`.
+struct Growth {
+  mlir::Value slope;
+  int64_t step;
+};
+
 /// A result with a row for each index of the row dim and a column for each of an inner dim, or a
 /// part of these, stored with 16 bits. Every other axis is a grid dim.
 struct ResultTile {
@@ -147,6 +153,7 @@ struct StreamPlan {
   llvm::SmallVector<InputTile> finishInputs;
   llvm::SmallVector<BandProduct> bands;      ///< bandsIn: those that are products
   llvm::SmallVector<Difference> differences; ///< where tabulatesDifferences: each is worth a table
+  std::optional<Growth> growth;              ///< its sign says from which end the stream is walked
   llvm::SmallVector<Addend> addends; ///< of contractions of 16 bits: joinsAddends takes them in
   llvm::SmallVector<Reference> references;
   llvm::SmallVector<Weight> weights;

@@ -92,7 +92,8 @@ TEST(Addends, areOfNoConditions) {
     EXPECT_TRUE(Biased(scores).plan.addends.empty()) << scores;
 }
 
-// What is rounded with an offset cancels in quotients alone.
+// What is rounded with an offset cancels in quotients alone. From where the stream is walked changes
+// nothing.
 TEST(Addends, areOfNoMaximaThatAreStored) {
   nlohmann::json spec = Biased::specWith("x * scale + slope[h] * (j - i)", "bf16");
   spec["body"].push_back("l[b,h,i] = logsumexp(j, s)");
@@ -100,7 +101,16 @@ TEST(Addends, areOfNoMaximaThatAreStored) {
   LibraryNest of(spec);
   joinAddends(of.nest);
   std::string why;
-  EXPECT_TRUE(planStream(of.nest, why)->addends.empty());
+  StreamPlan plan = *planStream(of.nest, why);
+  EXPECT_TRUE(plan.addends.empty());
+  ASSERT_TRUE(plan.growth);
+  EXPECT_EQ(plan.growth->step, 1);
+}
+
+TEST(Addends, growForAllRowsAlike) {
+  EXPECT_TRUE(Biased("x * scale + slope[h] * (j - i)").plan.growth);
+  EXPECT_FALSE(Biased("x * scale + r[i] * (j - i)").plan.growth);
+  EXPECT_FALSE(Biased("x * scale + c[j]").plan.growth);
 }
 
 TEST(Addends, areOfNothingElse) {
