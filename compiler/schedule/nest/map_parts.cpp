@@ -6,6 +6,24 @@ using namespace mlir;
 
 namespace attnc::schedule {
 
+// The scalar and what it is computed from in the map, each once.
+static llvm::SetVector<Value> sliceOf(Value scalar) {
+  llvm::SetVector<Value> slice;
+  slice.insert(scalar);
+  for (size_t i = 0; i < slice.size(); ++i)
+    if (Operation *op = slice[i].getDefiningOp())
+      slice.insert(op->operand_begin(), op->operand_end());
+  return slice;
+}
+
+SmallVector<Value> operandsOf(attn::MapOp map, Value scalar) {
+  SmallVector<Value> operands;
+  for (Value value : sliceOf(scalar))
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      operands.push_back(map.getOperand(argument.getArgNumber()));
+  return operands;
+}
+
 attn::ArrayType typeOfPart(attn::MapOp map, ValueRange arrays, Type element) {
   SmallVector<StringAttr> dims;
   for (StringAttr dim : cast<attn::ArrayType>(map.getResult().getType()).getDims())
@@ -19,21 +37,13 @@ attn::ArrayType typeOfPart(attn::MapOp map, ValueRange arrays, Type element) {
 Value arrayOf(OpBuilder &b, attn::MapOp map, Value scalar) {
   if (auto argument = dyn_cast<BlockArgument>(scalar))
     return map.getOperand(argument.getArgNumber());
-  llvm::SetVector<Value> slice, arguments;
-  slice.insert(scalar);
-  for (size_t i = 0; i < slice.size(); ++i)
-    if (auto argument = dyn_cast<BlockArgument>(slice[i]))
-      arguments.insert(argument);
-    else
-      slice.insert(slice[i].getDefiningOp()->operand_begin(),
-                   slice[i].getDefiningOp()->operand_end());
-  SmallVector<Value> arrays;
-  for (Value argument : arguments)
-    arrays.push_back(map.getOperand(cast<BlockArgument>(argument).getArgNumber()));
+  llvm::SetVector<Value> slice = sliceOf(scalar);
+  SmallVector<Value> arguments, arrays = operandsOf(map, scalar);
+  llvm::copy_if(slice, std::back_inserter(arguments), llvm::IsaPred<BlockArgument>);
   auto part =
       attn::MapOp::create(b, scalar.getLoc(), typeOfPart(map, arrays, scalar.getType()), arrays);
   IRMapping mapping;
-  mapping.map(arguments.getArrayRef(), part.getBodyBlock()->getArguments());
+  mapping.map(arguments, part.getBodyBlock()->getArguments());
   OpBuilder inside = OpBuilder::atBlockEnd(part.getBodyBlock());
   for (Operation &op : map.getBodyBlock()->without_terminator())
     if (slice.contains(op.getResult(0)))
@@ -43,10 +53,9 @@ Value arrayOf(OpBuilder &b, attn::MapOp map, Value scalar) {
 }
 
 bool hasDim(attn::MapOp map, Value scalar, StringAttr dim) {
-  if (auto argument = dyn_cast<BlockArgument>(scalar))
-    return cast<attn::ArrayType>(map.getOperand(argument.getArgNumber()).getType()).hasDim(dim);
-  return llvm::any_of(scalar.getDefiningOp()->getOperands(),
-                      [&](Value operand) { return hasDim(map, operand, dim); });
+  return llvm::any_of(operandsOf(map, scalar), [&](Value array) {
+    return cast<attn::ArrayType>(array.getType()).hasDim(dim);
+  });
 }
 
 Value addOperand(attn::MapOp map, Value array) {

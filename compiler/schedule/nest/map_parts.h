@@ -7,6 +7,9 @@
 
 namespace attnc::schedule {
 
+/// The map's operands that the scalar is computed from.
+llvm::SmallVector<mlir::Value> operandsOf(attn::MapOp map, mlir::Value scalar);
+
 /// The array of a scalar of the map, with the dims that what it is computed from has: an operand,
 /// or a new map at the insertion point.
 mlir::Value arrayOf(mlir::OpBuilder &builder, attn::MapOp map, mlir::Value scalar);

@@ -25,8 +25,7 @@ struct ScaledSum {
   Value scale;
 };
 
-/// The product of factors, each also a divisor, that do not vary along the stream with a number
-/// that does.
+/// The product of factors, or divisors, that do not vary along the stream with a number that does.
 struct Line {
   struct Factor {
     Scalar scalar;
@@ -140,7 +139,6 @@ private:
     return step && std::abs(*step) == 1;
   }
 
-  // An array of the scalar, defined before `before`.
   Value arrayOf(OpBuilder &b, Scalar scalar) {
     return schedule::arrayOf(b, scalar.map, scalar.value);
   }
@@ -242,7 +240,7 @@ private:
       return factor && !*factor && param ? std::optional(param) : std::nullopt;
     }
     auto select = scalar.getDefiningOp<arith::SelectOp>();
-    if (!select || isOf(map, select.getCondition(), array))
+    if (!select || llvm::is_contained(operandsOf(map, select.getCondition()), array))
       return std::nullopt;
     if (isNegativeInfinity(select.getTrueValue()))
       return factorOf(map, select.getFalseValue(), array);
@@ -255,14 +253,6 @@ private:
     FloatAttr constant;
     return matchPattern(scalar, m_Constant(&constant)) && constant.getValue().isInfinity() &&
            constant.getValue().isNegative();
-  }
-
-  // True if the scalar is computed from the array.
-  static bool isOf(attn::MapOp map, Value scalar, Value array) {
-    if (auto argument = dyn_cast<BlockArgument>(scalar))
-      return map.getOperand(argument.getArgNumber()) == array;
-    return llvm::any_of(scalar.getDefiningOp()->getOperands(),
-                        [&](Value operand) { return isOf(map, operand, array); });
   }
 
   // True if all that is made of the array is the maximum, and exponents relative to it.

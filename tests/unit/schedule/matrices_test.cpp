@@ -20,6 +20,13 @@ nlohmann::json productOf(const char *type, int64_t n) {
           {"outputs", {{"c", type}}}};
 }
 
+// One statement, which makes an o of f32.
+nlohmann::json passOf(const nlohmann::json &dims, const nlohmann::json &inputs,
+                      const std::string &statement) {
+  return {{"attnc", 1},       {"name", "pass"},      {"dims", dims},
+          {"inputs", inputs}, {"body", {statement}}, {"outputs", {{"o", "f32"}}}};
+}
+
 PortableSchedule chosen(const nlohmann::json &spec) {
   LibraryNest of(spec);
   PlannedNest planned(of.nest);
@@ -48,11 +55,10 @@ TEST(Matrices, HaveTilesNoLargerThanTheyAre) {
 
 // Rows of a stream that is one tile: o is a pass over 32 landmarks.
 TEST(Matrices, OfOneTileHaveWarpsWith16Rows) {
-  nlohmann::json spec = productOf("f32", 64);
-  spec["dims"] = {{"d", 64}, {"n", 32}, {"e", 64}};
-  spec["inputs"] = {{"q", "f32[b, i, d]"}, {"k", "f32[b, n, d]"}, {"v", "f32[b, n, e]"}};
-  spec["body"] = {"o[b,i,e] = sum(n, softmax(n, sum(d, q * k)) * v)"};
-  spec["outputs"] = {{"o", "f32"}};
+  nlohmann::json spec =
+      passOf({{"d", 64}, {"n", 32}, {"e", 64}},
+             {{"q", "f32[b, i, d]"}, {"k", "f32[b, n, d]"}, {"v", "f32[b, n, e]"}},
+             "o[b,i,e] = sum(n, softmax(n, sum(d, q * k)) * v)");
   PortableSchedule schedule = chosen(spec);
   EXPECT_EQ(schedule.rowTile, 64);
   EXPECT_EQ(schedule.warps, 4);
@@ -62,11 +68,9 @@ TEST(Matrices, OfOneTileHaveWarpsWith16Rows) {
 
 // Weights of heads times a wide f32 tensor: two warps have half of the columns each.
 TEST(Matrices, OfFewRowsDivideWideColumns) {
-  nlohmann::json spec = productOf("f32", 64);
-  spec["dims"] = {{"c", 128}, {"h", 12}};
-  spec["inputs"] = {{"s", "f32[b, i, h, j]"}, {"z", "f32[b, i, j, c]"}};
-  spec["body"] = {"o[b,i,h,c] = sum(j, exp(s[b,i,h,j]) * z[b,i,j,c])"};
-  spec["outputs"] = {{"o", "f32"}};
+  nlohmann::json spec =
+      passOf({{"c", 128}, {"h", 12}}, {{"s", "f32[b, i, h, j]"}, {"z", "f32[b, i, j, c]"}},
+             "o[b,i,h,c] = sum(j, exp(s[b,i,h,j]) * z[b,i,j,c])");
   PortableSchedule schedule = chosen(spec);
   EXPECT_EQ(schedule.columnGroups, 2);
   EXPECT_EQ(schedule.headDimTile, 64);
