@@ -260,12 +260,16 @@ def Red_ExtremeOp : Red_Op<"extreme", [Pure, HasParent<"NestOp">, SameVariadicOp
     (in the order of the array type's dims) is from `first` to `last`, both included. Indices outside
     of the array's extents are left out; of no element it is the identity of the fold. It should read
     few elements, since whoever asks for bounds reads them all.
+
+    With `of_parts` the elements are extremes of parts of a tensor: which part an index belongs to
+    says nothing about what is decided for several indices together.
   }];
   let arguments = (ins Red_FoldKind:$kind, Attn_ArrayType:$array, Variadic<I64>:$first,
-                       Variadic<I64>:$last);
+                       Variadic<I64>:$last, UnitAttr:$of_parts);
   let results = (outs I64:$result);
   let assemblyFormat = [{
-    $kind `of` $array `from` `[` $first `]` `to` `[` $last `]` attr-dict `:` type($array)
+    $kind `of` (`parts` $of_parts^)? $array `from` `[` $first `]` `to` `[` $last `]` attr-dict `:`
+    type($array)
   }];
   let hasVerifier = 1;
 }

@@ -364,6 +364,9 @@ LogicalResult MapOp::verify() {
 LogicalResult PeekOp::verify() {
   if (!(*this)->getParentOfType<MapOp>())
     return emitOpError("is scalar code of a map");
+  Type element = getTile().getType().getElement();
+  if (getType() != attn::computeType(element))
+    return emitOpError("reads ") << getType() << " from elements " << element;
   return success();
 }
 

@@ -322,11 +322,11 @@ def Tile_PeekOp : Tile_Op<"peek"> {
   let summary = "In a map: an element of a shared tile without panels, at a row and column of the tile";
   let description = [{
     For elements that do not lie in the tile as they do in the fragment: turned, say, with a row for each
-    column of the fragment.
+    column of the fragment. Integers come as i64, as from memory.
   }];
   let arguments = (ins Arg<Tile_SharedType, "", [MemRead]>:$tile, I32:$row, I32:$col);
-  let results = (outs F32:$result);
-  let assemblyFormat = "$tile `[` $row `,` $col `]` attr-dict `:` type($tile)";
+  let results = (outs AnyTypeOf<[F32, I64]>:$result);
+  let assemblyFormat = "$tile `[` $row `,` $col `]` attr-dict `:` type($tile) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -9,10 +9,21 @@
 
 namespace attnc {
 
-/// CUtensorMapDataType of an element that a map can have: f16, bf16 or f32.
+/// CUtensorMapDataType of an element that a map can have: f16, bf16, f32, i32 or i64.
 constexpr int tensorMapDataType(DType type) {
-  constexpr int f16 = 6, f32 = 7, bf16 = 9;
-  return type == DType::F16 ? f16 : type == DType::BF16 ? bf16 : f32;
+  constexpr int i32 = 3, i64 = 5, f16 = 6, f32 = 7, bf16 = 9;
+  switch (type) {
+  case DType::F16:
+    return f16;
+  case DType::BF16:
+    return bf16;
+  case DType::I32:
+    return i32;
+  case DType::I64:
+    return i64;
+  default:
+    return f32;
+  }
 }
 
 /// CUtensorMapSwizzle of 0, 32, 64 or 128 bytes.

@@ -15,7 +15,8 @@ constexpr std::int64_t maxBoxExtent = 256;
 constexpr std::int64_t maxBoxBytes = 227 * 1024;
 
 bool hasMapType(DType type) {
-  return type == DType::F16 || type == DType::BF16 || type == DType::F32;
+  return type == DType::F16 || type == DType::BF16 || type == DType::F32 || type == DType::I32 ||
+         type == DType::I64;
 }
 
 /// The stride of a storage axis in bytes, as the map has it.
@@ -39,8 +40,9 @@ Result<std::int64_t> mapStride(const TensorDecl &decl, const TensorRef &tensor, 
 Status checkTensorMapBox(const TensorDecl &tensor, const std::vector<std::int64_t> &box,
                          int swizzle) {
   if (!hasMapType(tensor.dtype))
-    return invalidArgument(fmt::format("{} is {}, but a tensor map needs f16, bf16 or f32",
-                                       tensor.name, dtypeName(tensor.dtype)));
+    return invalidArgument(
+        fmt::format("{} is {}, but a tensor map needs f16, bf16, f32, i32 or i64", tensor.name,
+                    dtypeName(tensor.dtype)));
   if (tensor.dims.empty() || tensor.dims.size() > 5)
     return invalidArgument(fmt::format("{} has {} axes, but a tensor map has 1 to 5", tensor.name,
                                        tensor.dims.size()));

@@ -129,23 +129,27 @@ bool Machine::checkEnd() {
 // One step after another
 //===----------------------------------------------------------------------===//
 
+static void loadWord(DType storage, const std::byte *address, Word &into) {
+  size_t bytes = dtypeSize(storage);
+  if (storage == DType::F64) {
+    std::memcpy(&into.d, address, sizeof(double));
+  } else if (isFloat(storage)) {
+    loadFloats(storage, address, 1, &into.f);
+  } else {
+    into.i = 0;
+    std::memcpy(&into.i, address, bytes); // little-endian, then the sign
+    if (storage != DType::U8)
+      into.i = into.i << (64 - 8 * bytes) >> (64 - 8 * bytes);
+  }
+}
+
 Outcome Machine::load(Warp &warp, const Instruction &in) {
   size_t bytes = dtypeSize(in.storage);
   const std::byte *address =
       reinterpret_cast<const std::byte *>(warp.words[in.a].i) + warp.words[in.b].i * bytes;
   if (checkGlobal(warp, in.op, pointer(warp.words[in.a]), address, bytes, false) == Outcome::Fault)
     return Outcome::Fault;
-  Word &result = warp.words[in.result];
-  if (in.storage == DType::F64) {
-    std::memcpy(&result.d, address, sizeof(double));
-  } else if (isFloat(in.storage)) {
-    loadFloats(in.storage, address, 1, &result.f);
-  } else {
-    result.i = 0;
-    std::memcpy(&result.i, address, bytes); // little-endian, then the sign
-    if (in.storage != DType::U8)
-      result.i = result.i << (64 - 8 * bytes) >> (64 - 8 * bytes);
-  }
+  loadWord(in.storage, address, warp.words[in.result]);
   return Outcome::Done;
 }
 
@@ -159,8 +163,7 @@ Outcome Machine::peek(Warp &warp, const Instruction &in) {
   uint32_t base = warp.words[in.a].i, chunk = col / layout.perChunk();
   if (read(warp, *warp.block, layout.chunk(base, row, chunk), own(warp, in.op)) == Outcome::Fault)
     return Outcome::Fault;
-  loadFloats(layout.dtype, warp.block->memory.at(layout.at(base, row, col)), 1,
-             &warp.words[in.result].f);
+  loadWord(layout.dtype, warp.block->memory.at(layout.at(base, row, col)), warp.words[in.result]);
   return Outcome::Done;
 }
 

@@ -83,7 +83,7 @@ public:
                         100 * ranked.front().step.tensorShare);
       return {};
     }
-    return attrOf(nest, withWholeStream(nest, ranked).schedule);
+    return attrOf(nest, withNextRows(nest, machine, withWholeStream(nest, ranked).schedule));
   }
 
   std::vector<Candidate> tuneSpace(PlannedNest &nest, const GpuModel &machine,
@@ -208,6 +208,9 @@ private:
     };
     if (llvm::any_of(all, knows))
       llvm::erase_if(all, [&](const RankedSchedule &each) { return !knows(each); });
+    // Whoever asks of tiles waits for data, too, which the model does not know.
+    if (isUnequal(nest) && !llvm::all_of(all, isAlone))
+      llvm::erase_if(all, isAlone);
     if (all.empty())
       why = "no schedule fits the shared memory and the registers of a block";
     return all;
@@ -232,6 +235,16 @@ private:
     };
     auto whole = llvm::find_if(ranked, isWhole);
     return whole == ranked.end() ? ranked.front() : *whole;
+  }
+
+  // Who asks of tiles waits for data at the start of a row tile: its rows arrive while those before
+  // are computed.
+  static WarpgroupSchedule withNextRows(PlannedNest &nest, const GpuModel &machine,
+                                        WarpgroupSchedule schedule) {
+    WarpgroupSchedule more = schedule;
+    more.rowStages = 2;
+    bool fits = checkSchedule(nest.op(), *nest.ofHalves(), more, machine).empty();
+    return isUnequal(nest) && schedule.persistent && fits ? more : schedule;
   }
 
   WarpgroupSchedule completed(PlannedNest &nest, const GpuModel &machine, const Json &keys) const {

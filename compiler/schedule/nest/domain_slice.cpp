@@ -51,6 +51,13 @@ Value liveCondition(red::NestOp nest) {
 // Rows and stream indices that tiles for tensor cores have at least.
 static constexpr int64_t kSmallTile = 32;
 
+static bool findsPart(Operation *division) {
+  return llvm::all_of(division->getUsers(), [](Operation *user) {
+    auto extreme = dyn_cast<red::ExtremeOp>(user);
+    return extreme && extreme.getOfParts();
+  });
+}
+
 std::optional<DecidedTogether> decidedTogether(red::NestOp nest) {
   if (!nest.getDomainBlock())
     return std::nullopt;
@@ -66,7 +73,7 @@ std::optional<DecidedTogether> decidedTogether(red::NestOp nest) {
   for (Operation *op : domainSlice(nest, wanted)) {
     auto division = dyn_cast<arith::FloorDivSIOp>(op);
     APInt divisor;
-    if (!division || !matchPattern(division.getRhs(), m_ConstantInt(&divisor)))
+    if (!division || !matchPattern(division.getRhs(), m_ConstantInt(&divisor)) || findsPart(op))
       continue;
     if (division.getLhs() == arguments[0])
       together.rows = std::gcd(together.rows, divisor.getSExtValue());

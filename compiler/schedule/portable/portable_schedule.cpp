@@ -206,12 +206,14 @@ int64_t otherRegisters(red::NestOp nest, const StreamPlan &whole,
       ++vectors;
     else
       accumulators += lanesRows * plan.streamed[state.streamed].cols / 32;
-  int64_t words = rows * (vectors + 2 * inputs) + needs.uniform + 2 * needs.columns;
+  int64_t words = rows * (vectors + 2 * inputs) + needs.uniform;
+  words += 2 * static_cast<int64_t>(needs.columns.size());
   // Elements of tensors are read for the whole tile, random numbers for the most of it. In a part,
   // elements of vectors along the stream lie beside the conditions for their columns.
-  int64_t elements = scores * inputs + scores * 3 / 4 * needs.random + scores / 2 * needs.terms +
-                     columns * needs.columnWords;
-  if (needs.inParts && needs.columns)
+  int64_t elements = scores * inputs + scores * 3 / 4 * needs.random + scores / 2 * needs.terms;
+  for (const ColumnVector &column : needs.columns)
+    elements += columns * column.words;
+  if (needs.inParts && !needs.columns.empty())
     elements += columns * 3 / 4;
   if (needs.moments) // take the scores after weights have been made of them
     elements += scores;

@@ -22,10 +22,9 @@ public:
       else
         countQuotients(map);
     for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
-      if (isColumnVector(read) && !isAskedOfLanes(read)) {
-        ++needs.columns;
-        needs.columnWords += wordsOf(read.getResult());
-      }
+      if (isColumnVector(read) && !onlyDecides(read, kStream))
+        needs.columns.push_back(
+            {read, wordsOf(read.getResult()), onlyDecides(read, kRow | kStream)});
     for (StreamState state : plan.states)
       needs.moments += bool(state.fold.getBase());
     if (Value live = liveCondition(nest))
@@ -70,36 +69,37 @@ private:
     });
   }
 
-  // True if elements only decide conditions of columns, for which lanes ask (lane_conditions.h).
-  bool isAskedOfLanes(Value array) {
-    if (auto known = askedOfLanes.find(array); known != askedOfLanes.end())
+  // True if elements only decide conditions of scores that depend on `reach`: those of columns
+  // lanes ask for (lane_conditions.h).
+  bool onlyDecides(Value array, unsigned reach) {
+    if (auto known = deciding.find({array, reach}); known != deciding.end())
       return known->second;
-    return askedOfLanes[array] = findAskedOfLanes(array);
+    return deciding[{array, reach}] = findOnlyDecides(array, reach);
   }
 
-  bool findAskedOfLanes(Value array) {
+  bool findOnlyDecides(Value array, unsigned reach) {
     return llvm::all_of(array.getUsers(), [&](Operation *user) {
       if (isa<attn::ReadOp>(user)) // it says where
         return true;
       auto map = dyn_cast<attn::MapOp>(user);
       return map && llvm::all_of(llvm::enumerate(map.getOperands()), [&](auto operand) {
                return operand.value() != array ||
-                      decidesConditions(map, map.getBodyBlock()->getArgument(operand.index()));
+                      decides(map, map.getBodyBlock()->getArgument(operand.index()), reach);
              });
     });
   }
 
-  bool decidesConditions(attn::MapOp map, Value scalar) {
-    if (auto known = askedOfLanes.find(scalar); known != askedOfLanes.end())
+  bool decides(attn::MapOp map, Value scalar, unsigned reach) {
+    if (auto known = deciding.find({scalar, reach}); known != deciding.end())
       return known->second;
-    bool decides = llvm::all_of(scalar.getUsers(), [&](Operation *user) {
+    bool all = llvm::all_of(scalar.getUsers(), [&](Operation *user) {
       if (isa<attn::YieldOp>(user))
-        return !isScores(map.getResult()) && isAskedOfLanes(map.getResult());
+        return !isScores(map.getResult()) && onlyDecides(map.getResult(), reach);
       Value result = user->getResult(0);
-      bool isOfColumn = !(dependence(map, result) & ~kStream) && !isa<attn::RandOp>(user);
-      return isOfColumn && (result.getType().isInteger(1) || decidesConditions(map, result));
+      bool isWithin = !(dependence(map, result) & ~reach) && !isa<attn::RandOp>(user);
+      return isWithin && (result.getType().isInteger(1) || decides(map, result, reach));
     });
-    return askedOfLanes[scalar] = decides;
+    return deciding[{scalar, reach}] = all;
   }
 
   // Indices and sizes, and what is made of them, are narrowed to 32 bits (narrow_indices.h);
@@ -211,7 +211,7 @@ private:
   RegisterNeeds needs;
   llvm::SmallSetVector<Value, 8> seen; // arrays, and scalars of maps, that are counted
   llvm::DenseMap<Value, bool> ofProducts;
-  llvm::DenseMap<Value, bool> askedOfLanes; // arrays, and scalars of maps
+  llvm::DenseMap<std::pair<Value, unsigned>, bool> deciding; // arrays, and scalars of maps
   llvm::DenseMap<Value, unsigned> dependences;
 };
 

@@ -9,13 +9,19 @@ namespace attnc::schedule {
 
 struct StreamPlan;
 
+/// A vector along the stream whose elements scalar code reads.
+struct ColumnVector {
+  attn::ReadOp read;
+  int64_t words;     ///< 32-bit words of an element
+  bool onlyCompared; ///< its elements decide conditions of scores, and nothing else
+};
+
 /// Counts of what is known before the loop over tiles and used in it, and of what is computed or
 /// read early enough in a step to be live beside its products.
 struct RegisterNeeds {
   int64_t uniform = 0;     ///< 32-bit words alike for all rows: params, sizes, elements of a cell
   int64_t rows = 0;        ///< 32-bit words of each row: its index, elements of vectors along rows
-  int64_t columns = 0;     ///< vectors along the stream that scalar code reads
-  int64_t columnWords = 0; ///< 32-bit words of an element of each of these
+  llvm::SmallVector<ColumnVector> columns; ///< but those that lanes ask for
   int64_t inputs = 0;    ///< tensors with an element for each score that are not in a plan's inputs
   int64_t terms = 0;     ///< numbers for each score, computed from neither products nor tensors
   int64_t random = 0;    ///< random numbers drawn for each score

@@ -293,7 +293,8 @@ void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value c
       Value j = arith::SubIOp::create(b, loc, column, column0);
       if (staged.turned)
         std::swap(i, j);
-      return tile::PeekOp::create(b, loc, b.getF32Type(), staged.tile, i, j);
+      Type element = cast<tile::SharedType>(staged.tile.getType()).getElement();
+      return tile::PeekOp::create(b, loc, attn::computeType(element), staged.tile, i, j);
     });
 }
 

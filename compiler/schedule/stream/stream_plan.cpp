@@ -50,6 +50,7 @@ public:
     result.growth = planGrowth(nest, result);
     result.packing = findPacking(nest, result);
     result.needs = countRegisterNeeds(nest, result);
+    planVectors();
     return std::move(result);
   }
 
@@ -101,12 +102,10 @@ private:
       StringAttr last = rank ? read.subscriptDim(rank - 1) : StringAttr();
       if (read.getOtherwise() || !last)
         continue;
-      if (isStream(last)) {
+      if (isStream(last))
         planInput(read, result.row, result.inputs);
-        planVector(read);
-      } else if (isRow(last)) {
+      else if (isRow(last))
         planInput(read, result.stream, result.turned);
-      }
     }
   }
 
@@ -115,12 +114,18 @@ private:
     return dim ? llvm::is_contained(nest.getGrid(), dim) : isGridOnly(read.subscriptValue(axis));
   }
 
-  void planVector(attn::ReadOp read) {
-    Tensor tensor = tensorOf(read.getSource());
-    if (tile::elementType(tensor.element).warpProducts &&
-        llvm::all_of(llvm::seq<unsigned>(0, tensor.dims.size() - 1),
-                     [&](unsigned a) { return isGridOnly(read, a); }))
-      result.vectors.push_back(read);
+  // Bytes, which are mostly truths, are read by the lanes that ask for them; nothing is known of
+  // f64 here.
+  void planVectors() {
+    for (const ColumnVector &column : result.needs.columns) {
+      attn::ReadOp read = column.read;
+      Tensor tensor = tensorOf(read.getSource());
+      unsigned last = tensor.dims.size() - 1;
+      bool comes = !tensor.element.isF64() && tile::elementType(tensor.element).bytes > 1;
+      if (comes && !read.getOtherwise() && read.subscriptDim(last) == result.stream &&
+          llvm::all_of(llvm::seq(last), [&](unsigned a) { return isGridOnly(read, a); }))
+        result.vectors.push_back(read);
+    }
   }
 
   // Adds the read to `list` if its tensor has rows along `along`.

@@ -242,40 +242,60 @@ void PointEvaluator::hoistExtremes() {
   for (auto extreme : domain->getOps<red::ExtremeOp>())
     if (llvm::all_of(extreme.getFirst(), isKnown) &&
         llvm::equal(extreme.getFirst(), extreme.getLast()))
-      extremes[extreme] = computeExtreme(extreme, mapping);
+      extremes[extreme] = computeExtremes(extreme, mapping).front();
+}
+
+// True if they are of elements at the same places, as the smallest and the largest of a part are.
+static bool haveOneBox(red::ExtremeOp x, red::ExtremeOp y) {
+  return arrayType(x.getArray()).getDims() == arrayType(y.getArray()).getDims() &&
+         tensorOf(x.getArray()).dims == tensorOf(y.getArray()).dims &&
+         llvm::equal(x.getFirst(), y.getFirst()) && llvm::equal(x.getLast(), y.getLast());
 }
 
 SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
+  SmallVector<Operation *> slice = domainSlice(nest, wanted);
   IRMapping mapping;
   mapping.map(nest.getDomainBlock()->getArguments(), args);
-  for (Operation *op : domainSlice(nest, wanted))
-    if (auto scalar = dyn_cast<red::ScalarOp>(op))
+  for (Operation *op : slice)
+    if (auto known = extremes.find(op); known != extremes.end())
+      mapping.map(op->getResult(0), known->second);
+  for (Operation *op : slice)
+    if (auto scalar = dyn_cast<red::ScalarOp>(op)) {
       mapping.map(scalar.getResult(), evaluate(scalar.getArray()));
-    else if (auto extreme = dyn_cast<red::ExtremeOp>(op))
-      mapping.map(extreme.getResult(),
-                  extremes.contains(op) ? extremes.lookup(op) : computeExtreme(extreme, mapping));
-    else if (!isa<attn::SizeOp>(op))
+    } else if (auto extreme = dyn_cast<red::ExtremeOp>(op)) {
+      SmallVector<red::ExtremeOp> alike;
+      for (Operation *other : slice)
+        if (auto next = dyn_cast<red::ExtremeOp>(other);
+            next && !mapping.contains(next.getResult()) && haveOneBox(extreme, next))
+          alike.push_back(next);
+      if (!mapping.contains(extreme.getResult()))
+        for (auto [each, value] : llvm::zip_equal(alike, computeExtremes(alike, mapping)))
+          mapping.map(each.getResult(), value);
+    } else if (!isa<attn::SizeOp>(op)) {
       builder.clone(*op, mapping);
+    }
   SmallVector<Value> values;
   for (Value value : wanted)
     values.push_back(mapping.lookupOrDefault(value));
   return values;
 }
 
-// Loops over the box within the array's extents, one for each axis but those of grid dims.
-Value PointEvaluator::computeExtreme(red::ExtremeOp extreme, IRMapping &mapping) {
-  Location loc = extreme.getLoc();
-  Value array = extreme.getArray();
-  Tensor tensor = tensorOf(array);
-  auto type = arrayType(array);
+// Loops over the box within the arrays' extents, one for each axis but those of grid dims: all
+// extremes of a box read its elements side by side.
+SmallVector<Value> PointEvaluator::computeExtremes(ArrayRef<red::ExtremeOp> alike,
+                                                   IRMapping &mapping) {
+  red::ExtremeOp box = alike.front();
+  Location loc = box.getLoc();
+  auto type = arrayType(box.getArray());
   OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Value> subscripts;
+  SmallVector<Value> subscripts, running;
+  for (red::ExtremeOp each : alike)
+    running.push_back(emptyExtreme(builder, each.getLoc(), each.getKind()));
   SmallVector<scf::ForOp> loops;
-  Value running = emptyExtreme(builder, loc, extreme.getKind());
-  for (StringAttr dim : tensor.dims) {
+  for (StringAttr dim : tensorOf(box.getArray()).dims) {
     unsigned axis = llvm::find(type.getDims(), dim) - type.getDims().begin();
-    Value first = mapping.lookupOrDefault(extreme.getFirst()[axis]);
-    Value last = mapping.lookupOrDefault(extreme.getLast()[axis]);
+    Value first = mapping.lookupOrDefault(box.getFirst()[axis]);
+    Value last = mapping.lookupOrDefault(box.getLast()[axis]);
     if (first == last && first == indices.lookup(dim)) {
       subscripts.push_back(first);
       continue;
@@ -286,20 +306,24 @@ Value PointEvaluator::computeExtreme(red::ExtremeOp extreme, IRMapping &mapping)
     Value hi = builder.createOrFold<arith::MinSIOp>(loc, end, memory.extent(builder, loc, dim));
     auto loop = scf::ForOp::create(builder, loc, lo, hi, one, running);
     loop.getInductionVar().setLoc(attn::renamed(loc, dim.getValue()));
-    loop.getRegionIterArg(0).setLoc(attn::renamed(loc, "extreme"));
+    for (Value carried : loop.getRegionIterArgs())
+      carried.setLoc(attn::renamed(loc, "extreme"));
     builder.setInsertionPointToStart(loop.getBody());
     subscripts.push_back(loop.getInductionVar());
-    running = loop.getRegionIterArg(0);
+    running = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
     loops.push_back(loop);
   }
-  Value at = memory.offset(builder, loc, array, subscripts);
-  Value element = tile::LoadOp::create(builder, loc, attn::computeType(tensor.element),
-                                       memory.pointer(array), at);
-  running = furtherExtreme(builder, loc, extreme.getKind(), running, element);
+  for (size_t i = 0; i < alike.size(); ++i) {
+    red::ExtremeOp each = alike[i];
+    Value array = each.getArray(), at = memory.offset(builder, loc, array, subscripts);
+    Value element = tile::LoadOp::create(builder, loc, attn::computeType(tensorOf(array).element),
+                                         memory.pointer(array), at);
+    running[i] = furtherExtreme(builder, loc, each.getKind(), running[i], element);
+  }
   for (scf::ForOp loop : llvm::reverse(loops)) {
     scf::YieldOp::create(builder, loc, running);
     builder.setInsertionPointAfter(loop);
-    running = loop.getResult(0);
+    running = llvm::to_vector_of<Value>(loop.getResults());
   }
   return running;
 }

@@ -106,7 +106,8 @@ private:
   mlir::Value load(mlir::Location loc, mlir::Value source, llvm::ArrayRef<mlir::Value> subscripts,
                    mlir::Type type, mlir::Value inside, double otherwise);
   mlir::Value readableAt(attn::ArrayType type) const;
-  mlir::Value computeExtreme(red::ExtremeOp extreme, mlir::IRMapping &mapping);
+  llvm::SmallVector<mlir::Value> computeExtremes(llvm::ArrayRef<red::ExtremeOp> alike,
+                                                 mlir::IRMapping &mapping);
   void computeFolds(State wanted);
   static void computeFoldsAt(llvm::ArrayRef<PointEvaluator *> points, State wanted, const Run &run);
   void alongRun(const Run &run, llvm::function_ref<void(PointEvaluator &)> use);

@@ -257,15 +257,23 @@ static int64_t withoutTables(int64_t count, const StreamPlan &plan,
 // Elements of tensors that the step's scalar code reads: the compiler has many of them under way.
 // Measured of vectors along the stream, with two groups at D128: 96 columns of a mask of 32-bit ids
 // compile clean with 232 registers, 112 spill; of 64-bit ids 64 do and 80 spill. With D64 and a
-// part of the stream 112 columns do with 224, 128 spill. Of tensors with both dims: 64 columns at
-// D512 spill with 232 registers and compile clean with 240.
+// part of the stream 112 columns do with 224, 128 spill. Vectors that arrive as tiles are read
+// where they are needed: the first one that is only compared takes none, a second one more than 34
+// for 176 columns; what is added under a mask takes more than 12 for 112 columns, and than 24 for
+// 192. Of tensors with both dims: 64 columns at D512 spill with 232 registers and compile clean
+// with 240.
 static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
                              const WarpgroupSchedule &schedule) {
   int64_t tile = schedule.streamTile, inputs = plan.inputs.size();
-  int64_t arriving = copiedVectors(plan, schedule).size(), columns = needs.columns - arriving;
-  int64_t vectors = 36 * columns + (needs.columnWords - arriving) * tile / 4 + 4 * arriving;
-  if (needs.inParts)
-    vectors += columns * tile / 16;
+  SmallVector<attn::ReadOp> arriving = copiedVectors(plan, schedule);
+  int64_t vectors = 0, compared = 0;
+  for (const ColumnVector &column : needs.columns)
+    if (!llvm::is_contained(arriving, column.read))
+      vectors += 36 + column.words * tile / 4 + (needs.inParts ? tile / 16 : 0);
+    else if (column.onlyCompared)
+      vectors += compared++ ? tile / 4 : 0;
+    else
+      vectors += needs.masked ? tile / 8 + 4 : 4;
   int64_t copied = schedule.copyInputs ? inputs : 0;
   int64_t read = withoutTables(needs.inputs, plan, schedule, /*areReads=*/true) + inputs - copied;
   return vectors + copied * (tile / 8 + 4) + read * (tile / 4 + 12);
@@ -280,7 +288,7 @@ static int64_t scalarRegisters(const RegisterNeeds &needs, const StreamPlan &pla
   int64_t read =
       withoutTables(needs.inputs, plan, schedule, /*areReads=*/true) + plan.inputs.size() - copied;
   int64_t cuts = (schedule.headDimTile != 0) + (schedule.depth != 0);
-  int64_t columns = needs.columns - static_cast<int64_t>(copiedVectors(plan, schedule).size());
+  int64_t columns = needs.columns.size() - copiedVectors(plan, schedule).size();
   int64_t words = needs.uniform + 2 * (needs.rows + columns + copied) + 4 * read + 2 * cuts;
   // A moment has a centre, and reads scores beside the weights made of them.
   // Terms are live beside what a mask or a part of the stream adds: at D64 a slope times the

@@ -264,14 +264,15 @@ std::optional<ConditionReader::Span> ConditionReader::spanOf(ReadOp read, unsign
   return Span{bounds.lo, bounds.hi, isShort(at) || IndexArithmetic::same(bounds.lo, bounds.hi)};
 }
 
-Value ConditionReader::extreme(red::FoldKind kind, Value array, ArrayRef<Span> spans) {
+Value ConditionReader::extreme(red::FoldKind kind, Value array, ArrayRef<Span> spans,
+                               bool ofParts) {
   SmallVector<Value> first, last;
   for (const Span &span : spans) {
     first.push_back(span.first);
     last.push_back(span.last);
   }
   return red::ExtremeOp::create(a.builder(), a.location(), a.builder().getI64Type(), kind, array,
-                                first, last);
+                                first, last, ofParts);
 }
 
 // True if elements of tensors are behind a value of the domain.
@@ -332,7 +333,7 @@ IntegerRef ConditionReader::readOf(ReadOp read) {
   if (longAxis) {
     StringAttr dim = type.getDims()[*longAxis];
     TileExtremes::Parts parts = extremes.partsOf(source, dim, nest);
-    Value length = TileExtremes::partLength(a, sizeOf(dim));
+    Value length = a.constant(TileExtremes::kPartLength);
     Span &span = spans[*longAxis];
     span = {a.floorDiv(span.first, length), a.floorDiv(span.last, length), true};
     SmallVector<Span> ordered;
@@ -342,14 +343,14 @@ IntegerRef ConditionReader::readOf(ReadOp read) {
     largest = parts.max;
     smallest = parts.min;
   }
-  Value lo = extreme(red::FoldKind::Min, smallest, spans);
+  Value lo = extreme(red::FoldKind::Min, smallest, spans, longAxis.has_value());
   IntegerBounds bounds{
       lo,
       largest == smallest &&
               llvm::all_of(spans,
                            [](const Span &s) { return IndexArithmetic::same(s.first, s.last); })
           ? lo
-          : extreme(red::FoldKind::Max, largest, spans),
+          : extreme(red::FoldKind::Max, largest, spans, longAxis.has_value()),
       streamed};
   if (outside) {
     auto number = static_cast<int64_t>(read.getOtherwise()->convertToDouble());

@@ -47,7 +47,8 @@ private:
   IntegerRef readOf(attn::ReadOp read);
   std::optional<Span> spanOf(attn::ReadOp read, unsigned axis, bool &streamed);
   bool isShort(const IntegerRef &x);
-  mlir::Value extreme(red::FoldKind kind, mlir::Value array, llvm::ArrayRef<Span> spans);
+  mlir::Value extreme(red::FoldKind kind, mlir::Value array, llvm::ArrayRef<Span> spans,
+                      bool ofParts);
 
   red::NestOp nest;
   attn::ProgramOp program;

@@ -12,10 +12,6 @@ using attnc::red::NestOp;
 namespace attnc {
 namespace {
 
-// Parts have as many elements as the smallest tiles of the stream; more where there are not enough
-// parts for that.
-constexpr int64_t kGranule = 64, kParts = 512;
-
 /// Builds the body of one nest.
 class Extremes {
 public:
@@ -64,15 +60,14 @@ private:
     auto integers = [&](ArrayRef<StringAttr> dims) {
       return attn::ArrayType::get(b.getContext(), dims, b.getI64Type());
     };
-    Value size = SizeOp::create(b, loc, integers({}), dim);
     Value index = IndexOp::create(b, loc, integers(dim), dim);
     Value number = IndexOp::create(b, loc, integers(part), part);
-    SmallVector<Value> operands = {index, number, size};
+    SmallVector<Value> operands = {index, number};
     inside = MapOp::create(
         b, loc, type(operands, b.getI1Type()), operands,
         [&](OpBuilder &s, Location at, ValueRange x) -> Value {
           IndexArithmetic a(s, at);
-          Value length = TileExtremes::partLength(a, x[2]);
+          Value length = a.constant(TileExtremes::kPartLength);
           Value first = a.mul(x[1], length), end = a.add(first, length);
           Value after = arith::CmpIOp::create(s, at, arith::CmpIPredicate::sge, x[0], first);
           Value before = arith::CmpIOp::create(s, at, arith::CmpIPredicate::slt, x[0], end);
@@ -90,10 +85,17 @@ private:
 
 } // namespace
 
-Value TileExtremes::partLength(IndexArithmetic &a, Value size) {
-  // Of no elements too there is a length to divide by.
-  Value granules = a.add(a.floorDiv(size, a.constant(kGranule * kParts)), a.constant(1));
-  return a.mul(granules, a.constant(kGranule));
+// The parts of `dim`, whose extent follows from that of the dim.
+static void addExtent(ProgramOp program, StringAttr part, StringAttr dim) {
+  OpBuilder b(*program.getBodyBlock()->getOps<NestOp>().begin());
+  Location loc = renamed(program.getLoc(), part.getValue());
+  auto type = attn::ArrayType::get(program.getContext(), {}, b.getI64Type());
+  Value size = SizeOp::create(b, loc, type, dim);
+  Value parts = MapOp::create(b, loc, type, size, [](OpBuilder &s, Location at, ValueRange x) {
+    IndexArithmetic a(s, at);
+    return a.ceilDiv(x[0], a.constant(TileExtremes::kPartLength));
+  });
+  ExtentOp::create(b, loc, part, parts);
 }
 
 // The outermost dim, so that the order of the others stays.
@@ -101,12 +103,30 @@ static StringAttr addDim(ProgramOp program, StringAttr dim) {
   std::string name = dim.getValue().str() + "_tile";
   while (program.lookupDim(StringAttr::get(program.getContext(), name)))
     name += "_";
+  DimAttr whole = program.lookupDim(dim);
+  int64_t extent = whole.isStatic() ? llvm::divideCeil(whole.getExtent(), TileExtremes::kPartLength)
+                                    : ShapedType::kDynamic;
   auto added =
-      DimAttr::get(program.getContext(), StringAttr::get(program.getContext(), name), kParts);
+      DimAttr::get(program.getContext(), StringAttr::get(program.getContext(), name), extent);
   SmallVector<Attribute> dims(program.getDims().begin(), program.getDims().end());
   dims.insert(dims.begin(), added);
   program.setDimsAttr(ArrayAttr::get(program.getContext(), dims));
+  if (!whole.isStatic())
+    addExtent(program, added.getName(), dim);
   return added.getName();
+}
+
+static void eraseDim(ProgramOp program, StringAttr part) {
+  for (auto extent : llvm::make_early_inc_range(program.getBodyBlock()->getOps<ExtentOp>()))
+    if (extent.getDimAttr() == part) {
+      Operation *parts = extent.getValue().getDefiningOp(),
+                *size = parts->getOperand(0).getDefiningOp();
+      for (Operation *op : {extent.getOperation(), parts, size})
+        op->erase();
+    }
+  SmallVector<Attribute> dims(program.getDims().begin(), program.getDims().end());
+  llvm::erase_if(dims, [&](Attribute dim) { return cast<DimAttr>(dim).getName() == part; });
+  program.setDimsAttr(ArrayAttr::get(program.getContext(), dims));
 }
 
 TileExtremes::Parts TileExtremes::partsOf(Value array, StringAttr dim, NestOp user) {
@@ -129,7 +149,7 @@ TileExtremes::Parts TileExtremes::partsOf(Value array, StringAttr dim, NestOp us
   nest.getBodyBlock()->getOperations().splice(nest.getBodyBlock()->end(), body.getOperations());
   derivation::record(nest, derivation::stepAt(derivation::Rule::TileExtremes, array.getLoc(), "",
                                               {{"array", name}, {"dims", dim.getValue().str()}}));
-  nests.push_back(nest);
+  nests.emplace_back(nest, parts.part);
   parts.max = nest.getResult(0);
   parts.min = nest.getResult(1);
   return parts;
@@ -137,11 +157,14 @@ TileExtremes::Parts TileExtremes::partsOf(Value array, StringAttr dim, NestOp us
 
 SmallVector<NestOp> TileExtremes::finish() {
   SmallVector<NestOp> used;
-  for (NestOp nest : nests)
-    if (nest.use_empty())
-      nest.erase();
-    else
+  for (auto [nest, part] : nests) {
+    if (!nest.use_empty()) {
       used.push_back(nest);
+      continue;
+    }
+    nest.erase();
+    eraseDim(program, part);
+  }
   nests.clear();
   known.clear();
   return used;

@@ -9,8 +9,7 @@
 namespace attnc {
 
 /// The largest and the smallest elements of parts of tensors of integers, where a domain needs
-/// those of more elements than it should read. Each tensor is read once, by a nest of its own,
-/// whose results have a fixed number of parts however long the tensor is.
+/// those of more elements than it should read. Each tensor is read once, by a nest of its own.
 class TileExtremes {
 public:
   explicit TileExtremes(attn::ProgramOp program) : program(program) {}
@@ -23,8 +22,8 @@ public:
   /// The parts of `array` along its dim `dim`, made before the nest `user` or known already.
   Parts partsOf(mlir::Value array, mlir::StringAttr dim, red::NestOp user);
 
-  /// How many elements a part has along a dim of `size` elements; the last ones may have fewer.
-  static mlir::Value partLength(IndexArithmetic &a, mlir::Value size);
+  /// How many elements a part has, as the smallest tiles of a stream; the last one may have fewer.
+  static constexpr int64_t kPartLength = 64;
 
   /// Erases the nests that nobody has come to use; returns the others.
   llvm::SmallVector<red::NestOp> finish();
@@ -32,7 +31,7 @@ public:
 private:
   attn::ProgramOp program;
   std::map<std::pair<void *, void *>, Parts> known; ///< by array and dim
-  llvm::SmallVector<red::NestOp> nests;
+  llvm::SmallVector<std::pair<red::NestOp, mlir::StringAttr>> nests; ///< with their parts' dim
 };
 
 } // namespace attnc

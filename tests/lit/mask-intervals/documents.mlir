@@ -4,17 +4,20 @@
 //   lse = logsumexp(j, where(di[i] == dj[j], s, -inf))
 // RUN: %through-mask-intervals %s | FileCheck %s
 
-// CHECK:     attn.program @documents dims [j_tile = 512, i_tile = 512, i, d = 16, j]
+// CHECK:     attn.program @documents dims [j_tile, i_tile, i, d = 16, j]
+// CHECK:     arith.floordivsi
+// CHECK:     attn.extent i_tile
+// CHECK:     attn.extent j_tile
 // CHECK:     %[[DI:.*]]:2 = red.nest grid [i_tile] row [] stream [i] inner []
 // CHECK:       red.fold max over [i]
 // CHECK:       red.fold min over [i]
 // CHECK:       red.bounds
 // CHECK:     %[[DJ:.*]]:2 = red.nest grid [j_tile] row [] stream [j] inner []
 // CHECK:     red.nest grid [] row [i] stream [j] inner [d]
-// CHECK:       %[[IMIN:.*]] = red.extreme min of %[[DI]]#1 from[{{.*}}] to[{{.*}}] : <[i_tile], i64>
-// CHECK:       %[[IMAX:.*]] = red.extreme max of %[[DI]]#0
-// CHECK:       %[[JMIN:.*]] = red.extreme min of %[[DJ]]#1
-// CHECK:       %[[JMAX:.*]] = red.extreme max of %[[DJ]]#0
+// CHECK:       %[[IMIN:.*]] = red.extreme min of parts %[[DI]]#1 from[{{.*}}] to[{{.*}}] : <[i_tile], i64>
+// CHECK:       %[[IMAX:.*]] = red.extreme max of parts %[[DI]]#0
+// CHECK:       %[[JMIN:.*]] = red.extreme min of parts %[[DJ]]#1
+// CHECK:       %[[JMAX:.*]] = red.extreme max of parts %[[DJ]]#0
 // CHECK:       %[[A:.*]] = arith.subi %[[IMIN]], %[[JMAX]]
 // CHECK:       %[[B:.*]] = arith.subi %[[IMAX]], %[[JMIN]]
 // CHECK:       %[[C:.*]] = arith.subi %[[JMIN]], %[[IMAX]]

@@ -51,7 +51,20 @@ tile.kernel @peek() grid [1] threads 32 smem 0 {
   %a = tile.shared at 0 : !tile.shared<16, 16, f32>
   %row = tile.warp
   // expected-error @+1 {{is scalar code of a map}}
-  %x = tile.peek %a[%row, %row] : !tile.shared<16, 16, f32>
+  %x = tile.peek %a[%row, %row] : !tile.shared<16, 16, f32> -> f32
+}
+
+// -----
+
+tile.kernel @peek_of_integers() grid [1] threads 32 smem 0 {
+  %a = tile.shared at 0 : !tile.shared<1, 32, i32>
+  %row = tile.warp
+  %s = tile.registers : !tile.fragment<16, 32>
+  tile.map rows(%row as %i) cols(%row as %j) ins(%y = %s : !tile.fragment<16, 32>) outs(%s : !tile.fragment<16, 32>) {
+    // expected-error @+1 {{reads 'f32' from elements 'i32'}}
+    %x = tile.peek %a[%row, %row] : !tile.shared<1, 32, i32> -> f32
+    tile.yield %x : f32
+  }
 }
 
 // -----

@@ -117,8 +117,10 @@ TEST(TensorMap, BoxesMustFit) {
 }
 
 TEST(TensorMap, TypesAndRanksMustBePossible) {
-  EXPECT_EQ(errorAfter([](Example &e) { e.decl.dtype = DType::I64; }),
-            "k is i64, but a tensor map needs f16, bf16 or f32");
+  EXPECT_EQ(errorAfter([](Example &e) { e.decl.dtype = DType::F64; }),
+            "k is f64, but a tensor map needs f16, bf16, f32, i32 or i64");
+  EXPECT_EQ(errorAfter([](Example &e) { e.decl.dtype = e.tensor.dtype = DType::I32; }),
+            "a row of 'box' is 256 bytes, longer than its swizzle of 128");
   EXPECT_EQ(errorAfter([](Example &e) { e.decl.dims.clear(); }),
             "k has 0 axes, but a tensor map has 1 to 5");
   EXPECT_EQ(errorAfter([](Example &e) { e.decl.dims = {"a", "b", "c", "h", "j", "d"}; }),

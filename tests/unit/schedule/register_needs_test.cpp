@@ -42,10 +42,10 @@ TEST(RegisterNeeds, whatIsReadOrComputedForEachScoreCounts) {
 
 TEST(RegisterNeeds, elementsOf64BitsTakeTwoWords) {
   LibraryNest narrow(withColumnVector("i32")), wide(withColumnVector("i64"));
-  RegisterNeeds two = wide.plan.needs;
-  EXPECT_EQ(two.columns, 1);
-  EXPECT_EQ(two.columnWords, 2);
+  ASSERT_EQ(wide.plan.needs.columns.size(), 1);
+  EXPECT_EQ(wide.plan.needs.columns.front().words, 2);
   WarpgroupSchedule schedule = makeSchedule(narrow, 2, 96, 2);
+  schedule.copyInputs = false;
   EXPECT_EQ(consumerRegisters(wide.plan, schedule) - consumerRegisters(narrow.plan, schedule),
             96 / 4);
   EXPECT_EQ(otherRegisters(wide.nest, wide.plan, {.streamTile = 64}) -
@@ -59,9 +59,9 @@ TEST(RegisterNeeds, areThoseOfTheWholePlanWhereColumnsAreCut) {
     LibraryNest of(name, 512);
     RegisterNeeds cut = countRegisterNeeds(of.nest, tiledPlan(of.plan, 128, 64));
     const RegisterNeeds &whole = of.plan.needs;
-    EXPECT_EQ(std::tie(cut.uniform, cut.rows, cut.columns, cut.columnWords, cut.inputs, cut.terms),
-              std::tie(whole.uniform, whole.rows, whole.columns, whole.columnWords, whole.inputs,
-                       whole.terms))
+    EXPECT_EQ(
+        std::tuple(cut.uniform, cut.rows, cut.columns.size(), cut.inputs, cut.terms),
+        std::tuple(whole.uniform, whole.rows, whole.columns.size(), whole.inputs, whole.terms))
         << name;
     EXPECT_EQ(std::tie(cut.random, cut.moments, cut.asked, cut.quotients, cut.inParts, cut.masked),
               std::tie(whole.random, whole.moments, whole.asked, whole.quotients, whole.inParts,
@@ -70,19 +70,38 @@ TEST(RegisterNeeds, areThoseOfTheWholePlanWhereColumnsAreCut) {
   }
 }
 
-// A lane has a few of the elements that only say which keys count, every thread those that are added.
+// A lane has a few of the elements that only say which keys count, every thread those that are
+// added.
 TEST(RegisterNeeds, countNoElementsThatLanesAskFor) {
   auto columnsOf = [](const char *mask) {
     nlohmann::json spec = librarySpec("full", 64);
     spec["inputs"]["x"] = "i32[b, j]";
     spec["body"][1] = std::string("p = softmax(j, ") + mask + ")";
-    return LibraryNest(spec).plan.needs.columns;
+    return LibraryNest(spec).plan.needs.columns.size();
   };
   EXPECT_EQ(columnsOf("where(x[b,j] >= 0, s, -inf)"), 0);
   EXPECT_EQ(columnsOf("where(x[b,j] % size(h) == 1 or exp(x[b,j]) > 7, s, -inf)"), 0);
   EXPECT_EQ(columnsOf("s + x[b,j]"), 1);
   EXPECT_EQ(columnsOf("where(x[b,j] >= 0, s + x[b,j], -inf)"), 1);
   EXPECT_EQ(columnsOf("where(x[b,j] >= i, s, -inf)"), 1);
+}
+
+// Where a row has its part in a condition, each thread reads the elements.
+TEST(RegisterNeeds, tellWhatIsComparedFromWhatIsAdded) {
+  auto comparesOnly = [](const char *mask) {
+    nlohmann::json spec = librarySpec("full", 64);
+    spec["inputs"]["x"] = "i64[b, j]";
+    spec["body"][1] = std::string("p = softmax(j, ") + mask + ")";
+    LibraryNest of(spec);
+    EXPECT_EQ(of.plan.needs.columns.size(), 1);
+    EXPECT_EQ(of.plan.needs.columns.front().words, 2);
+    return of.plan.needs.columns.front().onlyCompared;
+  };
+  EXPECT_TRUE(comparesOnly("where(x[b,j] >= i, s, -inf)"));
+  EXPECT_TRUE(comparesOnly("where(x[b,j] % 3 == i % 3 and x[b,j] != 7, s, -inf)"));
+  EXPECT_FALSE(comparesOnly("s + x[b,j]"));
+  EXPECT_FALSE(comparesOnly("where(x[b,j] >= i, s + x[b,j], -inf)"));
+  EXPECT_FALSE(comparesOnly("where(x[b,j] >= s, s, -inf)"));
 }
 
 // Arithmetic that is shared has many more paths than operations.
@@ -96,7 +115,7 @@ TEST(RegisterNeeds, areCountedInOneWalk) {
   body.push_back("p = softmax(j, where(z > 3, s, -inf))");
   body.push_back(spec["body"][2]);
   spec["body"] = body;
-  EXPECT_EQ(LibraryNest(spec).plan.needs.columns, 0);
+  EXPECT_TRUE(LibraryNest(spec).plan.needs.columns.empty());
 }
 
 // What they need beside the plainest nest is what keeps a tile from them that it has.
