@@ -24,8 +24,15 @@ struct bf16 {
 template <class A, class B> constexpr bool sameType = false;
 template <class A> constexpr bool sameType<A, A> = true;
 
-/// What arithmetic has an element as: f32, or i64 of an integer.
-template <class T> struct ComputedType {
+/// What arithmetic has an element of a tile as.
+template <class T> struct ComputedType;
+template <> struct ComputedType<f16> {
+  using type = f32;
+};
+template <> struct ComputedType<bf16> {
+  using type = f32;
+};
+template <> struct ComputedType<f32> {
   using type = f32;
 };
 template <> struct ComputedType<i32> {

@@ -344,6 +344,16 @@ Result<CudaEvent> CudaDevice::createEvent() const {
   return event;
 }
 
+std::optional<std::uint64_t> CudaDevice::streamNumber(CuHandle stream) const {
+  int capturing = 0;
+  unsigned long long number = 0;
+  if (!context->api->streamIsCapturing || !context->api->streamId ||
+      context->run(context->api->streamIsCapturing, stream, &capturing) != cuSuccess || capturing ||
+      context->run(context->api->streamId, stream, &number) != cuSuccess)
+    return std::nullopt;
+  return number;
+}
+
 Result<void *> CudaDevice::allocateOn(CuHandle stream, std::size_t bytes) const {
   CuDevicePointer address = 0;
   if (Status status =

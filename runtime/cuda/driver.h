@@ -147,6 +147,10 @@ public:
   Result<CudaStream> createStream() const;
   Result<CudaEvent> createEvent() const;
 
+  /// A number that no other stream of the process has or will have. Nothing if the stream is being
+  /// captured into a graph, or may be, and if the driver is too old (before CUDA 12.0).
+  std::optional<std::uint64_t> streamNumber(CuHandle stream) const;
+
   /// Memory that belongs to `stream`'s order: valid for work queued between the two calls.
   Result<void *> allocateOn(CuHandle stream, std::size_t bytes) const;
   Status releaseOn(CuHandle stream, void *memory) const;

@@ -111,6 +111,8 @@ Result<std::shared_ptr<const DriverApi>> DriverApi::open() {
   loadIfThere(api->defaultPool, "cuDeviceGetDefaultMemPool");
   loadIfThere(api->getPoolAttribute, "cuMemPoolGetAttribute");
   loadIfThere(api->setPoolAttribute, "cuMemPoolSetAttribute");
+  loadIfThere(api->streamIsCapturing, "cuStreamIsCapturing");
+  loadIfThere(api->streamId, "cuStreamGetId");
   loadIfThere(api->launchKernelEx, "cuLaunchKernelEx");
   loadIfThere(api->encodeTiled, "cuTensorMapEncodeTiled");
   loadIfThere(api->replaceAddress, "cuTensorMapReplaceAddress");

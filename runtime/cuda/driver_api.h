@@ -72,6 +72,9 @@ struct DriverApi {
   CuResult (*streamCreate)(CuHandle *, unsigned);
   CuResult (*streamDestroy)(CuHandle);
   CuResult (*streamSynchronize)(CuHandle);
+  CuResult (*streamIsCapturing)(CuHandle, int *);
+  /// Null in drivers for CUDA before 12.0.
+  CuResult (*streamId)(CuHandle, unsigned long long *);
   CuResult (*eventCreate)(CuHandle *, unsigned);
   CuResult (*eventDestroy)(CuHandle);
   CuResult (*eventRecord)(CuHandle, CuHandle);

@@ -21,7 +21,7 @@ constexpr int tensorMapDataType(DType type) {
     return i32;
   case DType::I64:
     return i64;
-  default:
+  default: // checkTensorMapBox lets nothing else pass
     return f32;
   }
 }

@@ -22,7 +22,14 @@ template <typename T> std::uint64_t wordOf(T value) {
   return word;
 }
 
-void addPatch(CallLayout &layout, const CallLayout::Patch &patch) {
+void addPatch(CallLayout &layout, CallLayout::Patch patch) {
+  const std::vector<std::int64_t> &counters = layout.workspace.counters; // behind intermediates
+  if (patch.place.base == Place::workspace && !counters.empty() &&
+      patch.place.offset >= counters.front()) {
+    patch.place.offset -= counters.front();
+    layout.ofCounters.push_back(patch);
+    return;
+  }
   (patch.place.base == Place::workspace ? layout.ofWorkspace : layout.ofTensors).push_back(patch);
 }
 

@@ -57,7 +57,9 @@ struct CallLayout {
   std::vector<Argument> arguments;
   std::vector<std::uint64_t> words; ///< values in their low bytes; addresses are 0
   std::vector<TensorMapArg> maps;   ///< without bases
-  std::vector<Patch> ofTensors, ofWorkspace;
+  std::vector<Patch> ofTensors, ofWorkspace; ///< the latter of intermediates
+  /// Places from the first counter on, wherever counters are.
+  std::vector<Patch> ofCounters;
 };
 
 /// The layout of a binding. Errors: those of chooseVariant, planWorkspace and planCalls.

@@ -419,6 +419,14 @@ void clearCounters(const KernelCall &call) {
     std::memset(std::get<void *>(call.args[index]), 0, sizeof(std::int32_t));
 }
 
+bool leavesCountersClear(const KernelCall &call) {
+  return std::all_of(call.counters.begin(), call.counters.end(), [&](std::size_t index) {
+    std::int32_t counter = 0;
+    std::memcpy(&counter, std::get<void *>(call.args[index]), sizeof counter);
+    return counter == 0;
+  });
+}
+
 bool guardHolds(const KernelCall &call) {
   std::int32_t flag = 1;
   if (call.guard)

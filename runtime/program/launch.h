@@ -112,6 +112,10 @@ Result<std::vector<KernelCall>> evaluate(const Manifest &manifest, const Variant
 /// Sets the counters of a call to 0, where they lie in host memory.
 void clearCounters(const KernelCall &call);
 
+/// Whether the counters of a call stand at 0, as a kernel leaves them, where they lie in host
+/// memory.
+bool leavesCountersClear(const KernelCall &call);
+
 /// Whether the call does something, where its guard lies in host memory.
 bool guardHolds(const KernelCall &call);
 

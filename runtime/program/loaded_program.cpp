@@ -44,11 +44,11 @@ Result<CudaModule> loadImage(const CudaDevice &device, const std::vector<Image> 
       fmt::format("compile it with --target {}", device.properties().architecture()));
 }
 
-bool hasTensorMaps(const Manifest &manifest) {
+bool hasArgument(const Manifest &manifest, ArgKind kind) {
   for (const VariantDecl &variant : manifest.variants)
     for (const LaunchDecl &launch : variant.launches)
       for (const ArgDecl &arg : launch.args)
-        if (arg.kind == ArgKind::TensorMap)
+        if (arg.kind == kind)
           return true;
   return false;
 }
@@ -80,8 +80,11 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(std::shared_ptr<const
     if (Status status = loaded->loadKernel(program.images, kernel); !status)
       return status.error();
   }
-  if (hasTensorMaps(program.manifest))
+  if (hasArgument(program.manifest, ArgKind::TensorMap))
     if (Status status = loaded->makeZeros(); !status)
+      return status.error();
+  if (hasArgument(program.manifest, ArgKind::Counter))
+    if (Status status = loaded->counters.make(*loaded->gpu); !status)
       return status.error();
   return loaded;
 }
@@ -344,40 +347,57 @@ LoadedProgram::prepare(const Binding &binding) const {
   return layout ? prepare(*layout, addressesOf(plan, binding)) : layout.error();
 }
 
-/// Calls `launch` with the workspace, taken in the order of the stream where the caller has none.
-template <typename Launch>
-Status LoadedProgram::withWorkspace(const CallLayout &layout, CuHandle stream, void *workspace,
-                                    const Launch &launch) const {
-  if (workspace || layout.workspace.bytes == 0)
-    return launch(workspace);
-  Result<void *> own = gpu->allocateOn(stream, static_cast<std::size_t>(layout.workspace.bytes));
-  if (!own)
-    return noMemoryFor(plan, layout.workspace, layout.scope, own.error());
-  Status launched = launch(*own);
-  Status released = gpu->releaseOn(stream, *own);
+/// Launches what `makeFrame` returns, with the addresses of the workspace and of counters: those
+/// that are kept for the stream, or else those of the workspace, which are set to 0. A workspace
+/// that the caller has not is taken in the order of the stream.
+template <typename MakeFrame>
+Status LoadedProgram::launchIn(const Layout &layout, CuHandle stream, void *workspace,
+                               const MakeFrame &makeFrame) const {
+  const CallLayout &calls = layout.plan;
+  const std::size_t count = calls.workspace.counters.size();
+  void *kept = count ? counters.on(*gpu, stream, count) : nullptr;
+  bool needsWorkspace = !calls.ofWorkspace.empty() || (count && !kept);
+  void *own = nullptr;
+  if (needsWorkspace && !workspace) {
+    Result<void *> taken = gpu->allocateOn(stream, static_cast<std::size_t>(calls.workspace.bytes));
+    if (!taken)
+      return noMemoryFor(plan, calls.workspace, calls.scope, taken.error());
+    workspace = own = *taken;
+  }
+  auto launch = [&]() -> Status {
+    Result<Frame> frame = makeFrame();
+    if (!frame)
+      return frame.error();
+    if (Status status = patch(*frame, calls.ofWorkspace, {}, workspace); !status)
+      return status;
+    if (count) {
+      void *used = kept;
+      if (!kept) { // side by side, and each launch has its own
+        used = addressOf({Place::workspace, calls.workspace.counters.front()}, {}, workspace);
+        if (Status status = gpu->clearOn(stream, used, count); !status)
+          return status;
+      }
+      if (Status status = patch(*frame, calls.ofCounters, {}, used); !status)
+        return status;
+    }
+    return launchFrame(layout, *frame, stream);
+  };
+  Status launched = launch();
+  Status released = own ? gpu->releaseOn(stream, own) : Status();
   return launched ? released : launched;
 }
 
 Status LoadedProgram::launch(const Prepared &prepared, CuHandle stream, void *workspace) const {
   const Layout &layout = *prepared.layout;
-  return withWorkspace(layout.plan, stream, workspace, [&](void *base) -> Status {
-    if (layout.plan.ofWorkspace.empty())
-      return launchFrame(layout, prepared.frame, stream, base);
-    Frame frame(prepared.frame, layout);
-    Status patched = patch(frame, layout.plan.ofWorkspace, {}, base);
-    return patched ? launchFrame(layout, frame, stream, base) : patched;
-  });
+  if (layout.plan.ofWorkspace.empty() && layout.plan.ofCounters.empty())
+    return launchFrame(layout, prepared.frame, stream);
+  return launchIn(layout, stream, workspace,
+                  [&]() -> Result<Frame> { return Frame(prepared.frame, layout); });
 }
 
 Status LoadedProgram::launch(const Layout &layout, std::span<void *const> tensors, CuHandle stream,
                              void *workspace) const {
-  Result<Frame> frame = frameAt(layout, tensors);
-  if (!frame)
-    return frame.error();
-  return withWorkspace(layout.plan, stream, workspace, [&](void *base) -> Status {
-    Status patched = patch(*frame, layout.plan.ofWorkspace, {}, base);
-    return patched ? launchFrame(layout, *frame, stream, base) : patched;
-  });
+  return launchIn(layout, stream, workspace, [&] { return frameAt(layout, tensors); });
 }
 
 Status LoadedProgram::launch(const Binding &binding, CuHandle stream) const {
@@ -385,15 +405,7 @@ Status LoadedProgram::launch(const Binding &binding, CuHandle stream) const {
   return layout ? launch(**layout, addressesOf(plan, binding), stream) : layout.error();
 }
 
-Status LoadedProgram::launchFrame(const Layout &layout, const Frame &frame, CuHandle stream,
-                                  void *workspace) const {
-  const std::vector<std::int64_t> &counters = layout.plan.workspace.counters;
-  if (!counters.empty()) // side by side, and each launch has its own
-    if (Status status =
-            gpu->clearOn(stream, addressOf({Place::workspace, counters.front()}, {}, workspace),
-                         counters.size());
-        !status)
-      return status;
+Status LoadedProgram::launchFrame(const Layout &layout, const Frame &frame, CuHandle stream) const {
   // Streams that are captured take such launches since graphs have edges with data, CUDA 12.3.
   bool mayStartEarly = gpu->properties().driverVersion >= 12030;
   for (std::size_t number = 0; number < layout.plan.calls.size(); ++number) {

@@ -4,6 +4,7 @@
 
 #include "attnc/result.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/kept_counters.h"
 #include "runtime/program/bind.h"
 #include "runtime/program/call_layout.h"
 #include "runtime/program/layout_cache.h"
@@ -104,11 +105,10 @@ private:
   Result<Frame> frameAt(const Layout &layout, std::span<void *const> tensors) const;
   Status patch(Frame &frame, std::span<const CallLayout::Patch> patches,
                std::span<void *const> tensors, void *workspace) const;
-  template <typename Launch>
-  Status withWorkspace(const CallLayout &plan, CuHandle stream, void *workspace,
-                       const Launch &launch) const;
-  Status launchFrame(const Layout &layout, const Frame &frame, CuHandle stream,
-                     void *workspace) const;
+  template <typename MakeFrame>
+  Status launchIn(const Layout &layout, CuHandle stream, void *workspace,
+                  const MakeFrame &makeFrame) const;
+  Status launchFrame(const Layout &layout, const Frame &frame, CuHandle stream) const;
 
   std::shared_ptr<const CudaDevice> gpu;
   Manifest plan;
@@ -123,6 +123,7 @@ private:
   mutable LayoutCache<Layout> layouts;
   bool checksPointers = false; ///< at each call
   DeviceBuffer zeros;          ///< what maps of tensors without elements point at
+  mutable KeptCounters counters;
 };
 
 } // namespace attnc

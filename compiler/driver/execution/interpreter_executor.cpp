@@ -192,6 +192,8 @@ Status InterpreterExecutor::runOnce(const Plan &plan, uint64_t seed) const {
       return internalError(fmt::format("{}\n  (order {} of warps and asynchronous ops)",
                                        llvm::toString(std::move(fault)), seed),
                            kReport);
+    if (!leavesCountersClear(call))
+      return internalError(fmt::format("{} leaves a counter that is not 0", call.kernel), kReport);
   }
   return {};
 }

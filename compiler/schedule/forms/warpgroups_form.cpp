@@ -268,7 +268,7 @@ private:
       if (!agrees(ranked.schedule, keys))
         continue;
       if (fitting(schedule))
-        return schedule;
+        return keys.contains("row_stages") ? schedule : withNextRows(nest, machine, schedule);
       // What the keys ask for may take the room of results on their way out.
       schedule.bulkStores &= keys.contains("bulk_stores");
       if (fitting(schedule))

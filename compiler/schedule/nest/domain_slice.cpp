@@ -51,6 +51,7 @@ Value liveCondition(red::NestOp nest) {
 // Rows and stream indices that tiles for tensor cores have at least.
 static constexpr int64_t kSmallTile = 32;
 
+// Whoever asks which part an index belongs to does not say that its indices are decided together.
 static bool findsPart(Operation *division) {
   return llvm::all_of(division->getUsers(), [](Operation *user) {
     auto extreme = dyn_cast<red::ExtremeOp>(user);

@@ -22,7 +22,7 @@ SmallVector<StagedInput> stagedInputs(red::NestOp nest, const StreamPlan &plan,
   for (attn::ReadOp read : plan.vectors) {
     Type element = tensorOf(read.getSource()).element;
     int64_t bytes = tile::elementType(element).bytes;
-    if (bytes >= kLeastCopy)
+    if (bytes >= kLeastCopy) // else code reads them
       staged.push_back({read, {}, false, tile(1, schedule.streamTile, element), bytes});
   }
   if (!schedule.copyInputs)

@@ -22,9 +22,8 @@ public:
       else
         countQuotients(map);
     for (auto read : nest.getBodyBlock()->getOps<attn::ReadOp>())
-      if (isColumnVector(read) && !onlyDecides(read, kStream))
-        needs.columns.push_back(
-            {read, wordsOf(read.getResult()), onlyDecides(read, kRow | kStream)});
+      if (isColumnVector(read) && !isAskedOfLanes(read))
+        needs.columns.push_back({read, wordsOf(read.getResult()), isOnlyCompared(read)});
     for (StreamState state : plan.states)
       needs.moments += bool(state.fold.getBase());
     if (Value live = liveCondition(nest))
@@ -69,37 +68,48 @@ private:
     });
   }
 
-  // True if elements only decide conditions of scores that depend on `reach`: those of columns
-  // lanes ask for (lane_conditions.h).
-  bool onlyDecides(Value array, unsigned reach) {
-    if (auto known = deciding.find({array, reach}); known != deciding.end())
+  // True if elements only decide conditions of columns, for which lanes ask (lane_conditions.h).
+  bool isAskedOfLanes(Value array) {
+    if (auto known = askedOfLanes.find(array); known != askedOfLanes.end())
       return known->second;
-    return deciding[{array, reach}] = findOnlyDecides(array, reach);
+    return askedOfLanes[array] = allUsesIn(array, [&](attn::MapOp map, Value scalar) {
+             return decidesConditions(map, scalar);
+           });
   }
 
-  bool findOnlyDecides(Value array, unsigned reach) {
+  bool decidesConditions(attn::MapOp map, Value scalar) {
+    if (auto known = askedOfLanes.find(scalar); known != askedOfLanes.end())
+      return known->second;
+    bool decides = llvm::all_of(scalar.getUsers(), [&](Operation *user) {
+      if (isa<attn::YieldOp>(user))
+        return !isScores(map.getResult()) && isAskedOfLanes(map.getResult());
+      Value result = user->getResult(0);
+      bool isOfColumn = !(dependence(map, result) & ~kStream) && !isa<attn::RandOp>(user);
+      return isOfColumn && (result.getType().isInteger(1) || decidesConditions(map, result));
+    });
+    return askedOfLanes[scalar] = decides;
+  }
+
+  // True if elements are operands of comparisons, as they are.
+  static bool isOnlyCompared(Value array) {
+    return allUsesIn(array, [](attn::MapOp, Value scalar) {
+      return llvm::all_of(scalar.getUsers(),
+                          [](Operation *user) { return isa<arith::CmpIOp, arith::CmpFOp>(user); });
+    });
+  }
+
+  // True if `holds` of the scalars of maps that are the array's elements; what they say of where
+  // other arrays are read does not count.
+  static bool allUsesIn(Value array, llvm::function_ref<bool(attn::MapOp, Value)> holds) {
     return llvm::all_of(array.getUsers(), [&](Operation *user) {
-      if (isa<attn::ReadOp>(user)) // it says where
+      if (isa<attn::ReadOp>(user))
         return true;
       auto map = dyn_cast<attn::MapOp>(user);
       return map && llvm::all_of(llvm::enumerate(map.getOperands()), [&](auto operand) {
                return operand.value() != array ||
-                      decides(map, map.getBodyBlock()->getArgument(operand.index()), reach);
+                      holds(map, map.getBodyBlock()->getArgument(operand.index()));
              });
     });
-  }
-
-  bool decides(attn::MapOp map, Value scalar, unsigned reach) {
-    if (auto known = deciding.find({scalar, reach}); known != deciding.end())
-      return known->second;
-    bool all = llvm::all_of(scalar.getUsers(), [&](Operation *user) {
-      if (isa<attn::YieldOp>(user))
-        return !isScores(map.getResult()) && onlyDecides(map.getResult(), reach);
-      Value result = user->getResult(0);
-      bool isWithin = !(dependence(map, result) & ~reach) && !isa<attn::RandOp>(user);
-      return isWithin && (result.getType().isInteger(1) || decides(map, result, reach));
-    });
-    return deciding[{scalar, reach}] = all;
   }
 
   // Indices and sizes, and what is made of them, are narrowed to 32 bits (narrow_indices.h);
@@ -211,7 +221,7 @@ private:
   RegisterNeeds needs;
   llvm::SmallSetVector<Value, 8> seen; // arrays, and scalars of maps, that are counted
   llvm::DenseMap<Value, bool> ofProducts;
-  llvm::DenseMap<std::pair<Value, unsigned>, bool> deciding; // arrays, and scalars of maps
+  llvm::DenseMap<Value, bool> askedOfLanes; // arrays, and scalars of maps
   llvm::DenseMap<Value, unsigned> dependences;
 };
 

@@ -13,7 +13,7 @@ struct StreamPlan;
 struct ColumnVector {
   attn::ReadOp read;
   int64_t words;     ///< 32-bit words of an element
-  bool onlyCompared; ///< its elements decide conditions of scores, and nothing else
+  bool onlyCompared; ///< its elements are operands of comparisons that decide conditions
 };
 
 /// Counts of what is known before the loop over tiles and used in it, and of what is computed or

@@ -122,7 +122,8 @@ private:
       Tensor tensor = tensorOf(read.getSource());
       unsigned last = tensor.dims.size() - 1;
       bool comes = !tensor.element.isF64() && tile::elementType(tensor.element).bytes > 1;
-      if (comes && !read.getOtherwise() && read.subscriptDim(last) == result.stream &&
+      if (comes && !read.getOtherwise() && read.subscriptDim(last) &&
+          isStream(read.subscriptDim(last)) &&
           llvm::all_of(llvm::seq(last), [&](unsigned a) { return isGridOnly(read, a); }))
         result.vectors.push_back(read);
     }

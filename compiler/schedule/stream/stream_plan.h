@@ -145,8 +145,8 @@ struct StreamPlan {
   /// Folds over an inner dim of what the states make: all of the dim is in a tile.
   llvm::SmallVector<red::FoldOp> epilogue;
   llvm::SmallVector<InputTile> inputs, turned;
-  /// Tensors with an element for each stream index, read by the step's scalar code. Every subscript
-  /// but the last depends on grid dims only.
+  /// Of needs.columns those that can arrive as tiles: every subscript but the last depends on grid
+  /// dims only.
   llvm::SmallVector<attn::ReadOp> vectors;
   /// Tensors with a row for each index of the row dim and a column for each of the last axis, an
   /// inner dim, which only scalar code behind the stream reads.

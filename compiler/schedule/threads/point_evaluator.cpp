@@ -263,14 +263,15 @@ SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
     if (auto scalar = dyn_cast<red::ScalarOp>(op)) {
       mapping.map(scalar.getResult(), evaluate(scalar.getArray()));
     } else if (auto extreme = dyn_cast<red::ExtremeOp>(op)) {
+      if (mapping.contains(extreme.getResult()))
+        continue;
       SmallVector<red::ExtremeOp> alike;
       for (Operation *other : slice)
         if (auto next = dyn_cast<red::ExtremeOp>(other);
             next && !mapping.contains(next.getResult()) && haveOneBox(extreme, next))
           alike.push_back(next);
-      if (!mapping.contains(extreme.getResult()))
-        for (auto [each, value] : llvm::zip_equal(alike, computeExtremes(alike, mapping)))
-          mapping.map(each.getResult(), value);
+      for (auto [each, value] : llvm::zip_equal(alike, computeExtremes(alike, mapping)))
+        mapping.map(each.getResult(), value);
     } else if (!isa<attn::SizeOp>(op)) {
       builder.clone(*op, mapping);
     }

@@ -267,13 +267,17 @@ static int64_t readRegisters(const RegisterNeeds &needs, const StreamPlan &plan,
   int64_t tile = schedule.streamTile, inputs = plan.inputs.size();
   SmallVector<attn::ReadOp> arriving = copiedVectors(plan, schedule);
   int64_t vectors = 0, compared = 0;
-  for (const ColumnVector &column : needs.columns)
+  for (const ColumnVector &column : needs.columns) {
+    bool isReal = isa<FloatType>(tensorOf(column.read->getOperand(0)).element);
     if (!llvm::is_contained(arriving, column.read))
       vectors += 36 + column.words * tile / 4 + (needs.inParts ? tile / 16 : 0);
     else if (column.onlyCompared)
-      vectors += compared++ ? tile / 4 : 0;
+      vectors += compared++ ? column.words * tile / 4 : (column.words - 1) * tile / 8;
+    else if (!isReal)
+      vectors += column.words * tile / 4 + 12;
     else
       vectors += needs.masked ? tile / 8 + 4 : 4;
+  }
   int64_t copied = schedule.copyInputs ? inputs : 0;
   int64_t read = withoutTables(needs.inputs, plan, schedule, /*areReads=*/true) + inputs - copied;
   return vectors + copied * (tile / 8 + 4) + read * (tile / 4 + 12);

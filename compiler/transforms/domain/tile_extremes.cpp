@@ -116,6 +116,7 @@ static StringAttr addDim(ProgramOp program, StringAttr dim) {
   return added.getName();
 }
 
+// What addExtent has made is used by nothing else.
 static void eraseDim(ProgramOp program, StringAttr part) {
   for (auto extent : llvm::make_early_inc_range(program.getBodyBlock()->getOps<ExtentOp>()))
     if (extent.getDimAttr() == part) {
@@ -133,7 +134,10 @@ TileExtremes::Parts TileExtremes::partsOf(Value array, StringAttr dim, NestOp us
   Parts &parts = known[{array.getAsOpaquePointer(), const_cast<void *>(dim.getAsOpaquePointer())}];
   if (parts.max)
     return parts;
-  parts.part = addDim(program, dim);
+  StringAttr &part = partsOfDims[dim];
+  if (!part)
+    part = addDim(program, dim);
+  parts.part = part;
   OpBuilder b(user);
   Block body;
   OpBuilder inner(b.getContext());
@@ -149,7 +153,7 @@ TileExtremes::Parts TileExtremes::partsOf(Value array, StringAttr dim, NestOp us
   nest.getBodyBlock()->getOperations().splice(nest.getBodyBlock()->end(), body.getOperations());
   derivation::record(nest, derivation::stepAt(derivation::Rule::TileExtremes, array.getLoc(), "",
                                               {{"array", name}, {"dims", dim.getValue().str()}}));
-  nests.emplace_back(nest, parts.part);
+  nests.push_back(nest);
   parts.max = nest.getResult(0);
   parts.min = nest.getResult(1);
   return parts;
@@ -157,14 +161,15 @@ TileExtremes::Parts TileExtremes::partsOf(Value array, StringAttr dim, NestOp us
 
 SmallVector<NestOp> TileExtremes::finish() {
   SmallVector<NestOp> used;
-  for (auto [nest, part] : nests) {
-    if (!nest.use_empty()) {
+  for (NestOp nest : nests)
+    if (nest.use_empty())
+      nest.erase();
+    else
       used.push_back(nest);
-      continue;
-    }
-    nest.erase();
-    eraseDim(program, part);
-  }
+  for (auto [dim, part] : partsOfDims)
+    if (llvm::none_of(used, [&](NestOp nest) { return llvm::is_contained(nest.getGrid(), part); }))
+      eraseDim(program, part);
+  partsOfDims.clear();
   nests.clear();
   known.clear();
   return used;

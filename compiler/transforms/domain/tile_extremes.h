@@ -4,6 +4,7 @@
 
 #include "compiler/transforms/domain/index_arithmetic.h"
 #include "dialects/Red/Red.h"
+#include "llvm/ADT/MapVector.h"
 #include <map>
 
 namespace attnc {
@@ -31,7 +32,8 @@ public:
 private:
   attn::ProgramOp program;
   std::map<std::pair<void *, void *>, Parts> known; ///< by array and dim
-  llvm::SmallVector<std::pair<red::NestOp, mlir::StringAttr>> nests; ///< with their parts' dim
+  llvm::MapVector<mlir::StringAttr, mlir::StringAttr> partsOfDims;
+  llvm::SmallVector<red::NestOp> nests;
 };
 
 } // namespace attnc

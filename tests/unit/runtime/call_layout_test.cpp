@@ -33,6 +33,9 @@ std::vector<std::uint64_t> wordsAt(const CallLayout &layout, std::span<void *con
   std::vector<std::uint64_t> words = layout.words;
   patchWords(layout.ofTensors, tensors, workspace, words);
   patchWords(layout.ofWorkspace, tensors, workspace, words);
+  if (!layout.ofCounters.empty())
+    patchWords(layout.ofCounters, tensors,
+               static_cast<char *>(workspace) + layout.workspace.counters.front(), words);
   return words;
 }
 

@@ -128,13 +128,13 @@ TEST_F(CallPath, KernelsGetAddressesPartsMapsAndCounters) {
   fakeReset();
   ASSERT_TRUE(loaded->launch(**prepared, nullptr, workspace.data()));
   ASSERT_EQ(fakeLaunches(), 3u);
-  char *t = static_cast<char *>(workspace.data());
+  char *t = static_cast<char *>(workspace.data()), *counters = argument<char *>(0, 148);
   for (std::size_t pass = 0; pass < 2; ++pass) {
     EXPECT_EQ(argument<void *>(pass, 0), x.data()); // the base of the map
     EXPECT_EQ(argument<char *>(pass, 128), static_cast<char *>(x.data()) + 128 * pass);
     EXPECT_EQ(argument<char *>(pass, 136), t);
     EXPECT_EQ(argument<std::int32_t>(pass, 144), static_cast<std::int32_t>(pass));
-    EXPECT_EQ(argument<char *>(pass, 148), t + bytes + 4 * pass);
+    EXPECT_EQ(argument<char *>(pass, 148), counters + 4 * pass);
     EXPECT_EQ(fakeLaunch(pass)->sharedBytes, rows * 1024);
     EXPECT_EQ(fakeLaunch(pass)->grid[0], rows);
   }
@@ -146,11 +146,62 @@ TEST_F(CallPath, KernelsGetAddressesPartsMapsAndCounters) {
   EXPECT_FALSE(fakeLaunch(0)->startsEarly); // what came before is somebody else's
   EXPECT_TRUE(fakeLaunch(1)->startsEarly);
   EXPECT_TRUE(fakeLaunch(2)->startsEarly);
-  std::int32_t counters[3];
-  ASSERT_TRUE(workspace.download(counters, sizeof counters, bytes));
-  EXPECT_EQ(counters[0], 0);
-  EXPECT_EQ(counters[1], 0);
-  EXPECT_EQ(counters[2], -1);
+}
+
+// Kernels leave counters at 0, so launches of one stream share some that were set to 0 once.
+TEST_F(CallPath, AStreamKeepsItsCounters) {
+  auto loaded = load(twoKernels());
+  DeviceBuffer x = *device->allocate(bytes), o = *device->allocate(bytes);
+  auto prepared = loaded->prepare(bindTo(loaded->manifest(), x, o));
+  ASSERT_TRUE(prepared) << prepared.error().text();
+  auto countersOn = [&](CuHandle stream) {
+    fakeReset();
+    EXPECT_TRUE(loaded->launch(**prepared, stream));
+    EXPECT_EQ(fakeCalls("cuMemsetD32Async"), 0);
+    return argument<std::int32_t *>(0, 148);
+  };
+  CudaStream other = *device->createStream();
+  std::int32_t *first = countersOn(nullptr), *second = countersOn(other.handle());
+  EXPECT_EQ(first[0], 0); // the fake's memory is the host's
+  EXPECT_EQ(first[1], 0);
+  EXPECT_GE(std::abs(first - second), 64);
+  EXPECT_EQ(countersOn(nullptr), first);
+  EXPECT_EQ(countersOn(other.handle()), second);
+}
+
+// A graph may run beside the stream that it was captured from, and so may streams beyond those that
+// counters are kept for: these have counters in the workspace, set to 0 before each launch.
+TEST_F(CallPath, OthersHaveCountersInTheWorkspace) {
+  auto loaded = load(twoKernels());
+  DeviceBuffer x = *device->allocate(bytes), o = *device->allocate(bytes);
+  DeviceBuffer workspace = *device->allocate(2 * bytes);
+  auto prepared = loaded->prepare(bindTo(loaded->manifest(), x, o));
+  ASSERT_TRUE(prepared) << prepared.error().text();
+  auto areInWorkspace = [&](CuHandle stream) {
+    EXPECT_TRUE(workspace.fill(0xff));
+    fakeReset();
+    EXPECT_TRUE(loaded->launch(**prepared, stream, workspace.data()));
+    std::int32_t counters[3];
+    EXPECT_TRUE(workspace.download(counters, sizeof counters, bytes));
+    bool areClear = counters[0] == 0 && counters[1] == 0 && counters[2] == -1;
+    EXPECT_EQ(areClear, fakeCalls("cuMemsetD32Async") == 1);
+    char *at = argument<char *>(0, 148);
+    EXPECT_EQ(areClear, at == static_cast<char *>(workspace.data()) + bytes);
+    EXPECT_EQ(argument<char *>(1, 148), at + 4);
+    return areClear;
+  };
+  fakeCapture(true);
+  EXPECT_TRUE(areInWorkspace(nullptr));
+  fakeCapture(false);
+  EXPECT_FALSE(areInWorkspace(nullptr));
+  std::vector<CudaStream> streams;
+  for (int number = 1; number < 64; ++number) {
+    streams.push_back(*device->createStream());
+    EXPECT_FALSE(areInWorkspace(streams.back().handle())) << number;
+  }
+  streams.push_back(*device->createStream());
+  EXPECT_TRUE(areInWorkspace(streams.back().handle()));
+  EXPECT_FALSE(areInWorkspace(streams.front().handle()));
 }
 
 // A layout at other addresses is what a call that evaluates everything there gives.
@@ -197,14 +248,13 @@ TEST_F(CallPath, ALaunchCallsTheDriverNoMoreThanItMust) {
   ASSERT_TRUE(two->launch(**ofTwo, nullptr, workspace.data()));
   EXPECT_EQ(fakeCalls("cuLaunchKernel"), 1); // the others start early
   EXPECT_EQ(fakeCalls("cuLaunchKernelEx"), 2);
-  EXPECT_EQ(fakeCalls("cuMemsetD32Async"), 1);
   EXPECT_EQ(fakeCalls("cuTensorMapReplaceAddress"), 1);
-  EXPECT_EQ(fakeCalls(nullptr), 5);
+  EXPECT_EQ(fakeCalls(nullptr), 4);
   fakeReset();
   ASSERT_TRUE(two->launch(**ofTwo, nullptr));
   EXPECT_EQ(fakeCalls("cuMemAllocAsync"), 1);
   EXPECT_EQ(fakeCalls("cuMemFreeAsync"), 1);
-  EXPECT_EQ(fakeCalls(nullptr), 7);
+  EXPECT_EQ(fakeCalls(nullptr), 6);
   makeCurrent(nullptr);
   fakeReset();
   ASSERT_TRUE(one->launch(**ofOne, nullptr));

@@ -1,6 +1,7 @@
 #include "tests/unit/runtime/fake_driver.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +31,7 @@ State &state() {
   return kept;
 }
 
+std::atomic<bool> isCapturing = false;
 thread_local void *currentContext = nullptr;
 int contextTag = 0;
 
@@ -128,6 +130,8 @@ void fakeReset() {
   state().calls.clear();
   state().launches.clear();
 }
+
+void fakeCapture(bool captures) { isCapturing = captures; }
 
 int cuInit(unsigned) { return 0; }
 int cuDriverGetVersion(int *version) {
@@ -270,6 +274,14 @@ int cuStreamDestroy_v2(void *stream) {
   return 0;
 }
 int cuStreamSynchronize(void *) { return 0; }
+int cuStreamIsCapturing(void *, int *capturing) {
+  *capturing = isCapturing;
+  return 0;
+}
+int cuStreamGetId(void *stream, unsigned long long *number) {
+  *number = reinterpret_cast<std::uintptr_t>(stream);
+  return 0;
+}
 int cuEventCreate(void **event, unsigned) {
   *event = new char;
   return 0;

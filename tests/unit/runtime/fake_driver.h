@@ -18,12 +18,14 @@ struct FakeLaunch {
 
 extern "C" {
 /// Calls of a function since the last fakeReset; with null, of all functions but those that ask
-/// what is current.
+/// what is current, or about streams.
 long fakeCalls(const char *function);
 /// The launches since the last fakeReset.
 std::size_t fakeLaunches();
 const FakeLaunch *fakeLaunch(std::size_t number);
 void fakeReset();
+/// Whether streams say from now on that they are being captured.
+void fakeCapture(bool isCapturing);
 }
 
 #endif

@@ -189,6 +189,28 @@ TEST(Forms, aSeesawPlacesTheSharedMemoryThatItCounts) {
   }
 }
 
+// Whoever asks of tiles waits for data: rows of the next row tile arrive meanwhile, unless a key
+// says otherwise.
+TEST(Forms, rowsOfTheNextTileArriveWhereDataDecide) {
+  LibraryNest documents("documents", 128), causal("causal", 128);
+  const Form &form = *findForm("warpgroups");
+  std::string why;
+  auto chosen = [&](LibraryNest &of) {
+    PlannedNest nest(of.nest);
+    return *tile::scheduleAs<WarpgroupSchedule>(form.choose(nest, hopper(), why));
+  };
+  auto withKeys = [&](LibraryNest &of, const nlohmann::json &keys) {
+    PlannedNest nest(of.nest);
+    return *tile::scheduleAs<WarpgroupSchedule>(*form.withKeys(nest, hopper(), keys));
+  };
+  EXPECT_EQ(chosen(documents).rowStages, 2);
+  EXPECT_TRUE(chosen(documents).dynamicScheduler);
+  EXPECT_GT(chosen(documents).groups, 1);
+  EXPECT_EQ(withKeys(documents, {{"groups", 2}}).rowStages, 2);
+  EXPECT_EQ(withKeys(documents, {{"row_stages", 1}}).rowStages, 1);
+  EXPECT_EQ(chosen(causal).rowStages, 1);
+}
+
 // The last form takes what the others do not; they say why.
 TEST(Forms, whatNoOtherTakesHasTheLast) {
   FusedProgram program(R"j(["o[b,h,j,e] = exp(v[b,h,j,e])"])j", R"j({"o": "f32"})j");
