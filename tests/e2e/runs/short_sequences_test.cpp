@@ -30,7 +30,8 @@ std::string prefixAt(const Compilation &compilation, Extents extents) {
     EXPECT_TRUE(isChosen) << isChosen.error().text();
     if (!isTrue(*isChosen))
       continue;
-    for (const char *prefix : {"short_64_", "uneven_512_", "short_512_", "split_", "packed_"})
+    for (const char *prefix :
+         {"short_64_", "short_128_", "uneven_512_", "short_512_", "split_", "packed_"})
       if (variant.launches.front().kernel.starts_with(prefix))
         return prefix;
     return "";
@@ -61,7 +62,9 @@ TEST(ShortSequences, haveKernelsOfTheirOwn) {
   auto at = [&](std::int64_t i, std::int64_t j) { return plain.at(i, j); };
   EXPECT_EQ(at(1, 1), "short_64_");
   EXPECT_EQ(at(64, 64), "short_64_");
-  EXPECT_EQ(at(65, 64), "short_512_");
+  EXPECT_EQ(at(65, 64), "short_128_");
+  EXPECT_EQ(at(128, 128), "short_128_");
+  EXPECT_EQ(at(129, 128), "short_512_");
   EXPECT_EQ(at(64, 512), "short_512_");
   EXPECT_EQ(at(512, 512), "short_512_");
   EXPECT_EQ(at(512, 513), "");
@@ -128,7 +131,7 @@ TEST_P(ShortSequencesOf, AreRight) {
   ASSERT_TRUE(compilation) << compilation.error().text();
   auto executor = driver::makeInterpreterExecutor(*compilation, {{0}, 8});
   ASSERT_TRUE(executor) << executor.error().text();
-  for (Lengths lengths : {Lengths{49, 63}, Lengths{64, 17}, Lengths{130, 200}}) {
+  for (Lengths lengths : {Lengths{49, 63}, Lengths{64, 17}, Lengths{100, 128}, Lengths{130, 200}}) {
     Extents extents = spec.extents(lengths);
     if (lengths.queries <= 64)
       EXPECT_EQ(prefixAt(*compilation, extents), "short_64_");

@@ -11,7 +11,7 @@ namespace {
 
 const ShortSequences &tiny() { return shortSequences().front(); }
 const ShortSequences &few() { return shortSequences().back(); }
-const ShortSequences &uneven() { return shortSequences()[1]; }
+const ShortSequences &uneven() { return shortSequences()[2]; }
 
 WarpgroupSchedule choose(LibraryNest &of, const ShortSequences &sequences) {
   std::optional<WarpgroupSchedule> schedule = shortSchedule(of.nest, of.plan, hopper(), sequences);
