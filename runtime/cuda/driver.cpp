@@ -347,7 +347,8 @@ Result<CudaEvent> CudaDevice::createEvent() const {
 std::optional<std::uint64_t> CudaDevice::streamNumber(CuHandle stream) const {
   int capturing = 0;
   unsigned long long number = 0;
-  if (!context->api->streamIsCapturing || !context->api->streamId ||
+  auto *const perThread = reinterpret_cast<CuHandle>(2); // CU_STREAM_PER_THREAD
+  if (stream == perThread || !context->api->streamIsCapturing || !context->api->streamId ||
       context->run(context->api->streamIsCapturing, stream, &capturing) != cuSuccess || capturing ||
       context->run(context->api->streamId, stream, &number) != cuSuccess)
     return std::nullopt;

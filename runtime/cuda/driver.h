@@ -148,7 +148,8 @@ public:
   Result<CudaEvent> createEvent() const;
 
   /// A number that no other stream of the process has or will have. Nothing if the stream is being
-  /// captured into a graph, or may be, and if the driver is too old (before CUDA 12.0).
+  /// captured into a graph, or may be, of the handle that stands for a stream of each thread, and if
+  /// the driver is too old (before CUDA 12.0). Another thread must not begin a capture meanwhile.
   std::optional<std::uint64_t> streamNumber(CuHandle stream) const;
 
   /// Memory that belongs to `stream`'s order: valid for work queued between the two calls.

@@ -72,8 +72,8 @@ struct DriverApi {
   CuResult (*streamCreate)(CuHandle *, unsigned);
   CuResult (*streamDestroy)(CuHandle);
   CuResult (*streamSynchronize)(CuHandle);
+  /// Null in drivers for CUDA before 10.0, and before 12.0.
   CuResult (*streamIsCapturing)(CuHandle, int *);
-  /// Null in drivers for CUDA before 12.0.
   CuResult (*streamId)(CuHandle, unsigned long long *);
   CuResult (*eventCreate)(CuHandle *, unsigned);
   CuResult (*eventDestroy)(CuHandle);

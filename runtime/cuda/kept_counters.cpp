@@ -21,8 +21,9 @@ void *KeptCounters::on(const CudaDevice &gpu, CuHandle stream, std::size_t count
   std::uint64_t owner = *number + 1; // 0: nobody's
   for (std::size_t tried = 0; tried < streams; ++tried) {
     std::size_t place = (owner + tried) % streams;
-    std::uint64_t before = 0;
-    if (owners[place].compare_exchange_strong(before, owner) || before == owner)
+    std::uint64_t before = owners[place].load(std::memory_order_relaxed);
+    if (before == owner ||
+        (before == 0 && (owners[place].compare_exchange_strong(before, owner) || before == owner)))
       return static_cast<std::int32_t *>(memory.data()) + place * counters;
   }
   return nullptr;

@@ -8,8 +8,9 @@
 
 namespace attnc {
 
-/// Counters in device memory for each of some streams. Clearing counters before each launch would
-/// be a launch of its own, beside which short kernels are not long. Thread safe.
+/// Counters in device memory for each of the first streams that ask for them, for good: clearing
+/// counters before each launch would be a launch of its own, beside which short kernels are not
+/// long. Thread safe.
 class KeptCounters {
 public:
   /// Allocates them and sets them to 0.
@@ -17,8 +18,8 @@ public:
 
   /// `count` counters of the stream, which no other stream has. Null where the caller has to clear
   /// counters of its own: before `make`, if the stream is being captured (its graph may run beside
-  /// the stream), if it cannot be told from others, or if more counters or streams are needed than
-  /// there are.
+  /// the stream), if it cannot be told from others, if `count` is beyond 64, or if 64 other streams
+  /// have asked before.
   void *on(const CudaDevice &gpu, CuHandle stream, std::size_t count);
 
 private:

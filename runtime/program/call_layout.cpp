@@ -65,6 +65,7 @@ void addCall(CallLayout &layout, PlannedCall &planned) {
   call.arguments = planned.args.size();
   call.guard = planned.guard;
   call.beside = planned.beside;
+  layout.hasBeside |= call.beside;
   for (PlannedArg &arg : planned.args)
     addArgument(layout, arg);
   layout.calls.push_back(call);

@@ -60,6 +60,9 @@ struct CallLayout {
   std::vector<Patch> ofTensors, ofWorkspace; ///< the latter of intermediates
   /// Places from the first counter on, wherever counters are.
   std::vector<Patch> ofCounters;
+  /// Some calls run beside others. Where several threads launch on one stream, these may be those of
+  /// another launch, which must not have the same counters.
+  bool hasBeside = false;
 };
 
 /// The layout of a binding. Errors: those of chooseVariant, planWorkspace and planCalls.

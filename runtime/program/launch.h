@@ -63,7 +63,7 @@ struct KernelCall {
   std::array<std::int64_t, 3> grid; ///< blocks in x, y, z; each at least 1
   std::int64_t sharedBytes = 0;     ///< dynamic shared memory of a block
   std::vector<ArgValue> args;
-  /// Of the args, the addresses of counters: whoever launches sets each to 0 right before.
+  /// Of the args, the addresses of counters, which are 0 when the kernel starts and when it ends.
   std::vector<std::size_t> counters = {};
   bool beside = false; ///< as PlannedCall
   /// The address of the i32 without which the call does nothing (LaunchDecl::guard); null if there

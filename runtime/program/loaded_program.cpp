@@ -354,8 +354,8 @@ template <typename MakeFrame>
 Status LoadedProgram::launchIn(const Layout &layout, CuHandle stream, void *workspace,
                                const MakeFrame &makeFrame) const {
   const CallLayout &calls = layout.plan;
-  const std::size_t count = calls.workspace.counters.size();
-  void *kept = count ? counters.on(*gpu, stream, count) : nullptr;
+  const std::size_t count = calls.ofCounters.empty() ? 0 : calls.workspace.counters.size();
+  void *kept = count && !calls.hasBeside ? counters.on(*gpu, stream, count) : nullptr;
   bool needsWorkspace = !calls.ofWorkspace.empty() || (count && !kept);
   void *own = nullptr;
   if (needsWorkspace && !workspace) {

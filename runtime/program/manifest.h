@@ -124,8 +124,8 @@ enum class ArgKind { Pointer, Stride, Size, Param, Expr, TensorMap, Counter };
 /// fit is an error). TensorMap: a CUtensorMap (128 bytes by value) of tensor `name`, from which the
 /// kernel copies boxes of `box` elements, innermost axis first, laid out in shared memory with
 /// `swizzle`; see tensor_map.h. JSON: `{"tensor_map": "k", "box": [64, 80, 1, 1], "swizzle": 128}`,
-/// where 128 may be left out. Counter: address of an i32 that is 0 when the kernel starts and that
-/// no other launch uses meanwhile: it lies in the workspace. JSON: `{"counter": true}`.
+/// where 128 may be left out. Counter: address of an i32 that is 0 when the kernel starts, that it
+/// leaves at 0, and that no other launch uses meanwhile. JSON: `{"counter": true}`.
 struct ArgDecl {
   ArgKind kind = ArgKind::Pointer;
   std::string name;

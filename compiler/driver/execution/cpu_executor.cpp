@@ -62,8 +62,6 @@ void runCalls(const cpu::CpuExecutable &executable, const CallLayout &layout,
   std::vector<uint64_t> words = layout.words;
   patchWords(layout.ofTensors, tensors, workspace, words);
   patchWords(layout.ofWorkspace, tensors, workspace, words);
-  for (int64_t counter : layout.workspace.counters)
-    std::memset(static_cast<std::byte *>(workspace) + counter, 0, sizeof(int32_t));
   for (const CallLayout::Call &call : layout.calls) {
     if (call.guard) {
       int32_t flag = 0;

@@ -15,14 +15,13 @@ static constexpr ReferenceExtents kShort[] = {
     {.rows = 512, .stream = 512, .cells = 1024},
 };
 // Measured of the Evoformer, 1024 cells of 384 rows, D32: 0.126 ms with tiles of 192 rows, 0.165
-// with 256, of which a quarter is empty (not recorded). One tile is none the faster for fewer rows:
-// 128 of them take 0.031 ms with tiles of 192, 0.030 with 256 (D64, 1024 cells).
+// with 256, of which a quarter is empty (not recorded).
 static constexpr ReferenceExtents kUneven[] = {{.rows = 384, .stream = 384, .cells = 1024}};
 static constexpr int64_t kOneRowTile = 64; // of any schedule
-static constexpr int64_t kFewTiles = 128;  // positions
+static constexpr int64_t kTwoTiles = 128;  // positions of two tiles at most
 static constexpr ShortSequences kSequences[] = {
     {"short_64_", kOneRowTile, kTiny},
-    {"short_128_", kFewTiles, kSmall},
+    {"short_128_", kTwoTiles, kSmall},
     {"uneven_512_", 512, kUneven, 192, 256},
     {"short_512_", 512, kShort},
 };
@@ -80,7 +79,7 @@ std::optional<WarpgroupSchedule> shortSchedule(red::NestOp nest, const StreamPla
   // Groups that take turns wait for each other, and of two tiles nothing comes back. Measured of
   // 128 rows, D128, 1024 cells on an H200: 0.040 ms, 0.038 without turns (not recorded).
   auto takesTurns = [](const RankedSchedule &r) { return r.schedule.pingPong; };
-  if (sequences.longest <= kFewTiles && !llvm::all_of(ranked, takesTurns))
+  if (sequences.longest <= kTwoTiles && !llvm::all_of(ranked, takesTurns))
     llvm::erase_if(ranked, takesTurns);
   std::optional<WarpgroupSchedule> best, ahead;
   double share = 0, aheadShare = 0;

@@ -41,7 +41,7 @@ struct KernelArg {
     Size,      ///< i64 extent of `dim`
     Param,     ///< the param `name`: f32, or i64
     TensorMap, ///< `tensor` for copies of boxes of `box` elements, innermost axis first
-    Counter,   ///< address of an i32 that is 0 when the kernel starts
+    Counter,   ///< address of an i32 that is 0 when the kernel starts and when it ends
   };
   Kind kind;
   std::string name;  ///< a C identifier, unique but for the counter's: q, q_stride0, size_j, scale

@@ -75,6 +75,7 @@ TEST(ShortSequences, haveTilesThatLeaveFewRowsEmpty) {
   PlainAttention plain(64);
   auto at = [&](std::int64_t i, std::int64_t j) { return plain.at(i, j); };
   EXPECT_EQ(at(64, 64), "short_64_");
+  EXPECT_EQ(at(100, 65), "short_128_");
   EXPECT_EQ(at(192, 512), "short_512_");
   EXPECT_EQ(at(193, 193), "short_512_");
   EXPECT_EQ(at(257, 64), "uneven_512_");

@@ -169,6 +169,42 @@ TEST_F(CallPath, AStreamKeepsItsCounters) {
   EXPECT_EQ(countersOn(other.handle()), second);
 }
 
+// Kernels beside each other may be those of two threads' launches.
+TEST_F(CallPath, CallsBesideEachOtherKeepNone) {
+  Manifest manifest = twoKernels();
+  manifest.variants[0].loops.clear();
+  manifest.variants[0].launches[0].args[3] = ArgDecl::value(Expr::constant(0), DType::I32);
+  manifest.variants[0].launches[0].args[1].offset.reset();
+  manifest.variants[0].launches[1].beside = true;
+  auto loaded = load(manifest);
+  DeviceBuffer x = *device->allocate(bytes), o = *device->allocate(bytes);
+  auto prepared = loaded->prepare(bindTo(loaded->manifest(), x, o));
+  ASSERT_TRUE(prepared) << prepared.error().text();
+  fakeReset();
+  ASSERT_TRUE(loaded->launch(**prepared, nullptr));
+  EXPECT_EQ(fakeCalls("cuMemsetD32Async"), 1);
+}
+
+TEST_F(CallPath, AWorkspaceOfCountersAloneIsTakenWhereNoneAreKept) {
+  Manifest manifest = twoKernels();
+  manifest.intermediates.clear();
+  manifest.variants[0].launches.pop_back();
+  manifest.variants[0].launches[0].args[2] = ArgDecl::pointer("o");
+  auto loaded = load(manifest);
+  DeviceBuffer x = *device->allocate(bytes), o = *device->allocate(bytes);
+  auto prepared = loaded->prepare(bindTo(loaded->manifest(), x, o));
+  ASSERT_TRUE(prepared) << prepared.error().text();
+  EXPECT_EQ(LoadedProgram::workspaceBytes(**prepared), 256);
+  for (bool isCaptured : {false, true}) {
+    fakeCapture(isCaptured);
+    fakeReset();
+    EXPECT_TRUE(loaded->launch(**prepared, nullptr));
+    for (const char *function : {"cuMemAllocAsync", "cuMemsetD32Async", "cuMemFreeAsync"})
+      EXPECT_EQ(fakeCalls(function), isCaptured) << function;
+  }
+  fakeCapture(false);
+}
+
 // A graph may run beside the stream that it was captured from, and so may streams beyond those that
 // counters are kept for: these have counters in the workspace, set to 0 before each launch.
 TEST_F(CallPath, OthersHaveCountersInTheWorkspace) {
@@ -249,12 +285,14 @@ TEST_F(CallPath, ALaunchCallsTheDriverNoMoreThanItMust) {
   EXPECT_EQ(fakeCalls("cuLaunchKernel"), 1); // the others start early
   EXPECT_EQ(fakeCalls("cuLaunchKernelEx"), 2);
   EXPECT_EQ(fakeCalls("cuTensorMapReplaceAddress"), 1);
-  EXPECT_EQ(fakeCalls(nullptr), 4);
+  EXPECT_EQ(fakeCalls("cuStreamIsCapturing"), 1); // which take less than a launch that clears
+  EXPECT_EQ(fakeCalls("cuStreamGetId"), 1);
+  EXPECT_EQ(fakeCalls(nullptr), 6);
   fakeReset();
   ASSERT_TRUE(two->launch(**ofTwo, nullptr));
   EXPECT_EQ(fakeCalls("cuMemAllocAsync"), 1);
   EXPECT_EQ(fakeCalls("cuMemFreeAsync"), 1);
-  EXPECT_EQ(fakeCalls(nullptr), 6);
+  EXPECT_EQ(fakeCalls(nullptr), 8);
   makeCurrent(nullptr);
   fakeReset();
   ASSERT_TRUE(one->launch(**ofOne, nullptr));

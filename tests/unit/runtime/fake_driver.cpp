@@ -275,10 +275,12 @@ int cuStreamDestroy_v2(void *stream) {
 }
 int cuStreamSynchronize(void *) { return 0; }
 int cuStreamIsCapturing(void *, int *capturing) {
+  count("cuStreamIsCapturing");
   *capturing = isCapturing;
   return 0;
 }
 int cuStreamGetId(void *stream, unsigned long long *number) {
+  count("cuStreamGetId");
   *number = reinterpret_cast<std::uintptr_t>(stream);
   return 0;
 }

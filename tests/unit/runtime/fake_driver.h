@@ -18,7 +18,7 @@ struct FakeLaunch {
 
 extern "C" {
 /// Calls of a function since the last fakeReset; with null, of all functions but those that ask
-/// what is current, or about streams.
+/// what is current.
 long fakeCalls(const char *function);
 /// The launches since the last fakeReset.
 std::size_t fakeLaunches();

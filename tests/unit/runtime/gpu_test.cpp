@@ -141,16 +141,18 @@ TEST_F(Gpu, PreparedLaunchesTakeTheCallersWorkspace) {
   EXPECT_EQ(intermediate.back(), 999 * 6 + 3); // x, whose rows are 6 apart
 }
 
-/// Each block notes the number that it draws. The blocks of two launches are under way together.
+/// Each block notes the number that it draws; after as many as there are blocks a counter stands at
+/// 0 again. The blocks of two launches are under way together.
 const char *drawSource = R"(
 extern "C" __global__ void draw(int *seen, int *counter) {
   for (long long start = clock64(); clock64() - start < 20000;)
     ;
-  if (threadIdx.x == 0) seen[blockIdx.x] = atomicAdd(counter, 1);
+  if (threadIdx.x == 0) seen[blockIdx.x] = atomicInc((unsigned *)counter, gridDim.x - 1);
 }
 extern "C" __global__ void add(int *seen, const int *t, int *first, int *second) {
   if (threadIdx.x == 0)
-    seen[blockIdx.x] = t[blockIdx.x] + atomicAdd(first, 1) - atomicAdd(second, 1);
+    seen[blockIdx.x] = t[blockIdx.x] + 0 * (atomicInc((unsigned *)first, gridDim.x - 1) +
+                                            atomicInc((unsigned *)second, gridDim.x - 1));
 }
 )";
 
@@ -158,8 +160,8 @@ class Counters : public Gpu {
 protected:
   static constexpr std::int64_t blocks = 300;
 
-  /// With `further`, the numbers go through an intermediate, and a second kernel adds those of two
-  /// counters of its own, in the order of blocks as they come.
+  /// With `further`, the numbers go through an intermediate, and a second kernel has two counters
+  /// of its own.
   std::unique_ptr<LoadedProgram> load(bool further) {
     auto nvrtc = Nvrtc::open();
     EXPECT_TRUE(nvrtc) << nvrtc.error().text();
@@ -241,17 +243,30 @@ TEST_F(Counters, StandBesideIntermediates) {
   EXPECT_EQ(LoadedProgram::workspaceBytes(*prepared), 1280 + 256);
   ASSERT_TRUE(workspace.fill(0xff));
   CudaStream stream = *device->createStream();
-  for (int run = 0; run < 2; ++run) {
+  for (int run = 0; run < 3; ++run) {
     Status launched = loaded->launch(*prepared, stream.handle(), workspace.data());
     ASSERT_TRUE(launched) << launched.error().text();
     ASSERT_TRUE(stream.synchronize());
-    int drawn[3];
-    for (int n = 0; n < 3; ++n)
-      ASSERT_TRUE(workspace.download(&drawn[n], sizeof(int),
-                                     1280 + sizeof(int) * static_cast<std::size_t>(n)));
-    for (int n = 0; n < 3; ++n)
-      EXPECT_EQ(drawn[n], blocks);
+    expectAll(seen);
+    expectAll(workspace); // the intermediate comes first
   }
+}
+
+// Also of those beyond the streams that counters are kept for.
+TEST_F(Counters, OfManyStreamsAreApart) {
+  auto loaded = load(false);
+  std::vector<CudaStream> streams;
+  std::vector<DeviceBuffer> seen;
+  for (int number = 0; number < 70; ++number) {
+    streams.push_back(*device->createStream());
+    seen.push_back(makeSeen());
+  }
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t number = 0; number < streams.size(); ++number)
+      ASSERT_TRUE(loaded->launch(*prepare(*loaded, seen[number]), streams[number].handle()));
+  ASSERT_TRUE(device->synchronize());
+  for (const DeviceBuffer &each : seen)
+    expectAll(each);
 }
 
 TEST_F(Counters, OfLaunchesOnTwoStreamsAreApart) {

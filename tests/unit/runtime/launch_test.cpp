@@ -88,7 +88,9 @@ TEST(Launch, CountersLieInTheWorkspace) {
   EXPECT_EQ((*calls)[0].args.back(), ArgValue(static_cast<void *>(memory.data() + 512)));
   EXPECT_EQ((*calls)[1].counters, (std::vector<std::size_t>{0, 1}));
   EXPECT_EQ((*calls)[1].args[1], ArgValue(static_cast<void *>(memory.data() + 520)));
+  EXPECT_FALSE(leavesCountersClear((*calls)[1]));
   clearCounters((*calls)[1]);
+  EXPECT_TRUE(leavesCountersClear((*calls)[1]));
   for (std::size_t i = 0; i < memory.size(); ++i) {
     bool cleared = i >= 516 && i < 524;
     ASSERT_EQ(memory[i], cleared ? 0 : 0x7f) << i;
