@@ -147,7 +147,7 @@ TEST_P(DeferredSplits, AreTheSameImages) {
               isOfVariant(kernel))
         << kernel.name;
   std::vector<std::string> names = waiting->deferred->names();
-  EXPECT_EQ(names.size(), GetParam() == std::string("sm_90a") ? 5U : 2U); // with short sequences
+  EXPECT_EQ(names.size(), GetParam() == std::string("sm_90a") ? 6U : 2U); // with short sequences
   Result<std::vector<Image>> images = waiting->deferred->images(names);
   ASSERT_TRUE(images) << images.error().text();
   for (Image &image : *images)

@@ -81,7 +81,7 @@ protected:
     tile.barrier
     %turned = tile.registers : !tile.fragment<16, 32>
     tile.map rows(%row as %i) cols(%zero as %j) ins() outs(%turned : !tile.fragment<16, 32>) {
-      %x = tile.peek %numbers[%j, %i] : <32, 32, f32>
+      %x = tile.peek %numbers[%j, %i] : <32, 32, f32> -> f32
       tile.yield %x : f32
     }
     %out = tile.shared at 4096 : !tile.shared<32, 32, f32>
