@@ -13,6 +13,11 @@ ATTNC_DEVICE f32 toF32(f16 x) {
   return y;
 }
 
+/// An element as arithmetic has it: real numbers as f32, integers as i64.
+template <class T> ATTNC_DEVICE f32 computed(T x) { return toF32(x); }
+ATTNC_DEVICE i64 computed(i32 x) { return x; }
+ATTNC_DEVICE i64 computed(i64 x) { return x; }
+
 template <class T> ATTNC_DEVICE T fromF32(f32 x);
 template <> ATTNC_DEVICE f32 fromF32<f32>(f32 x) { return x; }
 template <> ATTNC_DEVICE f16 fromF32<f16>(f32 x) {

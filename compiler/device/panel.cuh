@@ -37,19 +37,20 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
   }
   ATTNC_DEVICE u32 at(int row, int col) const {
     constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
+    // Of smaller ones the compiler would read a word once for each.
     if constexpr (kPanelRows == 1 && sizeof(T) >= 4)
-      return base + col * static_cast<int>(sizeof(T)); // of smaller ones the compiler would read a word once for each
+      return base + col * static_cast<int>(sizeof(T));
     return chunk(row, col) + col % kPerChunk * static_cast<int>(sizeof(T));
   }
   /// An element. A plain load, which the compiler shares between the two neighbours that lie in one
   /// word; barriers keep it in its place.
-  ATTNC_DEVICE Computed<T> element(int row, int col) const {
+  ATTNC_DEVICE auto element(int row, int col) const {
     if constexpr (sizeof(T) == 2) {
       const int first = col / 2 * 2;
       const u32 word = *static_cast<const u32 *>(__cvta_shared_to_generic(at(row, first)));
       return toF32(T{static_cast<u16>(col == first ? word : word >> 16)});
     } else {
-      return *static_cast<const T *>(__cvta_shared_to_generic(at(row, col)));
+      return computed(*static_cast<const T *>(__cvta_shared_to_generic(at(row, col))));
     }
   }
   /// The strip of kCount rows that starts at `first`, a multiple of 8.

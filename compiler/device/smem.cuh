@@ -44,12 +44,8 @@ template <class T, int kRowCount, int kColCount> struct SharedTile {
     return chunk(row, col / kPerChunk) + (col % kPerChunk) * static_cast<int>(sizeof(T));
   }
   /// An element. A plain load, which barriers keep in its place.
-  ATTNC_DEVICE Computed<T> element(int row, int col) const {
-    const T found = *static_cast<const T *>(__cvta_shared_to_generic(at(row, col)));
-    if constexpr (sizeof(T) == 2)
-      return toF32(found);
-    else
-      return found;
+  ATTNC_DEVICE auto element(int row, int col) const {
+    return computed(*static_cast<const T *>(__cvta_shared_to_generic(at(row, col))));
   }
   /// A lane's place in the tile, from which the loads of a product step with constants: stepping
   /// costs one exclusive or, so few addresses need to stay in registers. `index` is 0 or 1; base is

@@ -24,25 +24,6 @@ struct bf16 {
 template <class A, class B> constexpr bool sameType = false;
 template <class A> constexpr bool sameType<A, A> = true;
 
-/// What arithmetic has an element of a tile as.
-template <class T> struct ComputedType;
-template <> struct ComputedType<f16> {
-  using type = f32;
-};
-template <> struct ComputedType<bf16> {
-  using type = f32;
-};
-template <> struct ComputedType<f32> {
-  using type = f32;
-};
-template <> struct ComputedType<i32> {
-  using type = i64;
-};
-template <> struct ComputedType<i64> {
-  using type = i64;
-};
-template <class T> using Computed = typename ComputedType<T>::type;
-
 constexpr f32 kInfinity = __builtin_bit_cast(f32, 0x7f800000u);
 
 constexpr int kWarp = 32;

@@ -241,16 +241,21 @@ private:
   // are computed.
   static WarpgroupSchedule withNextRows(PlannedNest &nest, const GpuModel &machine,
                                         WarpgroupSchedule schedule) {
+    if (!isUnequal(nest) || !schedule.persistent)
+      return schedule;
     WarpgroupSchedule more = schedule;
     more.rowStages = 2;
     bool fits = checkSchedule(nest.op(), *nest.ofHalves(), more, machine).empty();
-    return isUnequal(nest) && schedule.persistent && fits ? more : schedule;
+    return fits ? more : schedule;
   }
 
   WarpgroupSchedule completed(PlannedNest &nest, const GpuModel &machine, const Json &keys) const {
     const StreamPlan &plan = *nest.ofHalves();
     auto fitting = [&](const WarpgroupSchedule &schedule) {
       return checkSchedule(nest.op(), plan, schedule, machine).empty();
+    };
+    auto rowsAhead = [&](const WarpgroupSchedule &schedule) {
+      return keys.contains("row_stages") ? schedule : withNextRows(nest, machine, schedule);
     };
     WarpgroupSchedule asked;
     (void)setKeys(asked.keys(), name(), keys);
@@ -268,11 +273,11 @@ private:
       if (!agrees(ranked.schedule, keys))
         continue;
       if (fitting(schedule))
-        return keys.contains("row_stages") ? schedule : withNextRows(nest, machine, schedule);
+        return rowsAhead(schedule);
       // What the keys ask for may take the room of results on their way out.
       schedule.bulkStores &= keys.contains("bulk_stores");
       if (fitting(schedule))
-        return schedule;
+        return rowsAhead(schedule);
     }
     WarpgroupSchedule schedule = asked;
     RegisterBudget budget = registerBudget(nest.op(), plan, schedule);

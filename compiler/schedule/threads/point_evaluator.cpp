@@ -252,6 +252,17 @@ static bool haveOneBox(red::ExtremeOp x, red::ExtremeOp y) {
          llvm::equal(x.getFirst(), y.getFirst()) && llvm::equal(x.getLast(), y.getLast());
 }
 
+// Of the slice those that are not known and read what the extreme does.
+static SmallVector<red::ExtremeOp> ofOneBox(red::ExtremeOp extreme, ArrayRef<Operation *> slice,
+                                            const IRMapping &known) {
+  SmallVector<red::ExtremeOp> alike;
+  for (Operation *op : slice)
+    if (auto other = dyn_cast<red::ExtremeOp>(op);
+        other && !known.contains(other.getResult()) && haveOneBox(extreme, other))
+      alike.push_back(other);
+  return alike;
+}
+
 SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
   SmallVector<Operation *> slice = domainSlice(nest, wanted);
   IRMapping mapping;
@@ -265,11 +276,7 @@ SmallVector<Value> PointEvaluator::domain(ValueRange args, ValueRange wanted) {
     } else if (auto extreme = dyn_cast<red::ExtremeOp>(op)) {
       if (mapping.contains(extreme.getResult()))
         continue;
-      SmallVector<red::ExtremeOp> alike;
-      for (Operation *other : slice)
-        if (auto next = dyn_cast<red::ExtremeOp>(other);
-            next && !mapping.contains(next.getResult()) && haveOneBox(extreme, next))
-          alike.push_back(next);
+      SmallVector<red::ExtremeOp> alike = ofOneBox(extreme, slice, mapping);
       for (auto [each, value] : llvm::zip_equal(alike, computeExtremes(alike, mapping)))
         mapping.map(each.getResult(), value);
     } else if (!isa<attn::SizeOp>(op)) {
