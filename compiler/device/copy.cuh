@@ -4,24 +4,23 @@
 
 namespace attnc {
 
-/// Where the source of a copy is: in global memory, or there or in the block's shared memory, from
-/// which a copy is complete when it returns.
-enum class Source { Global, Any };
+/// Where the source of a copy is: in global memory, or in the block's shared memory, from which a
+/// copy is complete when it returns.
+enum class Source { Global, Shared };
 
 /// Starts a copy of kBytes (16, 8 or 4; both addresses aligned to it), or of zeros if !valid.
 template <int kBytes, Source kSource = Source::Global>
 ATTNC_DEVICE void copyAsync(u32 to, const void *from, bool valid) {
-  if constexpr (kSource == Source::Any)
-    if (__isShared(from)) {
-      if constexpr (kBytes == 16)
-        storeShared16(to, valid ? *static_cast<const uint4 *>(from) : uint4{});
-      else if constexpr (kBytes == 8) {
-        const uint2 x = valid ? *static_cast<const uint2 *>(from) : uint2{};
-        storeShared8(to, x.x, x.y);
-      } else
-        storeShared(to, valid ? *static_cast<const u32 *>(from) : 0u);
-      return;
-    }
+  if constexpr (kSource == Source::Shared) {
+    if constexpr (kBytes == 16)
+      storeShared16(to, valid ? *static_cast<const uint4 *>(from) : uint4{});
+    else if constexpr (kBytes == 8) {
+      const uint2 x = valid ? *static_cast<const uint2 *>(from) : uint2{};
+      storeShared8(to, x.x, x.y);
+    } else
+      storeShared(to, valid ? *static_cast<const u32 *>(from) : 0u);
+    return;
+  }
   const u32 bytes = valid ? kBytes : 0;
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (kBytes == 16)
@@ -153,8 +152,12 @@ ATTNC_DEVICE void storeTile(T *to, i64 rowStride, SharedTile<T, kRows, kCols> ti
                             i32 cols = kAllColumns) {
   constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
   constexpr int kPieces = kCols / kVector;
+  constexpr int kAll = kRows * kPieces;
 #pragma unroll 4
-  for (int i = threadIdx.x; i < kRows * kPieces; i += kThreads) {
+  for (int first = 0; first < kAll; first += kThreads) {
+    const int i = first + threadIndex();
+    if (kAll % kThreads != 0 && i >= kAll)
+      break;
     const int row = i / kPieces;
     const int col = i % kPieces * kVector;
     if (row < rows && (cols == kAllColumns || col < cols))

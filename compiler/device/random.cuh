@@ -22,21 +22,21 @@ ATTNC_DEVICE PhiloxBlock philox(PhiloxBlock c, u32 key0, u32 key1) {
   return c;
 }
 
-/// The block of four columns at the counter (x, y, z, floor(column / 4)) under the key `seed`, low
-/// half first. Indices count modulo 2^32, the column modulo 2^34.
+/// The block that has the word of a column (uniform), under the key `seed`, low half first. Indices
+/// count modulo 2^32, the column modulo 2^34.
 ATTNC_DEVICE PhiloxBlock blockAt(i64 seed, i64 x, i64 y, i64 z, i64 column) {
-  const u64 fourth = static_cast<u64>(column) >> 2;
-  return philox(
-      {static_cast<u32>(x), static_cast<u32>(y), static_cast<u32>(z), static_cast<u32>(fourth)},
-      static_cast<u32>(seed), static_cast<u32>(static_cast<u64>(seed) >> 32));
+  const u32 number = static_cast<u32>(column >> 4) << 2 | (static_cast<u32>(column) >> 1 & 3);
+  return philox({static_cast<u32>(x), static_cast<u32>(y), static_cast<u32>(z), number},
+                static_cast<u32>(seed), static_cast<u32>(static_cast<u64>(seed) >> 32));
 }
 
-/// Uniform in [0, 1), a multiple of 2^-24: the upper 24 bits of word `column % 4` of that block.
+/// Uniform in [0, 1), a multiple of 2^-24: the upper 24 bits of the column's word in that block. A
+/// block has the columns c, c + 1, c + 8 and c + 9, for c = 0, 2, 4 and 6 of each 16.
 ATTNC_DEVICE f32 uniform(i64 seed, i64 x, i64 y, i64 z, i64 column) {
   const PhiloxBlock words = blockAt(seed, x, y, z, column);
   const u32 low = static_cast<u32>(column);
-  const u32 even = low & 2 ? words.z : words.x;
-  const u32 odd = low & 2 ? words.w : words.y;
+  const u32 even = low & 8 ? words.z : words.x;
+  const u32 odd = low & 8 ? words.w : words.y;
   u32 word = low & 1 ? odd : even;
   // Computed here even if only one side of a choice uses it: moved into that side, it would make a
   // branch of every element.
@@ -45,11 +45,9 @@ ATTNC_DEVICE f32 uniform(i64 seed, i64 x, i64 y, i64 z, i64 column) {
 }
 
 /// The numbers of a lane's elements of an Accumulator, whose rows are the third index and whose
-/// columns count from a multiple of 4. Two lanes have four neighbouring columns of two rows between
-/// them: each computes the block of one row, and they exchange what is of the other's columns. All
-/// lanes of the warp take part.
+/// columns count from a multiple of 16. Of each row and 16 columns a lane has the four of a block.
 class LaneUniforms {
-  u32 words[4]; // of elements e, e + 1 and, 8 rows below, e + 2, e + 3
+  u32 words[8]; // of elements e to e + 7: every other two are 8 rows below, the last four 8 columns on
 
 public:
   /// That of element `e`, for e = 0, 1, 2, ...: `uniform(seed, x, y, z, column)`.
@@ -67,21 +65,14 @@ public:
 
 private:
   ATTNC_DEVICE u32 nextWord(int e, i64 seed, i64 x, i64 y, i64 z, i64 column) {
-    if (e % 4 == 0)
-      refill(seed, x, y, z, column);
-    return words[e % 4];
-  }
-
-  ATTNC_DEVICE void refill(i64 seed, i64 x, i64 y, i64 z, i64 column) {
-    const bool odd = threadIdx.x & 1; // a lane's number has its thread's last bit
-    const PhiloxBlock own = blockAt(seed, x, y, odd ? z + 8 : z, column);
-    const u32 left[] = {own.x, own.y}, right[] = {own.z, own.w};
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const u32 other = __shfl_xor_sync(~0u, odd ? left[i] : right[i], 1);
-      words[i] = odd ? other : left[i];
-      words[2 + i] = odd ? right[i] : other;
+    if (e % 8 == 0 || e % 8 == 2) {
+      const PhiloxBlock block = blockAt(seed, x, y, z, column);
+      words[e % 8] = block.x;
+      words[e % 8 + 1] = block.y;
+      words[e % 8 + 4] = block.z;
+      words[e % 8 + 5] = block.w;
     }
+    return words[e % 8];
   }
 };
 

@@ -10,6 +10,11 @@ ATTNC_DEVICE u32 sharedAddress(const void *p) {
   return static_cast<u32>(__cvta_generic_to_shared(p));
 }
 
+/// The same address. The compiler then knows that it is one of the block's shared memory.
+template <class T> ATTNC_DEVICE T *inShared(T *p) {
+  return static_cast<T *>(__cvta_shared_to_generic(__cvta_generic_to_shared(p)));
+}
+
 /// How many columns of a tile a copy or a store has: all that there are.
 constexpr i32 kAllColumns = 0x7fffffff;
 

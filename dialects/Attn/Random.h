@@ -29,12 +29,13 @@ constexpr std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
 }
 
 /// attn.rand: uniform in [0, 1), a multiple of 2^-24. Indices count modulo 2^32, the last one
-/// modulo 2^34.
+/// modulo 2^34. A block has the columns c, c + 1, c + 8 and c + 9 for an even c in the first half
+/// of 16: what a lane has of a row in an accumulator of tensor cores, 16 columns wide.
 constexpr float uniform(int64_t seed, int64_t x, int64_t y, int64_t z, int64_t column) {
-  std::array<uint32_t, 4> words =
-      philox({uint32_t(x), uint32_t(y), uint32_t(z), uint32_t(column >> 2)},
-             {uint32_t(seed), uint32_t(uint64_t(seed) >> 32)});
-  return float(words[column & 3] >> 8) * 0x1p-24f;
+  uint32_t block = uint32_t(column >> 4) << 2 | uint32_t(column >> 1 & 3);
+  std::array<uint32_t, 4> words = philox({uint32_t(x), uint32_t(y), uint32_t(z), block},
+                                         {uint32_t(seed), uint32_t(uint64_t(seed) >> 32)});
+  return float(words[(column & 1) + (column >> 2 & 2)] >> 8) * 0x1p-24f;
 }
 
 } // namespace attnc::attn

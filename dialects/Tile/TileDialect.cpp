@@ -157,7 +157,8 @@ static LogicalResult verifyStored(llvm::function_ref<InFlightDiagnostic()> emitE
                                   : emitError() << element << " is no type of elements in memory";
 }
 
-LogicalResult PtrType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Type element) {
+LogicalResult PtrType::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Type element,
+                              bool) {
   return verifyStored(emitError, element);
 }
 
@@ -200,8 +201,8 @@ LogicalResult SharedOp::verify() {
     return barriers.getCount() >= 1 && barriers.getCount() <= 1024
                ? success()
                : emitOpError("has ") << barriers.getCount() << " barriers; it can be 1 to 1024";
-  if (isa<PtrType>(getType()))
-    return success();
+  if (auto pointer = dyn_cast<PtrType>(getType()))
+    return pointer.getShared() ? success() : emitOpError("is a pointer to global memory");
   auto ring = dyn_cast<RingType>(getType());
   SharedType tile = ring ? ring.getTile() : cast<SharedType>(getType());
   if (!tile.fitsBlock(ring ? ring.getStages() : 1))
@@ -420,6 +421,17 @@ LogicalResult TabulateOp::verify() {
   if (getBodyBlock()->getArgumentTypes() != TypeRange({getRows().getType(), getRows().getType()}))
     return emitOpError("has a block with a row and a column");
   return success();
+}
+
+// `, shared` or nothing: where what a pointer points to is.
+static ParseResult parseSpace(AsmParser &parser, bool &shared) {
+  shared = succeeded(parser.parseOptionalComma());
+  return shared ? parser.parseKeyword("shared") : success();
+}
+
+static void printSpace(AsmPrinter &printer, bool shared) {
+  if (shared)
+    printer << ", shared";
 }
 
 #define GET_TYPEDEF_CLASSES

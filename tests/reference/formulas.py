@@ -266,12 +266,13 @@ assert philox([0xFFFFFFFF] * 4, [0xFFFFFFFF] * 2) == [0x408F276D, 0x41C83B0E, 0x
 def dropout(x, p):
     """Srivastava et al. 2014, section 4 and 10: a unit is kept with probability p and then scaled by
     1 / p; here the units are the weights of attention (Vaswani et al. 2017, section 5.4). Whether a
-    weight is kept is what the language says of rand: word j % 4 of Philox 4x32-10 at the counter
-    (b, h, i, j // 4), its upper 24 bits as a fraction."""
+    weight is kept is what the language says of rand: word j % 2 + 2 * (j // 8 % 2) of Philox 4x32-10 at
+    the counter (b, h, i, j // 16 * 4 + j % 8 // 2), its upper 24 bits as a fraction."""
     keep, seed = p.get("keep", float(np.float32(0.9))), p.get("seed", 0) % (1 << 64)
 
     def drop(probabilities, place, i, js):
-        words = [philox([*place, i, j // 4], [seed % (1 << 32), seed >> 32])[j % 4] for j in js]
+        words = [philox([*place, i, j // 16 * 4 + j % 8 // 2], [seed % (1 << 32), seed >> 32])[j % 2 + 2 * (j // 8 % 2)]
+                 for j in js]
         kept = np.array([word // 256 / 2**24 < keep for word in words])
         return np.where(kept, probabilities / keep, 0)
     return {"o": attention(x, p, every_key, drop=drop)}

@@ -125,6 +125,9 @@ void KernelPrinter::printHead() {
     args.push_back(argumentType(kernel, arg) + variables[arg]);
   }
   line(listText(kernel.getSymName().str() + "(", args, "    ") + ") {");
+  for (BlockArgument arg : kernel.getBodyBlock()->getArguments())
+    if (auto pointer = dyn_cast<tile::PtrType>(arg.getType()); pointer && pointer.getShared())
+      line("  " + variables[arg] + " = inShared(" + variables[arg] + ");");
   if (!kernel.getChain() && !kernel.getBeside())
     line("  awaitLaunchBefore();");
   if (kernel.getLetsNext())

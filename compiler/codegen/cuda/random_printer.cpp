@@ -1,4 +1,4 @@
-// Random numbers of a tile's elements, several of which one computation gives.
+// Random numbers of a tile's elements, four of which one computation gives.
 #include "compiler/codegen/cuda/kernel_printer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -33,10 +33,10 @@ bool isOutside(Value value, tile::MapOp map) {
 
 } // namespace
 
-// Whether two lanes can compute the numbers of their elements together: LaneUniforms.
+// Whether lanes have all numbers of the blocks that they compute: LaneUniforms.
 static bool isOfLanes(attn::RandOp random, tile::MapOp map) {
   return isa<tile::FragmentType>(map.getOuts().front().getType()) &&
-         isMultipleOf(map.getCols(), 4) && isIndex(random.getZ(), map.rowIndex()) &&
+         isMultipleOf(map.getCols(), 16) && isIndex(random.getZ(), map.rowIndex()) &&
          isIndex(random.getColumn(), map.columnIndex()) &&
          llvm::all_of(ValueRange{random.getSeed(), random.getX(), random.getY()},
                       [&](Value index) { return isOutside(index, map); });
@@ -63,8 +63,7 @@ static arith::CmpFOp comparisonOf(attn::RandOp random) {
   return isBelow && isOutside(compare.getRhs(), map) ? compare : arith::CmpFOp();
 }
 
-// Statements of their own: lanes meet in them, also where only one side of a choice has use for
-// the number.
+// Statements of their own: an element computes what the next ones have use for.
 void KernelPrinter::printLaneRandom(attn::RandOp random, StringRef element) {
   std::string arguments = element.str();
   for (Value operand : random->getOperands())

@@ -151,9 +151,12 @@ std::string address(const std::string &pointer, const Text &offset) {
 // The argument that says how many columns a copy or a store has, where it is not all.
 std::string KernelPrinter::columnsText(Value cols) { return cols ? ", " + text(cols) : ""; }
 
+static std::string sourceText(TypedValue<tile::PtrType> pointer) {
+  return pointer.getType().getShared() ? ", Source::Shared" : "";
+}
+
 void KernelPrinter::printCopy(tile::CopyOp copy) {
-  // What a chain hands over may be in shared memory.
-  std::string source = kernel.getChain() ? ", Source::Any" : "";
+  std::string source = sourceText(copy.getPointer());
   if (copy.isRow())
     return line("copyRow<" + number(kernel.getThreads()) + ", " + number(copy.getVectorBytes()) +
                 source + ">(" + tileText(copy.getTile()) + ", " +
@@ -237,7 +240,7 @@ void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
     exists = each + ".exists";
   }
   line("copyRows<" + number(copy.getVectorBytes()) + ", " + number(rows) +
-       (kernel.getChain() ? ", Source::Any" : "") + ">(" + tile + ", " + begin + ", " + offset +
+       sourceText(copy.getPointer()) + ">(" + tile + ", " + begin + ", " + offset +
        ", " + exists + ");");
   close();
   names.closeScope();

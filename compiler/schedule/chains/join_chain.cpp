@@ -4,6 +4,7 @@
 #include "compiler/schedule/nest/kernel_memory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -45,7 +46,7 @@ public:
     for (ChainArray array : arrays) {
       Tensor tensor = tensorOf(array.result);
       Location name = NameLoc::get(b.getStringAttr(cIdentifier(tensor.name)));
-      auto type = tile::PtrType::get(b.getContext(), tensor.element);
+      auto type = tile::PtrType::get(b.getContext(), tensor.element, /*shared=*/true);
       pointers[array.result] =
           tile::SharedOp::create(b, name, type, b.getI64IntegerAttr(array.offset));
     }
@@ -53,20 +54,42 @@ public:
 
   void call(red::NestOp nest, tile::KernelOp kernel) {
     SmallVector<Value> args;
-    for (KernelSignature own(nest); const KernelArg &arg : own.args())
+    SmallVector<Attribute> names;
+    llvm::BitVector known(kernel.getBodyBlock()->getNumArguments());
+    KernelSignature own(nest);
+    for (auto [i, arg] : llvm::enumerate(own.args())) {
+      BlockArgument inside = kernel.getBodyBlock()->getArgument(i);
+      if (const ChainArray *kept = keptAs(arg); kept && arg.kind == KernelArg::Kind::Stride) {
+        inside.replaceAllUsesWith(constantIn(kernel, kept->strides[arg.axis]));
+        known.set(i);
+        continue;
+      }
       args.push_back(argument(arg));
+      inside.setType(args.back().getType());
+      names.push_back(kernel.getArgNames()[i]);
+    }
+    kernel.getBodyBlock()->eraseArguments(known);
+    kernel.setArgNamesAttr(b.getArrayAttr(names));
+    (void)applyPatternsGreedily(kernel, FrozenRewritePatternSet());
     tile::CallOp::create(b, nest.getLoc(), kernel.getSymName(), args);
   }
 
 private:
-  Value argument(const KernelArg &arg) {
-    const ChainArray *kept =
+  const ChainArray *keptAs(const KernelArg &arg) {
+    auto kept =
         llvm::find_if(arrays, [&](const ChainArray &array) { return array.result == arg.array; });
-    if (kept == arrays.end())
-      return joined.getBodyBlock()->getArgument(signature.position(arg));
-    if (arg.kind == KernelArg::Kind::Pointer)
-      return pointers.lookup(arg.array);
-    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(kept->strides[arg.axis]));
+    return kept == arrays.end() ? nullptr : kept;
+  }
+
+  Value constantIn(tile::KernelOp kernel, int64_t value) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(kernel.getBodyBlock());
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  }
+
+  Value argument(const KernelArg &arg) {
+    return keptAs(arg) ? pointers.lookup(arg.array)
+                       : Value(joined.getBodyBlock()->getArgument(signature.position(arg)));
   }
 
   const KernelSignature &signature;

@@ -23,12 +23,23 @@ TEST(Philox, knownAnswers) {
 
 TEST(Uniform, isTheTopOfAWord) {
   const Words words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
-  for (int64_t j = 0; j < 4; ++j)
-    EXPECT_EQ(attn::uniform(0, 0, 0, 0, j), std::ldexp(float(words[j] >> 8), -24));
+  const int64_t columns[] = {0, 1, 8, 9};
+  for (size_t n = 0; n < words.size(); ++n)
+    EXPECT_EQ(attn::uniform(0, 0, 0, 0, columns[n]), std::ldexp(float(words[n] >> 8), -24));
   EXPECT_EQ(attn::uniform(0x299f31d0a4093822, 0x243f6a88, 0x85a308d3, 0x13198a2e,
-                          4 * int64_t(0x03707344) + 2),
+                          4 * int64_t(0x03707344) + 8),
             std::ldexp(float(0x5001e4), -24));
   EXPECT_EQ(attn::uniform(-1, -1, -1, -1, -1), std::ldexp(float(0x6d5451), -24));
+}
+
+// As documented, computed another way.
+TEST(Uniform, blocksHaveColumnsOfFragments) {
+  for (int64_t j = 0; j < 64; ++j) {
+    Words block = attn::philox({1, 2, 3, uint32_t(j / 16 * 4 + j % 8 / 2)}, {7, 0});
+    EXPECT_EQ(attn::uniform(7, 1, 2, 3, j),
+              std::ldexp(float(block[j % 2 + 2 * (j / 8 % 2)] >> 8), -24))
+        << j;
+  }
 }
 
 TEST(Uniform, indicesWrapAsWords) {

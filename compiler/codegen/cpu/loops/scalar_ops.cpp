@@ -186,7 +186,10 @@ struct Words {
 
   Value word(uint32_t v) { return intConstant(b, loc, b.getI32Type(), static_cast<int32_t>(v)); }
   Value low(Value wide) { return arith::TruncIOp::create(b, loc, b.getI32Type(), wide); }
-  Value high(Value wide) { return low(arith::ShRUIOp::create(b, loc, wide, index64(b, loc, 32))); }
+  Value after(Value wide, int64_t bits) {
+    return arith::ShRUIOp::create(b, loc, wide, index64(b, loc, bits));
+  }
+  Value high(Value wide) { return low(after(wide, 32)); }
   Value product(uint32_t factor, Value x) {
     Value wide = arith::ExtUIOp::create(b, loc, b.getI64Type(), x);
     return arith::MulIOp::create(b, loc, wide, index64(b, loc, factor));
@@ -210,8 +213,9 @@ static Value emitRandom(OpBuilder &b, Location loc, ValueRange in) {
   using attn::Philox;
   Words w{b, loc};
   Value key[] = {w.low(in[0]), w.high(in[0])};
-  Value block = arith::ShRSIOp::create(b, loc, in[4], index64(b, loc, 2));
-  Value c[] = {w.low(in[1]), w.low(in[2]), w.low(in[3]), w.low(block)};
+  Value fours = arith::ShLIOp::create(b, loc, w.low(w.after(in[4], 4)), w.word(2));
+  Value pair = arith::AndIOp::create(b, loc, w.low(w.after(in[4], 1)), w.word(3));
+  Value c[] = {w.low(in[1]), w.low(in[2]), w.low(in[3]), w.add(fours, pair)};
   for (int round = 0; round < Philox::kRounds; ++round) {
     Value p = w.product(Philox::kMultiplier0, c[0]), q = w.product(Philox::kMultiplier1, c[2]);
     Value next[] = {w.mix(w.high(q), c[1], key[0]), w.low(q), w.mix(w.high(p), c[3], key[1]),
@@ -220,7 +224,7 @@ static Value emitRandom(OpBuilder &b, Location loc, ValueRange in) {
     key[0] = w.add(key[0], w.word(Philox::kStep0));
     key[1] = w.add(key[1], w.word(Philox::kStep1));
   }
-  Value second = w.bit(in[4], 2);
+  Value second = w.bit(in[4], 8);
   Value even = w.choose(second, c[2], c[0]), odd = w.choose(second, c[3], c[1]);
   Value word = w.choose(w.bit(in[4], 1), odd, even);
   Value top = arith::ShRUIOp::create(b, loc, word, w.word(8));
