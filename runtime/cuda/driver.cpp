@@ -193,6 +193,11 @@ Status CudaFunction::allowSharedBytes(int bytes) const {
                        functionMaxDynamicShared, bytes);
 }
 
+Status CudaFunction::preferSharedMemory() const {
+  return context->call("cuFuncSetAttribute", context->api->setFunctionAttribute, function,
+                       functionSharedCarveout, 100);
+}
+
 Status CudaFunction::allowLargeClusters() const {
   return context->call("cuFuncSetAttribute", context->api->setFunctionAttribute, function,
                        functionLargeClusters, 1);

@@ -96,6 +96,10 @@ public:
   Result<Attributes> attributes() const;
   /// Opts in to `bytes` of dynamic shared memory; needed above 48 KiB.
   Status allowSharedBytes(int bytes) const;
+  /// Asks for as much shared memory on each multiprocessor as there can be, which leaves less for
+  /// the L1 cache. Blocks of two kernels
+  /// are on one at a time only if both ask for the same split of its memory.
+  Status preferSharedMemory() const;
   /// Allows clusters of more than 8 blocks, where the GPU has them.
   Status allowLargeClusters() const;
   /// Launches asynchronously. `args` points to the arguments' values, as cuLaunchKernel takes them.
@@ -148,8 +152,9 @@ public:
   Result<CudaEvent> createEvent() const;
 
   /// A number that no other stream of the process has or will have. Nothing if the stream is being
-  /// captured into a graph, or may be, of the handle that stands for a stream of each thread, and if
-  /// the driver is too old (before CUDA 12.0). Another thread must not begin a capture meanwhile.
+  /// captured into a graph, or may be, of the handle that stands for a stream of each thread, and
+  /// if the driver is too old (before CUDA 12.0). Another thread must not begin a capture
+  /// meanwhile.
   std::optional<std::uint64_t> streamNumber(CuHandle stream) const;
 
   /// Memory that belongs to `stream`'s order: valid for work queued between the two calls.

@@ -35,9 +35,10 @@ constexpr int tensorMapSwizzle(int bytes) {
 inline constexpr int tensorMapInterleave = 0, tensorMapL2Promotion = 2, tensorMapFill = 0;
 
 /// Attributes of a function that some kernels need set before their first launch
-/// (CUfunction_attribute): the most dynamic shared memory, needed above 48 KiB, and clusters of
-/// more than 8 blocks.
-inline constexpr int functionMaxDynamicShared = 8, functionLargeClusters = 14;
+/// (CUfunction_attribute): the most dynamic shared memory, needed above 48 KiB, how many percent of
+/// a multiprocessor's memory are shared memory, and clusters of more than 8 blocks.
+inline constexpr int functionMaxDynamicShared = 8, functionSharedCarveout = 9,
+                     functionLargeClusters = 14;
 inline constexpr int sharedBytesWithoutOptIn = 48 * 1024, portableClusterBlocks = 8;
 
 } // namespace attnc

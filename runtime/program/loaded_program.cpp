@@ -53,6 +53,16 @@ bool hasArgument(const Manifest &manifest, ArgKind kind) {
   return false;
 }
 
+/// True if a launch of the kernel may share multiprocessors with another one all the time.
+bool runsBeside(const Manifest &manifest, const std::string &kernel) {
+  for (const VariantDecl &variant : manifest.variants)
+    for (std::size_t i = 1; i < variant.launches.size(); ++i)
+      if (variant.launches[i].beside &&
+          (variant.launches[i].kernel == kernel || variant.launches[i - 1].kernel == kernel))
+        return true;
+  return false;
+}
+
 Status checkShared(const CudaDevice &device, const std::string &kernel, std::int64_t bytes) {
   if (bytes <= device.properties().sharedBytesPerBlock)
     return {};
@@ -114,6 +124,10 @@ Status LoadedProgram::loadKernel(const std::vector<Image> &images, const KernelD
     return function.error();
   if (Status status = checkClusters(kernel, *function); !status)
     return status;
+  bool hasShared = kernel.sharedBytes.op != ExprOp::Integer || kernel.sharedBytes.integer > 0;
+  if (hasShared && runsBeside(plan, kernel.name))
+    if (Status status = function->preferSharedMemory(); !status)
+      return status;
   functions.at(kernel.name) = *std::move(function);
   return kernel.sharedBytes.op == ExprOp::Integer ? allowShared(kernel, kernel.sharedBytes.integer)
                                                   : Status();

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -266,6 +267,34 @@ static Attribute gridOf(red::NestOp nest, const tile::GenericSchedule &schedule,
   return blocks;
 }
 
+// Moves index arithmetic out of branches and loops that do not decide what it is: else the device
+// compiler computes the same offset in each of them. The body comes before what it is in.
+static void hoistIndices(tile::KernelOp kernel) {
+  kernel.walk<WalkOrder::PostOrder>([](Operation *op) {
+    if (!isa<scf::IfOp, scf::ForOp>(op))
+      return;
+    for (Region &region : op->getRegions())
+      for (Operation &inner : llvm::make_early_inc_range(region.getOps())) {
+        bool isIndex = isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(inner) &&
+                       inner.getResult(0).getType().isInteger(64);
+        bool isKnown = llvm::all_of(inner.getOperands(), [&](Value operand) {
+          return !region.isAncestor(operand.getParentRegion());
+        });
+        if (isIndex && isKnown)
+          inner.moveBefore(op);
+      }
+  });
+}
+
+// Neighbours find many things each for itself, and some that only other results need.
+static void cleanUp(tile::KernelOp kernel) {
+  hoistIndices(kernel);
+  IRRewriter rewriter(kernel.getContext());
+  DominanceInfo dominance(kernel);
+  eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  (void)runRegionDCE(rewriter, kernel->getRegions());
+}
+
 tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
   red::NestOp nest = planned.op();
   KernelSignature signature(planned);
@@ -292,10 +321,7 @@ tile::KernelOp lowerGenericNest(PlannedNest &planned, OpBuilder &builder) {
     else
       lowering.storeCell(schedule.threads);
   }
-  // Neighbours find many things each for itself.
-  IRRewriter rewriter(builder.getContext());
-  DominanceInfo dominance(kernel);
-  eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  cleanUp(kernel);
   return kernel;
 }
 
