@@ -37,7 +37,7 @@ def Tile_PtrType : Tile_StoredType<"Ptr", "ptr"> {
     of a tensor in the shared memory of the block.
   }];
   let parameters = (ins "::mlir::Type":$element, DefaultValuedParameter<"bool", "false">:$shared);
-  let assemblyFormat = "`<` $element custom<Space>($shared) `>`";
+  let assemblyFormat = "`<` $element `` custom<Space>($shared) `>`";
   let builders = [TypeBuilder<(ins "::mlir::Type":$element), [{
     return $_get($_ctxt, element, false);
   }]>];

@@ -19,6 +19,6 @@ attn.program @maps dims [b, n = 20] {
 // CHECK-NOT: sharedAddress
 // CHECK: extern __shared__ __align__(1024) unsigned char memory[];
 // CHECK-NEXT: f32 *const value = reinterpret_cast<f32 *>(memory + 0);
-// CHECK-NEXT: maps_value(x, x_stride0, value, 0, size_b);
+// CHECK-NEXT: maps_value(x, x_stride0, value, size_b);
 // CHECK-NEXT: __syncthreads();
-// CHECK-NEXT: maps_o(value, 0, o, o_stride0, size_b);
+// CHECK-NEXT: maps_o(value, o, o_stride0, size_b);

@@ -67,15 +67,19 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK-NEXT:     const i64 rest = point / 64;
 // CHECK-NEXT:     const i64 i = rest % size_i;
 // CHECK:     const i64 b = rest_2 / size_h;
+// CHECK-NEXT:     const i64 [[Q:.*]] = b * q_stride0 + h * q_stride1 + i * q_stride2;
+// CHECK-NEXT:     const i64 [[K:.*]] = b * k_stride0 + h * k_stride1;
+// CHECK-NEXT:     const i64 [[V:.*]] = b * v_stride0 + h * v_stride1;
 // CHECK-NEXT:     // w = softmax(j) where(j <= i, s, -inf)
 // CHECK-NEXT:     f32 m = -kInfinity;
 // CHECK-NEXT:     f32 z = 0.0f;
 // CHECK-NEXT:     f32 acc = 0.0f;
 // CHECK-NEXT:     for (i64 j = 0; j < min<i64>(i + 1, size_j); ++j) {
+// CHECK-NEXT:       const i64 [[KJ:.*]] = [[K]] + j * k_stride2;
 // CHECK-NEXT:       // s[b,h,i,j] = scale * sum(d) q[b,h,i,d] * k[b,h,j,d]
 // CHECK-NEXT:       f32 s = 0.0f;
 // CHECK-NEXT:       for (i64 d = 0; d < 64; ++d) {
-// CHECK-NEXT:         s = fmaf(toF32(q[b * q_stride0 + h * q_stride1 + i * q_stride2 + d]), toF32(k[b * k_stride0 + h * k_stride1 + j * k_stride2 + d]), s);
+// CHECK-NEXT:         s = fmaf(toF32(q[[[Q]] + d]), toF32(k[[[KJ]] + d]), s);
 // CHECK-NEXT:       }
 // CHECK-NEXT:       const f32 s_2 = j <= i ? s * scale : -kInfinity;
 // CHECK-NEXT:       // w = softmax(j) where(j <= i, s, -inf)
@@ -85,7 +89,7 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK-NEXT:       m = m_next;
 // CHECK-NEXT:       z = z * rescale + weight;
 // CHECK-NEXT:       // o[b,h,i,e] = sum(j) w * v[b,h,j,e]
-// CHECK-NEXT:       acc = fmaf(weight, toF32(v[b * v_stride0 + h * v_stride1 + j * v_stride2 + e]), acc * rescale);
+// CHECK-NEXT:       acc = fmaf(weight, toF32(v[[[V]] + j * v_stride2 + e]), acc * rescale);
 // CHECK-NEXT:     }
 // CHECK-NEXT:     o[b * o_stride0 + h * o_stride1 + i * o_stride2 + e] = fromF32<bf16>((z == 0.0f ? 0.0f : 1.0f / z) * acc);
 // CHECK:     if (e == 0) {

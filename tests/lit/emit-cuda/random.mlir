@@ -21,21 +21,21 @@ tile.kernel @noise("a" = %a: !tile.ptr<f32>, "seed" = %seed: i64, "n" = %n: i64,
   tile.store %sum, %a[%zero] : f32 -> !tile.ptr<f32>
 }
 
-// Two lanes share the numbers of a tile's elements where rows and columns are those of the tile, whose columns
-// begin at a multiple of 4. A comparison with a limit of all elements is one of integers.
+// A lane computes blocks of numbers for several of its elements where rows and columns are those of the tile, whose
+// columns begin at a multiple of 16. A comparison with a limit of all elements is one of integers.
 // CHECK: lanes(
 tile.kernel @lanes("seed" = %seed: i64, "keep" = %keep: f32, "n" = %n: i32) grid [1] threads 32 smem 0 {
   %zero = arith.constant 0 : i32
-  %eight = arith.constant 8 : i32
+  %sixteen = arith.constant 16 : i32
   %none = arith.constant 0.0 : f32
   %h = arith.constant 0 : i64
-  %x = tile.registers : !tile.fragment<16, 8>
-  %j0 = arith.muli %n, %eight : i32
+  %x = tile.registers : !tile.fragment<16, 16>
+  %j0 = arith.muli %n, %sixteen : i32
   // CHECK: LaneUniforms [[U:.*]];
   // CHECK: for (
   // CHECK: const bool below = [[U]].nextIsBelow(keep, n_2, seed, 0, 0, i64(row), i64(column));
   // CHECK: x[n_2] = below ? x[n_2] : 0.0f;
-  tile.map rows(%zero as %i) cols(%j0 as %j) ins(%e = %x : !tile.fragment<16, 8>) outs(%x : !tile.fragment<16, 8>) {
+  tile.map rows(%zero as %i) cols(%j0 as %j) ins(%e = %x : !tile.fragment<16, 16>) outs(%x : !tile.fragment<16, 16>) {
     %z = arith.extsi %i : i32 to i64
     %c = arith.extsi %j : i32 to i64
     %u = attn.rand %seed at %h, %h, %z, %c
@@ -45,7 +45,7 @@ tile.kernel @lanes("seed" = %seed: i64, "keep" = %keep: f32, "n" = %n: i32) grid
   }
   // The number itself.
   // CHECK: const f32 random = {{.*}}.next(
-  tile.map rows(%zero as %i) cols(%j0 as %j) ins(%e = %x : !tile.fragment<16, 8>) outs(%x : !tile.fragment<16, 8>) {
+  tile.map rows(%zero as %i) cols(%j0 as %j) ins(%e = %x : !tile.fragment<16, 16>) outs(%x : !tile.fragment<16, 16>) {
     %z = arith.extsi %i : i32 to i64
     %c = arith.extsi %j : i32 to i64
     %u = attn.rand %seed at %h, %h, %z, %c
@@ -54,7 +54,7 @@ tile.kernel @lanes("seed" = %seed: i64, "keep" = %keep: f32, "n" = %n: i32) grid
   }
   // Columns that begin anywhere, and an index that is not the row: each element computes its own.
   // CHECK-NOT: LaneUniforms
-  tile.map rows(%zero as %i) cols(%n as %j) ins(%e = %x : !tile.fragment<16, 8>) outs(%x : !tile.fragment<16, 8>) {
+  tile.map rows(%zero as %i) cols(%n as %j) ins(%e = %x : !tile.fragment<16, 16>) outs(%x : !tile.fragment<16, 16>) {
     %z = arith.extsi %i : i32 to i64
     %c = arith.extsi %j : i32 to i64
     // CHECK: uniform(
@@ -62,7 +62,7 @@ tile.kernel @lanes("seed" = %seed: i64, "keep" = %keep: f32, "n" = %n: i32) grid
     %s = arith.mulf %u, %e : f32
     tile.yield %s : f32
   }
-  tile.map rows(%zero as %i) cols(%j0 as %j) ins(%e = %x : !tile.fragment<16, 8>) outs(%x : !tile.fragment<16, 8>) {
+  tile.map rows(%zero as %i) cols(%j0 as %j) ins(%e = %x : !tile.fragment<16, 16>) outs(%x : !tile.fragment<16, 16>) {
     %z = arith.extsi %i : i32 to i64
     %c = arith.extsi %j : i32 to i64
     // CHECK: uniform(

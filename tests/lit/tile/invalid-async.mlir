@@ -157,6 +157,13 @@ tile.kernel @too_many() grid [1] threads 128 smem 0 {
 
 // -----
 
+tile.kernel @pointer() grid [1] threads 128 smem 1024 {
+  // expected-error @+1 {{is a pointer to global memory}}
+  %a = tile.shared at 0 : !tile.ptr<f32>
+}
+
+// -----
+
 tile.kernel @columns() grid [1] threads 128 smem 65536 {
   %n = arith.constant 0 : i32
   %a = tile.shared at 0 : !tile.shared<64, 128, bf16, panels 64>

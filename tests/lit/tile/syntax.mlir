@@ -10,6 +10,8 @@ tile.kernel @all("k" = %k: !tile.ptr<f16>, "size_j" = %size: i64) grid [["ceildi
   %warp = tile.warp
   // CHECK: %[[A:.*]] = tile.shared at 0 : !tile.shared<16, 64, f16>
   %a = tile.shared at 0 : !tile.shared<16, 64, f16>
+  // CHECK: tile.shared at 15360 : !tile.ptr<f32, shared>
+  %array = tile.shared at 15360 : !tile.ptr<f32, shared>
   // CHECK: %[[RING:.*]] = tile.shared at 2048 : !tile.ring<2, <32, 64, f16>>
   %ring = tile.shared at 2048 : !tile.ring<2, <32, 64, f16>>
   // CHECK: %[[B:.*]] = tile.stage %[[RING]][%{{.*}}] : !tile.ring<2, <32, 64, f16>> -> <32, 64, f16>
