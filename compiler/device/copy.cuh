@@ -80,7 +80,8 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
   // A thread keeps its column while it walks down the rows, so its addresses advance by constants.
   // Of few rows threads take more pieces side by side, so that more of them have one.
   constexpr int kUsual = 128 / kVectorBytes, kLeast = kThreads / kRows;
-  constexpr int kAcross = gcd(Tile::kWidth / kVector, kUsual > kLeast ? kUsual : kLeast);
+  constexpr int kWished = kUsual > kLeast ? kUsual : kLeast;
+  constexpr int kAcross = gcd(Tile::kWidth / kVector, kWished < kThreads ? kWished : kThreads);
   constexpr int kDown = kThreads / kAcross;
   const int thread = threadIndex();
   const int row0 = thread / kAcross;

@@ -45,9 +45,10 @@ ATTNC_DEVICE f32 uniform(i64 seed, i64 x, i64 y, i64 z, i64 column) {
 }
 
 /// The numbers of a lane's elements of an Accumulator, whose rows are the third index and whose
-/// columns count from a multiple of 16. Of each row and 16 columns a lane has the four of a block.
+/// columns, a multiple of 16, count from one. Of each row and 16 columns a lane has the four of a
+/// block.
 class LaneUniforms {
-  u32 words[8]; // of elements e to e + 7: every other two are 8 rows below, the last four 8 columns on
+  u32 words[8]; // of elements e to e + 7: every other two 8 rows below, the last four 8 columns on
 
 public:
   /// That of element `e`, for e = 0, 1, 2, ...: `uniform(seed, x, y, z, column)`.

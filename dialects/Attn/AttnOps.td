@@ -207,8 +207,9 @@ def Attn_RandOp : Attn_Op<"rand", [Pure]> {
   let description = [{
     A word of Philox 4x32-10 (Salmon et al. 2011, Parallel random numbers: as easy as 1, 2, 3)
     under the key `seed`, low half first, at the counter (x, y, z, block), each modulo 2^32. Of the
-    16 columns c from a multiple of 16 on, block c % 8 / 2 has word c % 2 + 2 * (c / 8). The number is the upper 24 bits of the word times 2^-24, which f32 holds
-    exactly. See dialects/Attn/Random.h.
+    16 columns c from a multiple of 16 on, block c % 8 / 2 has word c % 2 + 2 * (c / 8). The number
+    is the upper 24 bits of the word times 2^-24, which f32 holds exactly. See
+    dialects/Attn/Random.h.
   }];
   let arguments = (ins I64:$seed, I64:$x, I64:$y, I64:$z, I64:$column);
   let results = (outs F32:$result);

@@ -127,6 +127,10 @@ LogicalResult KernelOp::verify() {
   if (getSmem() > static_cast<uint64_t>(kBlockBytes))
     return emitOpError("has ") << getSmem() << " bytes of shared memory; a block has at most "
                                << kBlockBytes;
+  for (BlockArgument arg : getBodyBlock()->getArguments())
+    if (auto pointer = dyn_cast<PtrType>(arg.getType());
+        pointer && pointer.getShared() && !getChain())
+      return emitOpError("is launched with a pointer to shared memory");
   return success();
 }
 

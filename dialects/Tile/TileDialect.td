@@ -31,12 +31,14 @@ class Tile_StoredType<string cppName, string text> : Tile_Type<cppName, text> {
 }
 
 def Tile_PtrType : Tile_StoredType<"Ptr", "ptr"> {
-  let summary = "The address of a tensor in global memory";
+  let summary = "The address of a tensor";
   let description = [{
-    The element is a storage type: f16, bf16, f32, f64, iN; i1 takes a byte. `!tile.ptr<f32, shared>`:
-    of a tensor in the shared memory of the block.
+    In global memory. The element is a storage type: f16, bf16, f32, f64, iN; i1 takes a byte.
+    `!tile.ptr<f32, shared>`: in the shared memory of the block, which the kernels of a chain are called
+    with.
   }];
-  let parameters = (ins "::mlir::Type":$element, DefaultValuedParameter<"bool", "false">:$shared);
+  let parameters = (ins "::mlir::Type":$element,
+                        DefaultValuedParameter<"bool", "false">:$shared);
   let assemblyFormat = "`<` $element `` custom<Space>($shared) `>`";
   let builders = [TypeBuilder<(ins "::mlir::Type":$element), [{
     return $_get($_ctxt, element, false);

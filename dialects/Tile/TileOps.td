@@ -143,7 +143,7 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
 def Tile_SharedOp : Tile_Op<"shared", [Pure]> {
   let summary = "A tile, or a ring of tiles, at a byte offset of the block's shared memory";
   let description = [{
-    In a kernel that calls others also an array there, which these read and write as if it were in global
+    In a kernel that calls others also an array there, which these read and write as they do one in global
     memory.
   }];
   let arguments = (ins I64Attr:$offset);
@@ -169,7 +169,7 @@ def Tile_StripOp : Tile_Op<"strip", [Pure]> {
 }
 
 def Tile_CopyOp : Tile_Op<"copy"> {
-  let summary = "All threads start the copy of a tile from global to shared memory";
+  let summary = "All threads start the copy of a tile from global to shared memory, or from an array there";
   let description = [{
     Row r comes from `offset + r * stride`; rows from `rows` on, and with `cols` columns from that on,
     are zero and not read. Every row start, and where `cols` of a row end, is aligned to `vector_bytes`.

@@ -97,8 +97,8 @@ public:
   /// Opts in to `bytes` of dynamic shared memory; needed above 48 KiB.
   Status allowSharedBytes(int bytes) const;
   /// Asks for as much shared memory on each multiprocessor as there can be, which leaves less for
-  /// the L1 cache. Blocks of two kernels
-  /// are on one at a time only if both ask for the same split of its memory.
+  /// the L1 cache. Blocks of two kernels that use it are on one at a time only if both ask for the
+  /// same split of its memory.
   Status preferSharedMemory() const;
   /// Allows clusters of more than 8 blocks, where the GPU has them.
   Status allowLargeClusters() const;

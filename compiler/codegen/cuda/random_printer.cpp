@@ -35,9 +35,9 @@ bool isOutside(Value value, tile::MapOp map) {
 
 // Whether lanes have all numbers of the blocks that they compute: LaneUniforms.
 static bool isOfLanes(attn::RandOp random, tile::MapOp map) {
-  return isa<tile::FragmentType>(map.getOuts().front().getType()) &&
-         isMultipleOf(map.getCols(), 16) && isIndex(random.getZ(), map.rowIndex()) &&
-         isIndex(random.getColumn(), map.columnIndex()) &&
+  auto fragment = dyn_cast<tile::FragmentType>(map.getOuts().front().getType());
+  return fragment && fragment.getCols() % 16 == 0 && isMultipleOf(map.getCols(), 16) &&
+         isIndex(random.getZ(), map.rowIndex()) && isIndex(random.getColumn(), map.columnIndex()) &&
          llvm::all_of(ValueRange{random.getSeed(), random.getX(), random.getY()},
                       [&](Value index) { return isOutside(index, map); });
 }

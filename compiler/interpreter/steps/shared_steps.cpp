@@ -97,7 +97,8 @@ struct CopyPlan {
   CopyPlan(const TileLayout &layout, unsigned vectorBytes, unsigned tiles, unsigned threads)
       : vectorBytes(vectorBytes), vector(vectorBytes / layout.elementBytes()),
         columns(tiles * layout.width),
-        across(std::gcd(layout.width / vector, std::max(128 / vectorBytes, threads / layout.rows))),
+        across(std::gcd(layout.width / vector,
+                        std::min(std::max(128 / vectorBytes, threads / layout.rows), threads))),
         down(threads / across), threads(threads) {}
 
   template <class Body> void eachOf(const TileLayout &layout, unsigned warp, Body body) const {

@@ -37,7 +37,7 @@ static std::optional<int64_t> minBlocksOf(ArrayRef<tile::KernelOp> kernels) {
 
 namespace {
 
-/// The calls, in the body of the joined kernel.
+/// The calls, in the body of the joined kernel, and the arguments of those that are called.
 class Calls {
 public:
   Calls(const KernelSignature &signature, tile::KernelOp joined, ArrayRef<ChainArray> arrays,
@@ -52,6 +52,7 @@ public:
     }
   }
 
+  // Puts into the kernel what is known of its arguments, and calls it with the others.
   void call(red::NestOp nest, tile::KernelOp kernel) {
     SmallVector<Value> args;
     SmallVector<Attribute> names;

@@ -70,6 +70,25 @@ static bool slides(red::FoldOp fold, StringAttr dim) {
          !slidingValues(fold, dim, window[0]).empty();
 }
 
+// True if parts of streams are merged that have a known number of rows in each cell: there are many
+// parts where cells are few, and then a thread is longer at one point than all are at one in turn.
+// Measured of 66 parts of 128 rows, 64 wide: 4.5 us, with 4 points a thread 16 (H200, not
+// recorded).
+static bool mergesFewRows(red::NestOp nest) {
+  attn::ProgramOp program = attn::programOf(nest);
+  auto hasFewRows = [&](Value array) {
+    auto parts = array.getDefiningOp<red::NestOp>();
+    return parts && llvm::all_of(parts.getRow().getAsRange<StringAttr>(),
+                                 [&](StringAttr row) { return program.lookupDim(row).isStatic(); });
+  };
+  auto isOfParts = [&](Value array) {
+    return llvm::any_of(cast<attn::ArrayType>(array.getType()).getDims(),
+                        [&](StringAttr dim) { return isPartDim(program, dim); });
+  };
+  SmallVector<Value> parts = llvm::filter_to_vector(nest.captures(), isOfParts);
+  return !parts.empty() && llvm::all_of(parts, hasFewRows);
+}
+
 // Lanes of a warp are side by side along the last dim, as results lie in memory: so a window slides
 // along another. States are not among the folds of several points: each has the stream of its own.
 static Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
@@ -91,7 +110,7 @@ static Together pointsTogether(red::NestOp nest, ArrayRef<StringAttr> dims) {
   };
   if (StringAttr dim = dimWhere(isLongProduct))
     return {{{dim, kPointsTogether}, {last, kPointsTogether}}, true};
-  if (llvm::all_of(folds, isShort))
+  if (llvm::all_of(folds, isShort) && !mergesFewRows(nest))
     return {{{last, kPointsTogether}}};
   return {};
 }

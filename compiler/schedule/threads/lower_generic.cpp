@@ -223,8 +223,10 @@ private:
     llvm::append_range(all, dims);
     if (!together.dims.empty())
       storeNeighbours(nest, results, evaluator, memory, b, all, together);
-    else
+    else {
+      evaluator.readPartsBeside();
       storeResults(nest, results, evaluator, memory, b, all);
+    }
   }
 
   red::NestOp nest;
@@ -267,20 +269,20 @@ static Attribute gridOf(red::NestOp nest, const tile::GenericSchedule &schedule,
   return blocks;
 }
 
-// Moves index arithmetic out of branches and loops that do not decide what it is: else the device
-// compiler computes the same offset in each of them. The body comes before what it is in.
-static void hoistIndices(tile::KernelOp kernel) {
+// Moves arithmetic of i64, offsets mostly, out of branches and loops that do not decide what it is:
+// else the device compiler computes the same offset in each of them. What is inside comes first.
+static void hoistOffsets(tile::KernelOp kernel) {
   kernel.walk<WalkOrder::PostOrder>([](Operation *op) {
     if (!isa<scf::IfOp, scf::ForOp>(op))
       return;
     for (Region &region : op->getRegions())
       for (Operation &inner : llvm::make_early_inc_range(region.getOps())) {
-        bool isIndex = isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(inner) &&
-                       inner.getResult(0).getType().isInteger(64);
+        bool isOffset = isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(inner) &&
+                        inner.getResult(0).getType().isInteger(64);
         bool isKnown = llvm::all_of(inner.getOperands(), [&](Value operand) {
           return !region.isAncestor(operand.getParentRegion());
         });
-        if (isIndex && isKnown)
+        if (isOffset && isKnown)
           inner.moveBefore(op);
       }
   });
@@ -288,7 +290,7 @@ static void hoistIndices(tile::KernelOp kernel) {
 
 // Neighbours find many things each for itself, and some that only other results need.
 static void cleanUp(tile::KernelOp kernel) {
-  hoistIndices(kernel);
+  hoistOffsets(kernel);
   IRRewriter rewriter(kernel.getContext());
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);

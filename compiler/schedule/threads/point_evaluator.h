@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_SCHEDULE_THREADS_POINT_EVALUATOR_H
 
 #include "compiler/schedule/nest/kernel_memory.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <functional>
 #include <vector>
 
@@ -32,6 +33,9 @@ public:
 
   /// From here on maps take the sides of their selects that hold in a full tile (red.full).
   void assumeFull() { full = true; }
+
+  /// From here on loops over parts of a stream read several of them before they fold.
+  void readPartsBeside() { partsBeside = true; }
 
   /// From here on reads at indices that depend on `dim` read nothing, 0, unless `condition` (i1).
   void readOnlyIf(mlir::StringAttr dim, mlir::Value condition) { readable[dim] = condition; }
@@ -123,8 +127,16 @@ private:
   /// The values that loops carry after one more element, given those before it.
   using Step = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>;
   llvm::SmallVector<mlir::Value> stepIfLive(State first, mlir::ValueRange running, Step step);
-  llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::StringAttr> dims, State first,
-                                       mlir::ValueRange init, Step step);
+  llvm::SmallVector<mlir::Value> loops(llvm::ArrayRef<mlir::StringAttr> dims,
+                                       llvm::ArrayRef<State> states, mlir::ValueRange init,
+                                       Step step);
+  bool areBeside(llvm::ArrayRef<mlir::StringAttr> dims) const;
+  mlir::scf::ForOp
+  loop(mlir::Location loc, mlir::StringAttr index, mlir::Value lo, mlir::Value hi, int64_t by,
+       mlir::ValueRange init,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> step);
+  llvm::SmallVector<mlir::Value> at(mlir::StringAttr dim, mlir::Value index,
+                                    llvm::function_ref<llvm::SmallVector<mlir::Value>()> use);
   llvm::SmallVector<mlir::Value> step(llvm::MutableArrayRef<State> states,
                                       mlir::ValueRange running);
   // Moments: their centres follow the states among the values that loops carry.
@@ -151,6 +163,7 @@ private:
   /// Those that are open; the innermost last.
   llvm::SmallVector<Scope> scopes;
   bool full = false;
+  bool partsBeside = false;
 };
 
 /// Where a centre of moments begins.

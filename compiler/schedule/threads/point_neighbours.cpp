@@ -28,7 +28,7 @@ std::vector<PointEvaluator> PointEvaluator::neighbours(StringAttr dim, ValueRang
     for (State state : states)
       init.push_back(red::inlineUpdate(builder, state.getLoc(), state.getEmpty(), {}));
   SmallVector<StringAttr> dims = attn::dimNames(states.front().getDims());
-  SmallVector<Value> results = loops(dims, states.front(), init, [&](ValueRange running) {
+  SmallVector<Value> results = loops(dims, states, init, [&](ValueRange running) {
     for (State state : states)
       for (Value operand : state.termOperands())
         hoist(operand, dim);
@@ -82,7 +82,7 @@ void PointEvaluator::computeFoldsAt(ArrayRef<PointEvaluator *> points, State wan
   for (Value array : sliding)
     init.append(first.beginWindow(array, dims.front(), run));
   SmallVector<State> states = {wanted};
-  SmallVector<Value> results = first.loops(dims, wanted, init, [&](ValueRange running) {
+  SmallVector<Value> results = first.loops(dims, states, init, [&](ValueRange running) {
     SmallVector<SmallVector<Value>> windows; // elements of a sliding array, from place to place
     for (auto [i, array] : llvm::enumerate(sliding)) {
       size_t handed = points.size() - 1;

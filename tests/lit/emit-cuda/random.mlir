@@ -52,8 +52,17 @@ tile.kernel @lanes("seed" = %seed: i64, "keep" = %keep: f32, "n" = %n: i32) grid
     %s = arith.mulf %u, %e : f32
     tile.yield %s : f32
   }
-  // Columns that begin anywhere, and an index that is not the row: each element computes its own.
+  // Columns that are no multiple of 16, or begin anywhere, and an index that is not the row: each element
+  // computes its own.
   // CHECK-NOT: LaneUniforms
+  %y = tile.registers : !tile.fragment<32, 24>
+  tile.map rows(%zero as %i) cols(%j0 as %j) ins() outs(%y : !tile.fragment<32, 24>) {
+    %z = arith.extsi %i : i32 to i64
+    %c = arith.extsi %j : i32 to i64
+    // CHECK: uniform(
+    %u = attn.rand %seed at %h, %h, %z, %c
+    tile.yield %u : f32
+  }
   tile.map rows(%zero as %i) cols(%n as %j) ins(%e = %x : !tile.fragment<16, 16>) outs(%x : !tile.fragment<16, 16>) {
     %z = arith.extsi %i : i32 to i64
     %c = arith.extsi %j : i32 to i64

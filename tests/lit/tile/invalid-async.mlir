@@ -157,6 +157,12 @@ tile.kernel @too_many() grid [1] threads 128 smem 0 {
 
 // -----
 
+// expected-error @+1 {{is launched with a pointer to shared memory}}
+tile.kernel @launched("a" = %a: !tile.ptr<f32, shared>) grid [1] threads 128 smem 1024 {
+}
+
+// -----
+
 tile.kernel @pointer() grid [1] threads 128 smem 1024 {
   // expected-error @+1 {{is a pointer to global memory}}
   %a = tile.shared at 0 : !tile.ptr<f32>

@@ -77,7 +77,7 @@ LaneNumbers numbersOf(unsigned lane, unsigned columns, int64_t row, int64_t colu
 }
 
 TEST(LaneUniforms, areTheNumbersOfTheElements) {
-  constexpr unsigned columns = 48;
+  constexpr unsigned columns = 48; // of one strip of 16 rows
   constexpr float limit = 0.375f;
   for (int64_t row : {int64_t{0}, int64_t{-8}, (int64_t{1} << 32) - 8})
     for (int64_t column : {int64_t{0}, int64_t{48}, (int64_t{1} << 34) - 16})

@@ -169,6 +169,20 @@ TEST_F(CallPath, AStreamKeepsItsCounters) {
   EXPECT_EQ(countersOn(other.handle()), second);
 }
 
+// Blocks of two kernels share a multiprocessor only if they ask for the same split of its memory.
+TEST_F(CallPath, KernelsBesideEachOtherAskForSharedMemory) {
+  for (bool isBeside : {false, true}) {
+    Manifest manifest = twoKernels(); // the first of which has shared memory
+    manifest.variants[0].loops.clear();
+    manifest.variants[0].launches[0].args[3] = ArgDecl::value(Expr::constant(0), DType::I32);
+    manifest.variants[0].launches[0].args[1].offset.reset();
+    manifest.variants[0].launches[1].beside = isBeside;
+    fakeReset();
+    auto loaded = load(manifest);
+    EXPECT_EQ(fakeCalls("cuFuncSetAttribute: carveout"), isBeside);
+  }
+}
+
 // Kernels beside each other may be those of two threads' launches.
 TEST_F(CallPath, CallsBesideEachOtherKeepNone) {
   Manifest manifest = twoKernels();
