@@ -1,4 +1,5 @@
 #include "compiler/driver/kernels/split_variant.h"
+#include "compiler/driver/kernels/fold_choice.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/choice/few_rows.h"
 #include "compiler/schedule/choice/packing.h"
@@ -52,11 +53,11 @@ static Expr join(ExprOp op, std::vector<Expr> operands) {
   return std::move(level.front());
 }
 
-static Expr withSizeOne(Expr expr, const std::string &dim) {
+static Expr withSize(Expr expr, const std::string &dim, std::int64_t size) {
   if (expr.op == ExprOp::Size && expr.name == dim)
-    return Expr::constant(1);
+    return Expr::constant(size);
   for (Expr &operand : expr.operands)
-    operand = withSizeOne(operand, dim);
+    operand = withSize(operand, dim, size);
   return expr;
 }
 
@@ -68,7 +69,7 @@ static Expr blocksOfPart(const KernelShape &kernel, const std::string &part) {
            (e.op == ExprOp::Mul && e.operands.front().op == ExprOp::Multiprocessors);
   };
   bool stay = grid.op == ExprOp::Min && isRoom(grid.operands.back());
-  return withSizeOne(stay ? grid.operands.front() : grid, part);
+  return withSize(stay ? grid.operands.front() : grid, part, 1);
 }
 
 static Expr apply(ExprOp op, Expr a, Expr b) {
@@ -259,6 +260,9 @@ void setSplits(Manifest &manifest, const std::map<std::string, Expr> &counts) {
   for (DimDecl &dim : manifest.dims)
     if (auto count = counts.find(dim.name); count != counts.end())
       dim.extent = count->second;
+  for (RequireDecl &require : manifest.requires_)
+    for (const auto &[dim, count] : counts)
+      require.expr = withSize(std::move(require.expr), dim, kMostParts);
 }
 
 namespace {

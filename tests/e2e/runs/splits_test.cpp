@@ -58,6 +58,24 @@ TEST_P(Parts, FillTheGpu) {
   EXPECT_EQ(parts(1, 0, 1, 32768), 32); // nothing to do, and no division by it
 }
 
+// A persistent kernel has a limit of row tiles, of which there are some in each part.
+TEST_P(Parts, AreNotNeededByRequirements) {
+  LoadedSpec spec("causal");
+  ASSERT_TRUE(spec);
+  auto compilation = compile(*spec, {{"fold", "two_pass"}, {"splits", "auto"}});
+  ASSERT_TRUE(compilation) << compilation.error().text();
+  const Manifest &manifest = compilation->program.manifest;
+  EXPECT_EQ(manifest.requires_.empty(), GetParam() != "sm_90a");
+  for (std::int64_t sequences : {1, 1 << 22})
+    for (const RequireDecl &require : manifest.requires_) {
+      Scope scope{
+          {{"b", sequences}, {"h", 16}, {"i", 4096}, {"j", 4096}, {"d", 64}, {"e", 64}}, {}, {}};
+      Result<Scalar> holds = evaluate(require.expr, scope);
+      ASSERT_TRUE(holds) << holds.error().text();
+      EXPECT_EQ(isTrue(*holds), sequences == 1) << require.text;
+    }
+}
+
 // Two passes over the same stream: one of 48 blocks, one of 512. And their merges, of which one has
 // results with different inner dims.
 TEST_P(Parts, AreOfEachPassAndMergedByThreads) {
