@@ -34,8 +34,8 @@ def Tile_PtrType : Tile_StoredType<"Ptr", "ptr"> {
   let summary = "The address of a tensor";
   let description = [{
     In global memory. The element is a storage type: f16, bf16, f32, f64, iN; i1 takes a byte.
-    `!tile.ptr<f32, shared>`: in the shared memory of the block, which the kernels of a chain are called
-    with.
+    `!tile.ptr<f32, shared>`: in the shared memory of the block, which the kernels of a chain are
+    called with.
   }];
   let parameters = (ins "::mlir::Type":$element,
                         DefaultValuedParameter<"bool", "false">:$shared);

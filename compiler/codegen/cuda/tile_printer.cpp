@@ -240,8 +240,8 @@ void KernelPrinter::printCopyRows(tile::CopyRowsOp copy) {
     exists = each + ".exists";
   }
   line("copyRows<" + number(copy.getVectorBytes()) + ", " + number(rows) +
-       sourceText(copy.getPointer()) + ">(" + tile + ", " + begin + ", " + offset +
-       ", " + exists + ");");
+       sourceText(copy.getPointer()) + ">(" + tile + ", " + begin + ", " + offset + ", " + exists +
+       ");");
   close();
   names.closeScope();
   if (!place.empty())

@@ -71,8 +71,8 @@ Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
                    llvm::ArrayRef<KernelShape> kernels, std::int64_t most,
                    std::map<std::string, Expr> &counts);
 
-/// Gives the dims of `counts` these extents. Requirements are asked before the machine is known, and
-/// then of the most parts that there may be.
+/// Gives the dims of `counts` these extents. Requirements are asked before the machine is known,
+/// and then of the most parts that there may be.
 void setSplits(Manifest &manifest, const std::map<std::string, Expr> &counts);
 
 /// Adds to `manifest` the launches of `parts`, the manifest of the variant, before those at
