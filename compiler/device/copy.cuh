@@ -83,6 +83,7 @@ ATTNC_DEVICE void copyTile(SharedTile<T, kRows, kCols> tile, const T *from, i64 
   constexpr int kWished = kUsual > kLeast ? kUsual : kLeast;
   constexpr int kAcross = gcd(Tile::kWidth / kVector, kWished < kThreads ? kWished : kThreads);
   constexpr int kDown = kThreads / kAcross;
+  static_assert(kDown > 0);
   const int thread = threadIndex();
   const int row0 = thread / kAcross;
   const int col0 = thread % kAcross * kVector;

@@ -125,15 +125,6 @@ bool PointEvaluator::areBeside(ArrayRef<StringAttr> dims) const {
   return partsBeside && dims.size() == 1 && isPartDim(attn::programOf(nest), dims.front());
 }
 
-// True if an element is taken in alike whatever came before it.
-static bool areIndependent(ArrayRef<red::FoldOp> states) {
-  return llvm::none_of(states, [&](red::FoldOp state) {
-    Value reference = state.getReference();
-    return state.getCentre() ||
-           (reference && llvm::is_contained(states, reference.getDefiningOp<red::FoldOp>()));
-  });
-}
-
 static constexpr int64_t kPartsTogether = 16;
 
 SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, ArrayRef<State> states,
@@ -147,7 +138,7 @@ SmallVector<Value> PointEvaluator::loops(ArrayRef<StringAttr> dims, ArrayRef<Sta
   auto takeElement = [&](Value index, ValueRange running) {
     return at(dim, index, [&] { return loops(dims.drop_front(), states, running, step); });
   };
-  if (!areBeside(dims) || !areIndependent(states))
+  if (!areBeside(dims) || !centresOf(states).empty())
     return loop(loc, dim, lo, hi, 1, init, takeElement).getResults();
   Value together = constantOf(builder, loc, kPartsTogether);
   auto takeParts = [&](Value first, ValueRange running) {
