@@ -41,6 +41,13 @@ ATTNC_DEVICE f32 reciprocal(f32 x) {
   return y;
 }
 
+/// The same of an x that is not below the normal numbers, by one instruction; 0 where 1/x is.
+ATTNC_DEVICE f32 normalReciprocal(f32 x) {
+  f32 y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /// The larger operand; NaN if either is NaN.
 ATTNC_DEVICE f32 max(f32 x, f32 y) {
   f32 z;

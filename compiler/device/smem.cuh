@@ -71,11 +71,11 @@ template <class T, int kRowCount, int kColCount> struct SharedTile {
   }
 };
 
-/// kStages tiles one after the other.
+/// The last kStages of many tiles: tile n takes the place of tile n - kStages.
 template <class Tile, int kStages> struct SharedRing {
   static constexpr int kBytes = kStages * Tile::kBytes;
   u32 base;
-  ATTNC_DEVICE Tile operator[](int stage) const { return {base + stage * Tile::kBytes}; }
+  ATTNC_DEVICE Tile operator[](u32 n) const { return {base + n % kStages * Tile::kBytes}; }
 };
 
 /// Lane l gives the address of row l%8 of matrix l/8; register m of lane l receives the 32-bit word

@@ -210,7 +210,11 @@ static FailureOr<Text> arithText(Operation *op, ArrayRef<Text> x) {
                                              : infix("*", Binding::Multiply, x);
       })
       .Case([&](arith::DivFOp division) {
-        return isReciprocal(division) ? call("reciprocal", x[1]) : infix("/", Binding::Multiply, x);
+        if (!isReciprocal(division))
+          return infix("/", Binding::Multiply, x);
+        bool isOfNormal =
+            arith::bitEnumContainsAll(division.getFastmath(), arith::FastMathFlags::afn);
+        return call(isOfNormal ? "normalReciprocal" : "reciprocal", x[1]);
       })
       .Case([&](arith::DivSIOp) { return infix("/", Binding::Multiply, x); })
       .Case([&](arith::RemSIOp) { return infix("%", Binding::Multiply, x); })

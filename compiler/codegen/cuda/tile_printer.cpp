@@ -1,7 +1,6 @@
 // Ops on tiles: each is one call into the device headers, or a loop over a thread's elements.
 #include "compiler/codegen/cuda/kernel_printer.h"
 #include "compiler/codegen/cuda/tile_text.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -55,17 +54,8 @@ std::string KernelPrinter::tileText(Value tile) {
   if (auto found = variables.find(tile); found != variables.end())
     return found->second;
   return TypeSwitch<Operation *, std::string>(tile.getDefiningOp())
-      .Case([&](tile::StageOp stage) {
-        std::string index = text(stage.getIndex());
-        // A pipe finds the slot by itself.
-        if (auto ring = dyn_cast<tile::RingType>(stage.getRing().getType())) {
-          index = expression(stage.getIndex()).within(Binding::Multiply) + " % " +
-                  number(ring.getStages());
-          APInt constant;
-          if (matchPattern(stage.getIndex(), m_ConstantInt(&constant)))
-            index = number(constant.getSExtValue() % ring.getStages());
-        }
-        return tileText(stage.getRing()) + "[" + index + "]";
+      .Case([&](tile::StageOp stage) { // finds the slot by itself
+        return tileText(stage.getRing()) + "[" + text(stage.getIndex()) + "]";
       })
       .Case([&](tile::StripOp strip) {
         return tileText(strip.getTile()) + ".rows<" + number(strip.getType().getRows()) + ">(" +

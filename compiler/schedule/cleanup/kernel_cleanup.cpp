@@ -98,6 +98,20 @@ static bool isOfElement(Operation *op, Value operand) {
   return map && !op->hasAttr(attn::kExactAttr) && !map.isOverRows() && differsInRow(map, operand);
 }
 
+// The sum of a normal number above 0 and what is not negative.
+static bool isNormal(Value scalar) {
+  auto sum = scalar.getDefiningOp<arith::AddFOp>();
+  auto isNumber = [](Value x) {
+    FloatAttr constant;
+    return matchPattern(x, m_Constant(&constant)) && constant.getValueAsDouble() >= 0x1p-126;
+  };
+  auto isNotNegative = [](Value x) {
+    return isa_and_nonnull<math::ExpOp, math::Exp2Op, math::AbsFOp>(x.getDefiningOp());
+  };
+  return sum && ((isNumber(sum.getLhs()) && isNotNegative(sum.getRhs())) ||
+                 (isNumber(sum.getRhs()) && isNotNegative(sum.getLhs())));
+}
+
 void approximateFunctions(tile::KernelOp kernel) {
   if (!kernel->getAttrOfType<DictionaryAttr>(kCleanUpAttr).contains("narrow"))
     return;
@@ -112,7 +126,9 @@ void approximateFunctions(tile::KernelOp kernel) {
   kernel.walk([](arith::DivFOp op) {
     if (op.getType().isF32() && matchPattern(op.getLhs(), m_OneFloat()) &&
         isOfElement(op, op.getRhs()))
-      op.setFastmath(arith::FastMathFlags::arcp);
+      op.setFastmath(
+          arith::FastMathFlags::arcp |
+          (isNormal(op.getRhs()) ? arith::FastMathFlags::afn : arith::FastMathFlags::none));
   });
 }
 

@@ -190,8 +190,8 @@ void StreamLowering::bindCells(ArrayRef<StringAttr> dims, Value cell) {
     Value index = rest;
     if (i > 0) {
       Value extent = cellExtent(dims[i]);
-      index = arith::RemSIOp::create(b, here, rest, extent);
-      rest = arith::DivSIOp::create(b, i > 1 ? named("rest") : named(dims[0].getValue()), rest,
+      index = arith::RemUIOp::create(b, here, rest, extent);
+      rest = arith::DivUIOp::create(b, i > 1 ? named("rest") : named(dims[0].getValue()), rest,
                                     extent);
     }
     if (isPacked(dims[i]))

@@ -45,7 +45,8 @@ tile.kernel @scalars("a" = %a: !tile.ptr<f32>, "int" = %int: !tile.ptr<f32>, "n"
   tile.store %q, %a[%one] : f32 -> !tile.ptr<f32>
 }
 
-// The reciprocal of an element has no branch; other quotients are CUDA's.
+// The reciprocal of an element has no branch, that of a normal number is one instruction; other quotients
+// are CUDA's.
 // CHECK-LABEL: quotients(
 tile.kernel @quotients("a" = %a: !tile.ptr<f32>, "x" = %x: f32) grid [1] threads 32 smem 0 {
   %zero = arith.constant 0 : i64
@@ -54,8 +55,10 @@ tile.kernel @quotients("a" = %a: !tile.ptr<f32>, "x" = %x: f32) grid [1] threads
   %marked = arith.divf %one, %x fastmath<arcp> : f32
   %plain = arith.divf %one, %x : f32
   %other = arith.divf %two, %x fastmath<arcp> : f32
+  %normal = arith.divf %one, %x fastmath<arcp,afn> : f32
   %some = arith.addf %marked, %plain : f32
-  %all = arith.addf %some, %other : f32
-  // CHECK: a[0] = reciprocal(x) + 1.0f / x + 2.0f / x;
+  %more = arith.addf %some, %other : f32
+  %all = arith.addf %more, %normal : f32
+  // CHECK: a[0] = reciprocal(x) + 1.0f / x + 2.0f / x + normalReciprocal(x);
   tile.store %all, %a[%zero] : f32 -> !tile.ptr<f32>
 }

@@ -75,13 +75,13 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK:   for (i32 t = 0; t < end_tile; ++t) {
 // CHECK-NEXT:     waitCopies<0>();
 // CHECK-NEXT:     __syncthreads();
-// CHECK:       copyTile<128, 16>(k_ring[next % 2], k + k_base + i64(j_next) * k_stride2, k_stride2, j_end - j_next);
+// CHECK:       copyTile<128, 16>(k_ring[next], k + k_base + i64(j_next) * k_stride2, k_stride2, j_end - j_next);
 // CHECK:     commitCopies();
 // CHECK-NEXT:     const i32 j0 = t * 64;
 // CHECK-NEXT:     // s[b,h,i,j] = scale * sum(d) q[b,h,i,d] * k[b,h,j,d]
 // CHECK-NEXT:     Accumulator<32, 64> s;
 // CHECK-NEXT:     fill(s, 0.0f);
-// CHECK-NEXT:     mmaABt(s, q_tile.rows<32>(warp_row), k_ring[t % 2]);
+// CHECK-NEXT:     mmaABt(s, q_tile.rows<32>(warp_row), k_ring[t]);
 // CHECK-NEXT:     if (!(j0 + 64 <= j_end && j0 + 63 <= i0)) {
 // CHECK-NEXT:       #pragma unroll
 // CHECK-NEXT:       for (int n = 0; n < s.kSize; ++n) {
@@ -95,7 +95,7 @@ attn.program @causal dims [b, h, i, d = 64, j, e = 64] {
 // CHECK:       s[n] = exp2(fmaf(s[n], scale_log2, -shift[s.rowSlot(n)]));
 // CHECK:     reduceRows<Add>(z, s);
 // CHECK-NEXT:     // o[b,h,i,e] = sum(j) w * v[b,h,j,e]
-// CHECK-NEXT:     mmaAB(acc, toOperand<bf16>(s), v_ring[t % 2]);
+// CHECK-NEXT:     mmaAB(acc, toOperand<bf16>(s), v_ring[t]);
 // CHECK-NEXT:   }
 // Where the block works is computed again: kept across the loop it would take registers.
 // CHECK-NEXT:   const i32 i_end_2 = i32(size_i);

@@ -1,12 +1,12 @@
 // Reciprocals of elements have no branch, around which a thread would compute one after the other; what is
-// computed once for a row is divided.
-//   o[h,i,e] = sigmoid(gate[h,i,e]) * sum(j, softmax(j, sum(d, q * k)) * v)
+// computed once for a row is divided. 1 plus an exponential is a normal number, an exponential need not be.
+//   o[h,i,e] = sigmoid(gate[h,i,e]) / exp(gate[h,i,e]) * sum(j, softmax(j, sum(d, q * k)) * v)
 // DEFINE: %{schedule} = "groups": 2, "stream_tile": 64
 // RUN: %through-emit-cuda %s -o /dev/null | FileCheck %s
 
 // CHECK: [r] == 0.0f ? 0.0f : 1.0f / {{[a-z0-9_]+}}[r];
 // CHECK: const auto [[GATE:.*]] = loadFragment<bf16, 16, 64>(gate_pipe[turn]{{.*}});
-// CHECK: reciprocal(exp(-[[GATE]][n]) + 1.0f)
+// CHECK: normalReciprocal(exp(-[[GATE]][n]) + 1.0f) * reciprocal(exp([[GATE]][n]))
 
 attn.program @gated dims [h, i, d = 64, j, e = 64] {
   %q = attn.input "q" : <[h, i, d], bf16>
@@ -35,8 +35,11 @@ attn.program @gated dims [h, i, d = 64, j, e = 64] {
     %4 = math.exp %3 : f32
     %5 = arith.addf %cst_5, %4 : f32
     %6 = arith.divf %cst, %5 : f32
-    %7 = arith.mulf %6, %arg1 : f32
-    attn.yield %7 : f32
+    %7 = math.exp %gate_4 : f32
+    %8 = arith.divf %cst, %7 : f32
+    %9 = arith.mulf %6, %8 : f32
+    %10 = arith.mulf %9, %arg1 : f32
+    attn.yield %10 : f32
   }
   attn.output "o" [h, i, e] %o as bf16 : <[h, i, e], f32>
 }
