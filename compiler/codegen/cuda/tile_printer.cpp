@@ -54,7 +54,7 @@ std::string KernelPrinter::tileText(Value tile) {
   if (auto found = variables.find(tile); found != variables.end())
     return found->second;
   return TypeSwitch<Operation *, std::string>(tile.getDefiningOp())
-      .Case([&](tile::StageOp stage) { // finds the slot by itself
+      .Case([&](tile::StageOp stage) { // a ring or a pipe finds the slot by itself
         return tileText(stage.getRing()) + "[" + text(stage.getIndex()) + "]";
       })
       .Case([&](tile::StripOp strip) {

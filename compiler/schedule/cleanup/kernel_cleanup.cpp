@@ -98,8 +98,8 @@ static bool isOfElement(Operation *op, Value operand) {
   return map && !op->hasAttr(attn::kExactAttr) && !map.isOverRows() && differsInRow(map, operand);
 }
 
-// The sum of a normal number above 0 and what is not negative.
-static bool isNormal(Value scalar) {
+// The sum of a normal number above 0 and what is not negative: no number below the normal ones.
+static bool isSurelyNormal(Value scalar) {
   auto sum = scalar.getDefiningOp<arith::AddFOp>();
   auto isNumber = [](Value x) {
     FloatAttr constant;
@@ -128,7 +128,7 @@ void approximateFunctions(tile::KernelOp kernel) {
         isOfElement(op, op.getRhs()))
       op.setFastmath(
           arith::FastMathFlags::arcp |
-          (isNormal(op.getRhs()) ? arith::FastMathFlags::afn : arith::FastMathFlags::none));
+          (isSurelyNormal(op.getRhs()) ? arith::FastMathFlags::afn : arith::FastMathFlags::none));
   });
 }
 

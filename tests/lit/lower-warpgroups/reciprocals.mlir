@@ -1,12 +1,15 @@
 // Reciprocals of elements have no branch, around which a thread would compute one after the other; what is
-// computed once for a row is divided. 1 plus an exponential is a normal number, an exponential need not be.
-//   o[h,i,e] = sigmoid(gate[h,i,e]) / exp(gate[h,i,e]) * sum(j, softmax(j, sum(d, q * k)) * v)
+// computed once for a row is divided. 1 plus an exponential is no number below the normal ones, nor is 1/2 plus a
+// magnitude; an exponential may be, and so may 1e-40 plus a magnitude, or 1 less an exponential.
+//   o[h,i,e] = sigmoid(gate) / exp(gate) / (abs(gate) + 1/2) / (abs(gate) + 1e-40) / (1 - exp(gate))
+//              * sum(j, softmax(j, sum(d, q * k)) * v)
 // DEFINE: %{schedule} = "groups": 2, "stream_tile": 64
 // RUN: %through-emit-cuda %s -o /dev/null | FileCheck %s
 
 // CHECK: [r] == 0.0f ? 0.0f : 1.0f / {{[a-z0-9_]+}}[r];
 // CHECK: const auto [[GATE:.*]] = loadFragment<bf16, 16, 64>(gate_pipe[turn]{{.*}});
-// CHECK: normalReciprocal(exp(-[[GATE]][n]) + 1.0f) * reciprocal(exp([[GATE]][n]))
+// CHECK: normalReciprocal(exp(-[[GATE]][n]) + 1.0f) * reciprocal([[EXP:x_[0-9]+]]) * normalReciprocal([[ABS:x_[0-9]+]] + 0.5f) *
+// CHECK-SAME: reciprocal([[ABS]] + 1e-40f) * reciprocal(1.0f - [[EXP]])
 
 attn.program @gated dims [h, i, d = 64, j, e = 64] {
   %q = attn.input "q" : <[h, i, d], bf16>
@@ -38,8 +41,20 @@ attn.program @gated dims [h, i, d = 64, j, e = 64] {
     %7 = math.exp %gate_4 : f32
     %8 = arith.divf %cst, %7 : f32
     %9 = arith.mulf %6, %8 : f32
-    %10 = arith.mulf %9, %arg1 : f32
-    attn.yield %10 : f32
+    %magnitude = math.absf %gate_4 : f32
+    %half = arith.constant 5.000000e-01 : f32
+    %tiny = arith.constant 1.000000e-40 : f32
+    %10 = arith.addf %magnitude, %half : f32
+    %11 = arith.divf %cst, %10 : f32
+    %12 = arith.mulf %9, %11 : f32
+    %13 = arith.addf %magnitude, %tiny : f32
+    %14 = arith.divf %cst, %13 : f32
+    %15 = arith.mulf %12, %14 : f32
+    %16 = arith.subf %cst, %7 : f32
+    %17 = arith.divf %cst, %16 : f32
+    %18 = arith.mulf %15, %17 : f32
+    %19 = arith.mulf %18, %arg1 : f32
+    attn.yield %19 : f32
   }
   attn.output "o" [h, i, e] %o as bf16 : <[h, i, e], f32>
 }
