@@ -189,14 +189,6 @@ ATTNC_DEVICE int gatherRow(u32 (&w)[4], const Accumulator<16, kCols> &x, int hal
   }
 }
 
-/// Writes 16 bytes to global memory, aligned to as many, by one instruction: the compiler makes four
-/// of a store of a struct whose words are computed in another order.
-ATTNC_DEVICE void storeGlobal16(void *to, const u32 (&w)[4]) {
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
-               "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
-               : "memory");
-}
-
 /// Writes the rows of an accumulator whose number, counted from `first`, is < end to global memory:
 /// row r to `to + r * stride`, which is aligned to 16 bytes. Every lane stores 16 bytes at a time.
 /// Of each row the columns < `cols`.
@@ -211,7 +203,7 @@ ATTNC_DEVICE void storeFragmentRows(T *to, i64 stride, const Accumulator<16, kCo
       u32 w[4];
       const int column = gatherRow<T>(w, x, half, block);
       if (row < end && column < kCols && (cols == kAllColumns || column < cols))
-        storeGlobal16(to + row * stride + column, w);
+        *reinterpret_cast<uint4 *>(to + row * stride + column) = uint4{w[0], w[1], w[2], w[3]};
     }
   }
 }
