@@ -41,8 +41,8 @@ ATTNC_DEVICE f32 reciprocal(f32 x) {
   return y;
 }
 
-/// 1/x, within 1 ulp, of an |x| of 2^-126 or more; below 2^-126 the result is 0. One instruction, where
-/// `reciprocal` is seven. PTX rcp.approx.ftz.
+/// 1/x, within 1 ulp, of an |x| of 2^-126 or more; below 2^-126 the result is 0. One instruction,
+/// where `reciprocal` is seven. PTX rcp.approx.ftz.
 ATTNC_DEVICE f32 normalReciprocal(f32 x) {
   f32 y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

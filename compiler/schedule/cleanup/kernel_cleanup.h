@@ -38,7 +38,8 @@ void foldKernel(tile::KernelOp kernel);
 /// Exponentials of elements as 2^(x log2 e), which the bounds of errors are made for: one
 /// instruction and a product in place of nine. Where everything is f32 they stay as exact as CUDA
 /// has them. Reciprocals of elements without a branch, so that a thread computes several at a time:
-/// divisions with fastmath<arcp>, and <arcp,afn> where the divisor is no number below the normal ones.
+/// divisions with fastmath<arcp>, and <arcp,afn> where the divisor is no number below the normal
+/// ones.
 void approximateFunctions(tile::KernelOp kernel);
 
 } // namespace attnc::schedule
