@@ -12,7 +12,7 @@ static constexpr int64_t kVectorBytes = 16;
 
 // Tiles that have the rows of a block: as many as make it rare to load these, few where the
 // elements take long, for small launches.
-static constexpr int64_t kTilesOfPart = 16, kTilesOfSlowPart = 2;
+static constexpr int64_t kTilesOfPart = 16, kTilesOfSlowPart = 4;
 
 static int64_t tilesOfPart(const StreamPlan &plan) {
   return plan.direct.empty() ? kTilesOfPart : kTilesOfSlowPart;
