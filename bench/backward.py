@@ -5,7 +5,7 @@ beside them in the same run: times by events, errors against float64, memory, an
 TFLOP/s of a backward are counted at 2.5 times the products of the forward, those of FlashAttention-2's
 paper, whatever is computed again.
 
-usage: backward.py --commit COMMIT --output FILE.json     (PYTHONPATH has attnc.py, ATTNC_LIBRARY the library)
+usage: backward.py --commit COMMIT --output FILE.json     (PYTHONPATH has the package, ATTNC_LIBRARY the library)
 """
 import argparse
 import collections

@@ -12,7 +12,8 @@ install(TARGETS attnc_shared EXPORT attnc
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY kernels_spec/ DESTINATION ${spec_dir})
 # Where Debian's Python looks under /usr; elsewhere PYTHONPATH names it.
-install(FILES api/python/attnc.py DESTINATION lib/python3/dist-packages)
+install(DIRECTORY api/python/attnc DESTINATION lib/python3/dist-packages
+  PATTERN __pycache__ EXCLUDE)
 install(FILES README.md CHANGELOG.md LICENSE cmake/package/copyright
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -115,11 +115,11 @@ def libraries(work, nm, readelf):
 
 
 def python(work):
-    module = next((work / "prefix").rglob("attnc.py")).parent
+    module = next((work / "prefix").rglob("attnc/__init__.py")).parent.parent
     specs = work / "prefix/share/attnc/specs"
     environment = {k: v for k, v in os.environ.items() if k != "ATTNC_LIBRARY"}
     code = ("import attnc, sys; "
-            "print(attnc.compile(sys.argv[1], target='cpu').name, attnc._library()._name)")
+            "print(attnc.compile(sys.argv[1], target='cpu').name, attnc._abi.library()._name)")
     said = run(sys.executable, "-c", code, specs / "full.json", cwd=work,
                env={**environment, "PYTHONPATH": str(module)})
     expect(said.startswith(f"full {work / 'prefix'}"), "the library that was loaded")
@@ -140,7 +140,7 @@ def deb(work, cpack, build):
     for name, path in (("attnc", "usr/bin/attnc"), ("attnc", f"usr/lib/libattnc.so.{VERSION}"),
                        ("attnc", f"usr/lib/libattnc.so.{ABI}"),
                        ("attnc", "usr/share/attnc/specs/elsa.json"),
-                       ("attnc", "usr/lib/python3/dist-packages/attnc.py"),
+                       ("attnc", "usr/lib/python3/dist-packages/attnc/__init__.py"),
                        ("attnc", "usr/share/doc/attnc/copyright"),
                        ("attnc-dev", "usr/lib/libattnc.so"),
                        ("attnc-dev", "usr/include/attnc/attnc.hpp"),

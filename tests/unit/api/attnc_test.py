@@ -497,7 +497,7 @@ class Process(unittest.TestCase):
                         "thread.start()\n"
                         "thread.join()\n"
                         "while len(os.listdir('/proc/self/task')) > 1: time.sleep(0.001)\n"
-                        "_ctypes.dlclose(attnc._library()._handle)\n"
+                        "_ctypes.dlclose(attnc._abi.library()._handle)\n"
                         "assert 'libattnc' not in open('/proc/self/maps').read()\n")
 
     def test_lives_beside_another_llvm(self):

@@ -1,0 +1,14 @@
+"""attnc in PyTorch.
+
+    causal = attnc.torch.op("causal")     # a spec as an operator: autograd, torch.compile, export,
+    o = causal(q, k, v, scale=0.1)        # vmap, autocast; any head dims and types, cpu and GPUs
+    o = attnc.torch.attention(q, k, v, is_causal=True)           # scaled_dot_product_attention
+    o = attnc.torch.flex_attention(q, k, v, score_mod=soft_cap)  # functions of scores and masks
+    layer = attnc.torch.fuse(function)    # plain PyTorch as one program
+"""
+from attnc.torch._attention import attention
+from attnc.torch._flex import flex_attention
+from attnc.torch._fused import Fused, fuse
+from attnc.torch._operators import Operator, op
+
+__all__ = ["op", "Operator", "attention", "flex_attention", "fuse", "Fused"]

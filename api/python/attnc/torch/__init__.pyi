@@ -1,0 +1,44 @@
+"""Types of attnc.torch for editors and type checkers."""
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from attnc import Program
+
+__all__ = ["op", "Operator", "attention", "flex_attention", "fuse", "Fused"]
+
+_Spec = str | os.PathLike[str] | Mapping[str, Any]
+
+class Operator:
+    name: str
+    content: Mapping[str, Any]
+    options: tuple[Any, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    params: tuple[str, ...]
+    grad: tuple[str, ...]
+    def __init__(self, name: str, content: Mapping[str, Any], grad: str | Sequence[str],
+                 set: Mapping[str, Any] | None, schedule: Any) -> None: ...
+    def __call__(self, *tensors: Tensor, **named: Any) -> Any: ...
+    def program(self, *tensors: Tensor, grad: bool = False) -> Program: ...
+
+class Fused:
+    function: Callable[..., Any]
+    def __init__(self, function: Callable[..., Any]) -> None: ...
+    def __call__(self, *arguments: Any) -> Any: ...
+    def spec(self, *arguments: Any) -> dict[str, Any]: ...
+
+def op(spec: _Spec, grad: str | Sequence[str] = "all", set: Mapping[str, Any] | None = None,
+       schedule: Any = None, name: str | None = None) -> Operator: ...
+def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+              dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+              enable_gqa: bool = False) -> Tensor: ...
+def flex_attention(query: Tensor, key: Tensor, value: Tensor,
+                   score_mod: Callable[..., Tensor] | None = None, block_mask: Any = None,
+                   scale: float | None = None, enable_gqa: bool = False,
+                   kernel_options: Mapping[str, Any] | None = None, *,
+                   mask_mod: Callable[..., Tensor] | None = None,
+                   return_lse: bool = False) -> Any: ...
+def fuse(function: Callable[..., Any]) -> Fused: ...

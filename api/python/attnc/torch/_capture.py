@@ -1,0 +1,165 @@
+"""What a Python function of tensors depends on besides its arguments, and its graph."""
+import functools
+import os
+import sys
+import types
+
+import torch
+
+from attnc import errors
+from attnc.torch import _graph
+
+
+_OURS = (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(torch.__file__))
+
+
+class _Function(torch.nn.Module):
+    """torch.export wants a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments):
+        return self.function(*arguments)
+
+
+def environment(*functions):
+    """A key that is equal for functions that compute the same of the same arguments and of the
+    tensors that they have captured, and these tensors, in an order that the key fixes."""
+    tensors, seen = [], {}
+
+    def key(value):
+        if isinstance(value, torch.Tensor):
+            if id(value) not in seen:
+                seen[id(value)] = len(tensors)
+                tensors.append(value)
+            return ("tensor", seen[id(value)], value.dtype, value.device, value.requires_grad)
+        if isinstance(value, (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)):
+            return type(value), value if value == value else "nan"
+        if isinstance(value, (tuple, list)):
+            return type(value), tuple(map(key, value))
+        if isinstance(value, dict):
+            return dict, tuple((key(k), key(v)) for k, v in value.items())
+        if id(value) in seen:
+            return seen[id(value)]
+        seen[id(value)] = ("seen", len(seen))
+        if isinstance(value, types.FunctionType):
+            code = value.__code__
+            cells = tuple(key(_content(cell)) for cell in value.__closure__ or ())
+            names = tuple((n, key(value.__globals__[n])) for n in _names(code)
+                          if n in value.__globals__)
+            return code, cells, names, key(value.__defaults__), key(value.__kwdefaults__)
+        if isinstance(value, types.MethodType):
+            return value.__func__, key(value.__self__)
+        if isinstance(value, functools.partial):
+            return functools.partial, key(value.func), key(value.args), key(value.keywords)
+        if isinstance(value, torch.nn.Module):
+            return (type(value), value.training, tuple((n, key(p)) for n, p in
+                                                       value.state_dict(keep_vars=True).items()),
+                    id(value))
+        return type(value), id(value)
+    return tuple(map(key, functions)), tensors
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None
+
+
+def _names(code):
+    """The global names of a function and of those within it."""
+    names = list(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names += _names(constant)
+    return sorted(set(names))
+
+
+def export(function, arguments, name):
+    """The graph of a function at tensors, and by the names of what else it reads these tensors.
+    Errors speak of `name`."""
+    try:
+        with torch.no_grad():
+            program = torch.export.export(_Function(function), tuple(arguments))
+    except Exception as error:
+        raise errors.InvalidArgument(
+            f"PyTorch cannot trace {name}: {_first_lines(error)}",
+            "write it with operations of tensors alone, without branches on values") from error
+    signature, held = program.graph_signature, {}
+    for name, target in (*signature.inputs_to_lifted_tensor_constants.items(),
+                         *signature.inputs_to_parameters.items(),
+                         *signature.inputs_to_buffers.items()):
+        held[name] = program.constants[target] if target in program.constants \
+            else program.state_dict[target]
+    if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
+        raise errors.InvalidArgument(f"{name} writes into its tensors",
+                                     "compute new ones")
+    return program, held
+
+
+class _Lines(torch.overrides.TorchFunctionMode):
+    """Notes where functions of PyTorch are called first, by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = {}
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+            frame = frame.f_back
+        if frame is not None:
+            name = getattr(function, "__name__", "").strip("_")
+            self.lines.setdefault(name, f"{frame.f_code.co_filename}:{frame.f_lineno}")
+        return function(*args, **(kwargs or {}))
+
+
+def line_of(function, arguments, operation):
+    """Where a function calls an operation of ATen, as "file:line", or "". It is run for that."""
+    try:
+        with _Lines() as mode, torch.no_grad():
+            function(*arguments)
+    except Exception:  # whatever it is, it is not what is asked about
+        pass
+    return mode.lines.get(operation.strip("_"), "")
+
+
+def hold(builder, held, tensors, add):
+    """Values for what a graph reads besides its arguments. `tensors` are those that were captured;
+    `add(number)` names the input for one of them. Numbers that the function has made are text."""
+    values = {}
+    for name, tensor in held.items():
+        number = next((n for n, t in enumerate(tensors)
+                       if t.data_ptr() == tensor.data_ptr() and t.shape == tensor.shape
+                       and t.dtype == tensor.dtype and tensor.numel()), None)
+        if number is None and tensor.numel() == 1:
+            values[name] = _graph.Value(_graph.constant(tensor.item()), (None,) * tensor.dim(),
+                                        tensor.dtype, tuple(tensor.shape))
+        elif number is None:
+            raise _graph.Untraceable("a tensor is made of numbers inside of the function: make it "
+                                     "outside, once")
+        else:
+            values[name] = builder.input(add(number), tensor.dtype, tensor.shape)
+    return values
+
+
+def refused(function, arguments, name, error):
+    """What to raise for a graph of a function at arguments that has no spec."""
+    place = line_of(function, arguments, error.args[1]) if len(error.args) > 1 else ""
+    return errors.InvalidArgument(
+        f"{name} cannot be a spec: {error.args[0]}" + (f"\n  at {place}" if place else ""),
+        "leave this operation outside of the function, or write the spec by hand")
+
+
+def name_of(function):
+    """What to call a function in errors."""
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _first_lines(error):
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return "\n  ".join(lines[:3]) or type(error).__name__
+

@@ -1,0 +1,280 @@
+"""attnc.torch.op and attention, on the processor: numbers beside PyTorch's, and what its transforms
+ask of an operator."""
+import pathlib
+import tempfile
+import unittest
+
+import torch
+import torch.nn.functional as F
+import torch.utils.checkpoint
+
+import attnc
+import attnc.torch
+
+# Sums of a few hundred products of f32, in another order than PyTorch's.
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+
+
+def draw(*shape, **options):
+    return torch.randn(*shape, **options)
+
+
+def attention_inputs(length=20, d=16, **options):
+    return [draw(2, 3, length, d, **options) for _ in range(3)]
+
+
+class Operator(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.causal = attnc.torch.op("causal")
+
+    def reference(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    def test_computes_what_pytorch_does_for_any_head_dim_and_type(self):
+        for d in (8, 16, 40):
+            q, k, v = attention_inputs(d=d)
+            torch.testing.assert_close(self.causal(q, k, v), self.reference(q, k, v), **CLOSE)
+        q, k, v = attention_inputs(dtype=torch.bfloat16)
+        self.assertEqual(self.causal(q, k, v).dtype, torch.bfloat16)
+        # The weights and the result are rounded to 8 bits.
+        torch.testing.assert_close(self.causal(q, k, v), self.reference(q, k, v), rtol=2e-2,
+                                   atol=2e-2)
+
+    def test_is_the_same_operator_when_asked_for_again(self):
+        self.assertIs(self.causal, attnc.torch.op("causal"))
+        self.assertIsNot(self.causal, attnc.torch.op("causal", grad=["q"]))
+        named = attnc.torch.op("full", name="of_a_name")
+        self.assertIs(named, attnc.torch.op("full", name="of_a_name"))
+        self.assertTrue(hasattr(torch.ops.attnc, "of_a_name"))
+        with self.assertRaisesRegex(attnc.InvalidArgument, "another name"):
+            attnc.torch.op("causal", name="of_a_name")
+
+    def test_takes_inputs_by_name_and_params(self):
+        q, k, v = attention_inputs()
+        expected = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.5)
+        torch.testing.assert_close(self.causal(q, v=v, k=k, scale=0.5), expected, **CLOSE)
+
+    def test_takes_views_of_any_strides(self):
+        q, k, v = (draw(2, 20, 16, 3).permute(0, 3, 1, 2) for _ in range(3))
+        torch.testing.assert_close(self.causal(q, k, v), self.reference(q, k, v), **CLOSE)
+
+    def test_has_several_results(self):
+        q, k, v = attention_inputs()
+        o, lse = attnc.torch.op("lse", set={"T": "f32"})(q, k, v)
+        scores = q @ k.mT / 4
+        torch.testing.assert_close(lse, scores.logsumexp(-1), **CLOSE)
+        torch.testing.assert_close(o, scores.softmax(-1) @ v, **CLOSE)
+
+    def test_gradients_are_those_of_pytorch(self):
+        inputs = attention_inputs(requires_grad=True)
+        o, expected = self.causal(*inputs), self.reference(*inputs)
+        grad = draw(*o.shape)
+        for own, other in zip(torch.autograd.grad(o, inputs, grad),
+                              torch.autograd.grad(expected, inputs, grad)):
+            torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
+
+    def test_gradients_are_those_of_finite_differences(self):
+        inputs = [draw(1, 2, 5, 4, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+        self.assertTrue(torch.autograd.gradcheck(self.causal, inputs))
+
+    def test_a_sum_has_a_gradient(self):  # which is one number, seen as a tensor
+        q, k, v = attention_inputs(requires_grad=True)
+        self.causal(q, k, v).sum().backward()
+        expected = torch.autograd.grad(self.reference(q, k, v).sum(), (q, k, v))
+        for own, other in zip((q.grad, k.grad, v.grad), expected):
+            torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
+
+    def test_a_gradient_that_nobody_asked_for_is_an_error(self):
+        some = attnc.torch.op("causal", grad=["q"])
+        q, k, v = attention_inputs(requires_grad=True)
+        with self.assertRaisesRegex(attnc.InvalidArgument, "k, v requires a gradient"):
+            some(q, k, v)
+        with self.assertRaisesRegex(attnc.InvalidArgument, "none"):
+            attnc.torch.op("causal", grad=())(q, k, v)
+        some(q, k.detach(), v.detach()).sum().backward()
+        with torch.no_grad():
+            some(q, k, v)
+
+    def test_opcheck(self):
+        for grad in (False, True):
+            inputs = attention_inputs(requires_grad=grad)
+            torch.library.opcheck(self.causal._forward, (*inputs, None))
+            torch.library.opcheck(self.causal._with_saved, (*inputs, 0.3))
+        inputs = attention_inputs()
+        results = self.causal._with_saved(*inputs, None)
+        torch.library.opcheck(self.causal._backward, (*inputs, results, [results[0]], None))
+
+    def test_compiles_without_a_break_and_once_for_all_lengths(self):
+        compiled = torch.compile(lambda q, k, v: self.causal(q, k, v) * 2, fullgraph=True,
+                                 dynamic=True, backend="aot_eager")
+        compiled(*attention_inputs(20, requires_grad=True))
+        with torch._dynamo.config.patch(error_on_recompile=True):
+            for length in (21, 64, 7):
+                inputs = attention_inputs(length, requires_grad=True)
+                o = compiled(*inputs)
+                o.sum().backward()
+                torch.testing.assert_close(o, 2 * self.reference(*inputs), **CLOSE)
+
+    def test_exports(self):
+        class Model(torch.nn.Module):
+            def forward(_, q, k, v):
+                return self.causal(q, k, v)
+        inputs = attention_inputs()
+        length = torch.export.Dim.DYNAMIC
+        program = torch.export.export(Model(), tuple(inputs), dynamic_shapes=({2: length},) * 3)
+        self.assertIn("torch.ops.attnc.causal", str(program.graph))
+        others = attention_inputs(33)
+        torch.testing.assert_close(program.module()(*others), self.reference(*others), **CLOSE)
+
+    def test_vmap_by_the_batch(self):
+        q, k, v = (draw(4, 2, 3, 10, 16) for _ in range(3))
+        expected = torch.stack([self.causal(*each) for each in zip(q, k, v)])
+        torch.testing.assert_close(torch.vmap(self.causal)(q, k, v), expected, **CLOSE)
+        mixed = torch.vmap(self.causal, in_dims=(0, None, 2))(q, k[0], v.movedim(0, 2))
+        torch.testing.assert_close(
+            mixed, torch.stack([self.causal(a, k[0], b) for a, b in zip(q, v)]), **CLOSE)
+
+    def test_vmap_where_the_spec_has_no_batch(self):
+        rows = attnc.torch.op({"attnc": 1, "name": "rows", "dims": {"d": 4},
+                               "inputs": {"x": "f32[i, d]"}, "body": ["o[i] = sum(d, x) * i"],
+                               "outputs": {"o": "f32"}})
+        x = draw(3, 5, 4)
+        torch.testing.assert_close(torch.vmap(rows)(x), x.sum(-1) * torch.arange(5), **CLOSE)
+
+    def test_autocast_casts_what_has_a_named_type(self):
+        q, k, v = attention_inputs()
+        with torch.autocast("cpu", torch.bfloat16):
+            o = self.causal(q, k, v)
+        self.assertEqual(o.dtype, torch.bfloat16)
+        relative = attnc.torch.op("relative_bias")  # its table is f32, whatever T is
+        bucket, table = torch.arange(20, dtype=torch.int32) // 2, draw(32, 3)
+        with torch.autocast("cpu", torch.bfloat16):
+            self.assertEqual(relative(q, k, v, bucket, table).dtype, torch.bfloat16)
+
+    def test_checkpoints(self):
+        inputs = attention_inputs(requires_grad=True)
+        o = torch.utils.checkpoint.checkpoint(self.causal, *inputs, use_reentrant=False)
+        own = torch.autograd.grad(o.square().sum(), inputs)
+        expected = torch.autograd.grad(self.causal(*inputs).square().sum(), inputs)
+        for x, y in zip(own, expected):
+            torch.testing.assert_close(x, y)
+
+    def test_trains_in_two_processes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            torch.multiprocessing.spawn(train, (folder,), nprocs=2)
+            first, second = (torch.load(pathlib.Path(folder) / str(n)) for n in range(2))
+        torch.testing.assert_close(first, second, rtol=0, atol=0)
+
+    def test_says_what_is_wrong(self):
+        q, k, v = attention_inputs()
+        for message, call in (
+                ("no tensor for v", lambda: self.causal(q, k)),
+                ("no argument foo", lambda: self.causal(q, k, v, foo=1)),
+                ("takes 3 tensors", lambda: self.causal(q, k, v, v)),
+                ("v: dim j is 3", lambda: self.causal(q, k, v[:, :, :3])),
+                ("T is f32 in q and f64 in k", lambda: self.causal(q, k.double(), v)),
+                ("d is 16 in q and 3 in k", lambda: self.causal(q, k[..., :3], v)),
+                ("scale is -1", lambda: self.causal(q, k, v, scale=-1.0)),
+                ("q: int is no tensor", lambda: self.causal(1, k, v)),
+                ("no element type", lambda: self.causal(q.to(torch.complex64), k, v)),
+                ("cannot read the spec 'nope'", lambda: attnc.torch.op("nope")),
+                ("no input 'x'", lambda: attnc.torch.op("causal", grad=["x"])),
+                ("is no name", lambda: attnc.torch.op("causal", name="a b"))):
+            with self.subTest(message), self.assertRaisesRegex(attnc.InvalidArgument, message):
+                call()
+        with self.assertRaisesRegex(attnc.SpecError, "no JSON"):
+            attnc.torch.op("{")
+
+
+class Attention(unittest.TestCase):
+    """Beside scaled_dot_product_attention."""
+
+    def check(self, q, k, v, **options):
+        own = attnc.torch.attention(q, k, v, **options)
+        expected = F.scaled_dot_product_attention(q, k, v, **options)
+        self.assertEqual(own.shape, expected.shape)
+        torch.testing.assert_close(own, expected, **CLOSE)
+
+    def setUp(self):
+        torch.manual_seed(1)
+        self.q, self.k, self.v = draw(2, 4, 9, 8), draw(2, 4, 13, 8), draw(2, 4, 13, 12)
+
+    def test_plain_causal_and_scaled(self):
+        self.check(self.q, self.k, self.v)
+        self.check(self.q, self.k, self.v, is_causal=True)
+        self.check(self.q, self.k, self.v, scale=0.7)
+
+    def test_masks_of_all_shapes(self):
+        for shape in ((9, 13), (4, 9, 13), (1, 9, 13), (2, 1, 9, 13), (2, 4, 9, 13), (1, 13),
+                      (2, 1, 1, 13), (9, 1), (1, 1)):
+            with self.subTest(shape=shape):
+                self.check(self.q, self.k, self.v, attn_mask=draw(*shape))
+                seen = torch.rand(*shape) > 0.3
+                seen[..., 0] = True  # PyTorch's result of a row that sees nothing is its own
+                self.check(self.q, self.k, self.v, attn_mask=seen)
+
+    def test_a_query_that_sees_nothing_has_0(self):
+        seen = torch.ones(9, 13, dtype=torch.bool)
+        seen[3] = False
+        own = attnc.torch.attention(self.q, self.k, self.v, attn_mask=seen)
+        self.assertTrue((own[:, :, 3] == 0).all())
+
+    def test_heads_that_share_keys(self):
+        self.check(self.q, self.k[:, :2], self.v[:, :2], enable_gqa=True)
+        self.check(self.q, self.k[:, :1], self.v[:, :1], enable_gqa=True, is_causal=True)
+        with self.assertRaisesRegex(attnc.InvalidArgument, "4 heads and key 2"):
+            attnc.torch.attention(self.q, self.k[:, :2], self.v[:, :2])
+
+    def test_other_ranks(self):
+        self.check(self.q[0], self.k[0], self.v[0])
+        self.check(self.q[0, 0], self.k[0, 0], self.v[0, 0])
+        self.check(self.q[None], self.k[None], self.v[None], attn_mask=draw(1, 2, 1, 9, 13))
+        self.check(self.q[None], self.k[None], self.v[None], attn_mask=draw(9, 13))
+
+    def test_gradients(self):
+        inputs = [t.clone().requires_grad_() for t in (self.q, self.k, self.v)]
+        mask = draw(4, 9, 13, requires_grad=True)
+        own = attnc.torch.attention(*inputs, attn_mask=mask)
+        expected = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
+        grad = draw(*own.shape)
+        for x, y in zip(torch.autograd.grad(own, [*inputs, mask], grad),
+                        torch.autograd.grad(expected, [*inputs, mask], grad)):
+            torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-5)
+
+    def test_refuses(self):
+        for message, options in (("no dropout", {"dropout_p": 0.1}),
+                                 ("broadcasts", {"attn_mask": draw(9, 12)}),
+                                 ("broadcasts", {"attn_mask": draw(3, 2, 4, 9, 13)})):
+            with self.assertRaisesRegex(attnc.InvalidArgument, message):
+                attnc.torch.attention(self.q, self.k, self.v, **options)
+
+
+def train(rank, folder):
+    """One of two processes that train a projection, and write it."""
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank,
+                                         world_size=2)
+    causal = attnc.torch.op("causal")
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(3)
+            self.project = torch.nn.Linear(8, 24)
+
+        def forward(self, x):
+            q, k, v = self.project(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+            return causal(q, k, v)
+    model = torch.nn.parallel.DistributedDataParallel(Model())
+    step = torch.optim.SGD(model.parameters(), 0.1)
+    torch.manual_seed(rank)
+    for _ in range(2):
+        step.zero_grad()
+        model(draw(2, 6, 8)).square().sum().backward()
+        step.step()
+    torch.save(model.module.project.weight.detach(), pathlib.Path(folder) / str(rank))
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,358 @@
+"""attnc.torch.fuse and flex_attention: functions beside what PyTorch computes of them."""
+import math
+import unittest
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+import attnc
+import attnc.torch
+
+# Sums of a few hundred products of f32, in another order than PyTorch's, and their exponentials.
+TOLERANCE = 2e-5
+
+
+def draw(*shape, **options):
+    return torch.randn(*shape, **options)
+
+
+def distance(own, expected):
+    """The largest difference of results, relative to the largest of them."""
+    worst = 0
+    for x, y in zip(torch.utils._pytree.tree_leaves(own),
+                    torch.utils._pytree.tree_leaves(expected), strict=True):
+        assert x.shape == y.shape and x.dtype == y.dtype, (x.shape, y.shape, x.dtype, y.dtype)
+        worst = max(worst, ((x - y).abs().max() / y.abs().max()).item())
+    return worst
+
+
+# --- attention as people write it ---------------------------------------------------------------
+
+
+def plain(q, k, v):
+    return torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), -1) @ v
+
+
+def masked(q, k, v):
+    n = q.shape[-2]
+    seen = torch.tril(torch.ones(n, n, dtype=torch.bool))
+    return (q @ k.mT * 0.2).masked_fill(~seen, float("-inf")).softmax(-1) @ v
+
+
+def evoformer(q, k, v, mask, pair, gate):
+    scores = torch.einsum("bnhid,bnhjd->bnhij", q, k) * 0.1
+    scores = scores + mask[:, :, None, None, :] + pair[:, None]
+    return torch.sigmoid(gate) * torch.einsum("bnhij,bnhjd->bnhid", scores.softmax(-1), v)
+
+
+def projected(x, wq, wk, wv, wo):
+    b, n, e = x.shape
+    q, k, v = ((x @ w.T).view(b, n, 4, e // 4).transpose(1, 2) for w in (wq, wk, wv))
+    weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(e // 4), -1)
+    return (weights @ v).transpose(1, 2).reshape(b, n, e) @ wo.T
+
+
+def heads_in_columns(q, k, v):
+    b, n, _ = q.shape
+    q, k, v = (t.view(b, t.shape[1], 4, -1).permute(0, 2, 1, 3) for t in (q, k, v))
+    o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return o.permute(0, 2, 1, 3).reshape(b, n, -1)
+
+
+def shared_heads(q, k, v):
+    k = k.repeat_interleave(2, dim=1)
+    v = v[:, :, None].expand(-1, -1, 2, -1, -1).reshape(v.shape[0], -1, *v.shape[2:])
+    weights = F.softmax((q @ k.transpose(2, 3)) * 0.3, dim=-1, dtype=torch.float32)
+    return weights.to(q.dtype) @ v
+
+
+def alibi(q, k, v, slopes):
+    i = torch.arange(q.shape[2])
+    return (q @ k.mT * 0.2 - slopes[:, None, None] * (i[None] - i[:, None]).abs()).softmax(-1) @ v
+
+
+def differential(q, k, q2, k2, v, weight):
+    return (torch.softmax(q @ k.mT, -1) - weight * torch.softmax(q2 @ k2.mT, -1)) @ v
+
+
+def by_hand(q, k, v):
+    s = q @ k.mT
+    p = torch.exp(s - s.amax(-1, keepdim=True))
+    return (p @ v) / p.sum(-1, keepdim=True)
+
+
+def with_itself(x):
+    return torch.softmax(x @ x.transpose(-1, -2), -1) @ x
+
+
+def linear(q, k, v):
+    q, k = F.relu(q) + 1, torch.sigmoid(k)
+    return (q @ (k.mT @ v)) / (q @ k.sum(-2, keepdim=True).mT)
+
+
+def two_results(q, k, v):
+    s = q @ k.mT * 0.2
+    logarithm = torch.logsumexp(s, -1, keepdim=True)
+    return {"o": torch.exp(s - logarithm) @ v, "lse": logarithm.squeeze(-1)}
+
+
+def window(q, k, v):
+    i = torch.arange(q.shape[-2])
+    seen = (i[None] <= i[:, None]) & (i[:, None] - i[None] < 7)
+    return torch.where(seen, q @ k.mT, torch.tensor(-torch.inf)).softmax(-1) @ v
+
+
+def relative(q, k, v, table):
+    i = torch.arange(q.shape[-2])
+    bias = table[(i[:, None] - i[None]).clamp(-4, 4) + 4].permute(2, 0, 1)
+    return (q @ k.mT + bias).softmax(-1) @ v
+
+
+def pair_bias(q, k, v, z, w):
+    return (q @ k.mT + torch.einsum("bijc,hc->bhij", z, w)).softmax(-1) @ v
+
+
+def normed(q, k, v):
+    q = q * torch.rsqrt(q.pow(2).mean(-1, keepdim=True) + 1e-6)
+    return torch.softmax(q @ k.mT, -1) @ v
+
+
+def received(q, k):
+    return torch.softmax(q @ k.mT, -1).sum(-2)
+
+
+def symmetric(a):
+    return a + a.transpose(-1, -2) * torch.arange(a.shape[-1])
+
+
+def axial(x):
+    y = x.transpose(1, 2)
+    return torch.softmax(x @ x.mT, -1) @ x \
+        + torch.softmax(y @ y.mT, -1).matmul(y).transpose(1, 2)
+
+
+def part(q, k, v):
+    return torch.softmax(q[:, :, 3:9] @ k[..., ::2, :].mT, -1) @ v[..., ::2, :]
+
+
+class Fuse(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.q, self.k, self.v = (draw(2, 4, 17, 16) for _ in range(3))
+
+    def check(self, function, *arguments, gradients=False, tolerance=TOLERANCE):
+        fused = attnc.torch.fuse(function)
+        own, expected = fused(*arguments), function(*arguments)
+        self.assertLess(distance(own, expected), tolerance)
+        if gradients:
+            wanted = [t for t in arguments if torch.is_tensor(t) and t.requires_grad]
+            grad = draw(*own.shape)
+            self.assertLess(distance(torch.autograd.grad(own, wanted, grad),
+                                     torch.autograd.grad(expected, wanted, grad)), 1e-4)
+
+    def test_attention_of_all_kinds(self):
+        qkv = (self.q, self.k, self.v)
+        for function, *arguments in (
+                (plain, *qkv), (masked, *qkv), (by_hand, *qkv), (linear, *qkv), (two_results, *qkv),
+                (window, *qkv), (normed, *qkv), (received, self.q, self.k), (part, *qkv),
+                (evoformer, *(draw(2, 3, 4, n, 8) for n in (17, 19, 19)), draw(2, 3, 19),
+                 draw(2, 4, 17, 19), draw(2, 3, 4, 17, 8)),
+                (projected, draw(2, 13, 32), *(draw(32, 32) / 6 for _ in range(4))),
+                (heads_in_columns, *(draw(2, 13, 32) for _ in range(3))),
+                (shared_heads, self.q, self.k[:, :2], self.v[:, :2]), (alibi, *qkv, draw(4)),
+                (differential, self.q, self.k, self.q * 2, self.k, self.v, 0.3),
+                (with_itself, draw(2, 9, 16)), (relative, *qkv, draw(9, 4)),
+                (pair_bias, *qkv, draw(2, 17, 17, 8), draw(4, 8)), (symmetric, draw(3, 9, 9)),
+                (axial, draw(2, 7, 9, 8))):
+            with self.subTest(function.__name__):
+                self.check(function, *arguments)
+
+    def test_axes_of_one(self):
+        self.check(plain, *(draw(1, 1, 6, 8) for _ in range(3)))
+        self.check(plain, draw(1, 4, 6, 8), draw(1, 4, 6, 8), draw(1, 4, 6, 1))
+        self.check(masked, *(draw(1, 1, 6, 8) for _ in range(3)))
+
+    def test_gradients(self):
+        def wanted(*shape, scale=1.0):
+            return (draw(*shape) * scale).requires_grad_()
+        self.check(plain, *(wanted(1, 1, 6, 8) for _ in range(3)), gradients=True)
+        self.check(projected, wanted(2, 13, 32), *(wanted(32, 32, scale=1 / 6) for _ in range(4)),
+                   gradients=True)
+        self.check(relative, *(wanted(2, 4, 17, 16) for _ in range(3)), wanted(9, 4),
+                   gradients=True)
+
+    def test_16_bits(self):
+        self.check(plain, *(t.bfloat16() for t in (self.q, self.k, self.v)), tolerance=2e-2)
+
+    def test_other_shapes_are_traced_anew(self):
+        fused = attnc.torch.fuse(lambda q, k, v: plain(q, k, v) / q.shape[-2])
+        for n in (5, 9):
+            q = draw(2, 4, n, 16)
+            self.assertLess(distance(fused(q, self.k, self.v), plain(q, self.k, self.v) / n),
+                            TOLERANCE)
+
+    def test_captured_tensors_are_read_at_each_call(self):
+        weight = draw(16, 16)
+        fused = attnc.torch.fuse(lambda q, k, v: plain(q @ weight, k, v))
+        for _ in range(2):
+            self.assertLess(distance(fused(self.q, self.k, self.v),
+                                     plain(self.q @ weight, self.k, self.v)), TOLERANCE)
+            weight.mul_(2)
+        weight = draw(16, 16)
+        self.assertLess(distance(fused(self.q, self.k, self.v),
+                                 plain(self.q @ weight, self.k, self.v)), TOLERANCE)
+
+    def test_a_module_learns(self):
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.project = torch.nn.Linear(16, 16)
+
+            def forward(self, x):
+                return with_itself(self.project(x))
+        layer, x = Layer(), draw(2, 9, 16)
+        own, expected = attnc.torch.fuse(layer)(x), layer(x)
+        self.assertLess(distance(own, expected), TOLERANCE)
+        weights = list(layer.parameters())
+        self.assertLess(distance(torch.autograd.grad(own.square().sum(), weights),
+                                 torch.autograd.grad(expected.square().sum(), weights)), 1e-4)
+
+    def test_the_spec_can_be_seen(self):
+        spec = attnc.torch.fuse(plain).spec(self.q, self.k, self.v)
+        self.assertIn("softmax", " ".join(spec["body"]))
+        self.assertEqual(attnc.compile(spec, target="cpu").inputs[0].dtype, "f32")
+
+    def test_says_what_has_no_spec_and_where(self):
+        def running(x):
+            return torch.softmax(x, -1).cumsum(-1)
+        line = running.__code__.co_firstlineno + 1
+        message = rf"running.*\n?.*cumsum\n.*traced_test.py:{line}"
+        with self.assertRaisesRegex(attnc.InvalidArgument, message):
+            attnc.torch.fuse(running)(self.q)
+
+        def branching(x):
+            return x if x.sum() > 0 else -x
+        with self.assertRaisesRegex(attnc.InvalidArgument, "cannot trace .*branching"):
+            attnc.torch.fuse(branching)(self.q)
+        with self.assertRaisesRegex(attnc.InvalidArgument, "dropout"):
+            attnc.torch.fuse(lambda x: F.dropout(x, 0.5))(self.q)
+
+
+class Flex(unittest.TestCase):
+    """Functions of scores and masks, beside torch.nn.attention.flex_attention."""
+
+    def setUp(self):
+        torch.manual_seed(2)
+        self.q, self.k, self.v = draw(2, 4, 33, 16), draw(2, 4, 40, 16), draw(2, 4, 40, 16)
+        self.slopes, self.bias = draw(4), draw(4, 33, 40)
+        self.document = torch.randint(0, 3, (2, 40))
+        self.offsets = torch.randint(0, 5, (2,))
+
+    def check(self, score_mod=None, mask_mod=None, **options):
+        mask = mask_mod and create_block_mask(mask_mod, 2, 4, 33, 40, device="cpu")
+        own = attnc.torch.flex_attention(self.q, self.k, self.v, score_mod, mask, **options)
+        with torch.no_grad():
+            expected = flex_attention(self.q, self.k, self.v, score_mod, mask, **options)
+        self.assertLess(distance(own, expected), TOLERANCE)
+
+    def test_functions_of_scores(self):
+        slopes, bias = self.slopes, self.bias
+        for score_mod in (
+                None,
+                lambda s, b, h, i, j: s + (j - i),
+                lambda s, b, h, i, j: s + slopes[h] * (j - i),
+                lambda s, b, h, i, j: 20 * torch.tanh(s / 20),
+                lambda s, b, h, i, j: s + bias[h, i, j],
+                lambda s, b, h, i, j: torch.where(i >= j, s, -float("inf")),
+                lambda s, b, h, i, j: torch.where((i - j).abs() <= 5, s * 2, s - 1),
+                lambda s, b, h, i, j: s * (h + 1) / (b + 2)):
+            with self.subTest(score_mod):
+                self.check(score_mod)
+
+    def test_functions_of_masks(self):
+        document, offsets = self.document, self.offsets
+        for mask_mod in (
+                lambda b, h, i, j: i >= j,
+                lambda b, h, i, j: (i >= j) & (i - j <= 7),
+                lambda b, h, i, j: (j < 9) | (i >= j),
+                lambda b, h, i, j: document[b, i] == document[b, j],
+                lambda b, h, i, j: (document[b, i] == document[b, j]) & (i >= j),
+                lambda b, h, i, j: i + offsets[b] >= j,
+                lambda b, h, i, j: ~((i + j) % 3 == 1)):
+            with self.subTest(mask_mod):
+                self.check(None, mask_mod)
+                self.check(lambda s, b, h, i, j: s * 0.5, mask_mod, scale=0.3)
+
+    def test_the_logarithm_of_the_sum(self):
+        o, lse = attnc.torch.flex_attention(self.q, self.k, self.v, return_lse=True)
+        scores = self.q @ self.k.mT / 4
+        self.assertLess(distance((o, lse), (scores.softmax(-1) @ self.v, scores.logsumexp(-1))),
+                        TOLERANCE)
+
+    def test_heads_that_share_keys(self):
+        own = attnc.torch.flex_attention(self.q, self.k[:, :2], self.v[:, :2], enable_gqa=True)
+        expected = F.scaled_dot_product_attention(self.q, self.k[:, :2], self.v[:, :2],
+                                                  enable_gqa=True)
+        self.assertLess(distance(own, expected), TOLERANCE)
+        with self.assertRaisesRegex(attnc.InvalidArgument, "4 heads and key 2"):
+            attnc.torch.flex_attention(self.q, self.k[:, :2], self.v[:, :2])
+
+    def test_axes_of_one(self):
+        self.q, self.k, self.v = draw(1, 1, 5, 8), draw(1, 1, 6, 8), draw(1, 1, 6, 8)
+        slopes = draw(1)
+        own, lse = attnc.torch.flex_attention(self.q, self.k, self.v, return_lse=True,
+                                              score_mod=lambda s, b, h, i, j: s + slopes[h] * j)
+        scores = self.q @ self.k.mT / math.sqrt(8) + slopes * torch.arange(6)
+        self.assertLess(distance((own, lse), (scores.softmax(-1) @ self.v, scores.logsumexp(-1))),
+                        TOLERANCE)
+        one = attnc.torch.flex_attention(self.q, self.k[:, :, :1], self.v[:, :, :1])
+        self.assertLess(distance(one, self.v[:, :, :1].expand(1, 1, 5, 8)), TOLERANCE)
+
+    def test_gradients_of_captured_tensors_too(self):
+        inputs = [t.requires_grad_() for t in (self.q, self.k, self.v, self.slopes, self.bias)]
+        slopes, bias = self.slopes, self.bias
+        own = attnc.torch.flex_attention(
+            *inputs[:3], lambda s, b, h, i, j: s + slopes[h] * (j - i) + bias[h, i, j])
+        distances = torch.arange(40) - torch.arange(33)[:, None]
+        scores = self.q @ self.k.mT / 4 + slopes[:, None, None] * distances + bias
+        expected = scores.softmax(-1) @ self.v
+        grad = draw(*own.shape)
+        self.assertLess(distance(torch.autograd.grad(own, inputs, grad),
+                                 torch.autograd.grad(expected, inputs, grad)), 1e-4)
+
+    def test_functions_made_anew_are_traced_once(self):
+        from attnc.torch import _flex
+
+        def make(cap, table):
+            return lambda s, b, h, i, j: cap * torch.tanh(s / cap) + table[h]
+        results = [attnc.torch.flex_attention(self.q, self.k, self.v, make(2.0, draw(4)))
+                   for _ in range(2)]
+        known = len(_flex._cases)
+        table = draw(4) * 3
+        own = attnc.torch.flex_attention(self.q, self.k, self.v, make(2.0, table * 2))
+        attnc.torch.flex_attention(self.q[:, :, :7], self.k[:, :, :9], self.v[:, :, :9],
+                                   make(2.0, table))
+        self.assertEqual(known, len(_flex._cases))
+        self.assertGreater(distance(*results), 0)
+        scores = 2 * torch.tanh(self.q @ self.k.mT / 8) + (table * 2)[:, None, None]
+        self.assertLess(distance(own, scores.softmax(-1) @ self.v), TOLERANCE)
+        attnc.torch.flex_attention(self.q, self.k, self.v, make(3.0, table))
+        self.assertEqual(known + 1, len(_flex._cases))
+
+    def test_refuses(self):
+        for message, call in (
+                ("3 dims", lambda: attnc.torch.flex_attention(self.q[0], self.k[0], self.v[0])),
+                ("cannot be a spec: .*sin\n.*traced_test.py", lambda: self.check(
+                    lambda s, b, h, i, j: s + torch.sin(s))),
+                ("both", lambda: attnc.torch.flex_attention(
+                    self.q, self.k, self.v, block_mask=object(),
+                    mask_mod=lambda b, h, i, j: i > j)),
+                ("no mask_mod", lambda: attnc.torch.flex_attention(
+                    self.q, self.k, self.v, block_mask=object()))):
+            with self.subTest(message), self.assertRaisesRegex(attnc.InvalidArgument, message):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()
