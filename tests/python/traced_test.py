@@ -8,6 +8,8 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import attnc
 import attnc.torch
+import plain_attention
+from plain_attention import masked, plain, projected, relative, with_itself
 
 # Sums of a few hundred products of f32, in another order than PyTorch's, and their exponentials.
 TOLERANCE = 2e-5
@@ -27,115 +29,6 @@ def distance(own, expected):
     return worst
 
 
-# --- attention as people write it ---------------------------------------------------------------
-
-
-def plain(q, k, v):
-    return torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), -1) @ v
-
-
-def masked(q, k, v):
-    n = q.shape[-2]
-    seen = torch.tril(torch.ones(n, n, dtype=torch.bool))
-    return (q @ k.mT * 0.2).masked_fill(~seen, float("-inf")).softmax(-1) @ v
-
-
-def evoformer(q, k, v, mask, pair, gate):
-    scores = torch.einsum("bnhid,bnhjd->bnhij", q, k) * 0.1
-    scores = scores + mask[:, :, None, None, :] + pair[:, None]
-    return torch.sigmoid(gate) * torch.einsum("bnhij,bnhjd->bnhid", scores.softmax(-1), v)
-
-
-def projected(x, wq, wk, wv, wo):
-    b, n, e = x.shape
-    q, k, v = ((x @ w.T).view(b, n, 4, e // 4).transpose(1, 2) for w in (wq, wk, wv))
-    weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(e // 4), -1)
-    return (weights @ v).transpose(1, 2).reshape(b, n, e) @ wo.T
-
-
-def heads_in_columns(q, k, v):
-    b, n, _ = q.shape
-    q, k, v = (t.view(b, t.shape[1], 4, -1).permute(0, 2, 1, 3) for t in (q, k, v))
-    o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    return o.permute(0, 2, 1, 3).reshape(b, n, -1)
-
-
-def shared_heads(q, k, v):
-    k = k.repeat_interleave(2, dim=1)
-    v = v[:, :, None].expand(-1, -1, 2, -1, -1).reshape(v.shape[0], -1, *v.shape[2:])
-    weights = F.softmax((q @ k.transpose(2, 3)) * 0.3, dim=-1, dtype=torch.float32)
-    return weights.to(q.dtype) @ v
-
-
-def alibi(q, k, v, slopes):
-    i = torch.arange(q.shape[2])
-    return (q @ k.mT * 0.2 - slopes[:, None, None] * (i[None] - i[:, None]).abs()).softmax(-1) @ v
-
-
-def differential(q, k, q2, k2, v, weight):
-    return (torch.softmax(q @ k.mT, -1) - weight * torch.softmax(q2 @ k2.mT, -1)) @ v
-
-
-def by_hand(q, k, v):
-    s = q @ k.mT
-    p = torch.exp(s - s.amax(-1, keepdim=True))
-    return (p @ v) / p.sum(-1, keepdim=True)
-
-
-def with_itself(x):
-    return torch.softmax(x @ x.transpose(-1, -2), -1) @ x
-
-
-def linear(q, k, v):
-    q, k = F.relu(q) + 1, torch.sigmoid(k)
-    return (q @ (k.mT @ v)) / (q @ k.sum(-2, keepdim=True).mT)
-
-
-def two_results(q, k, v):
-    s = q @ k.mT * 0.2
-    logarithm = torch.logsumexp(s, -1, keepdim=True)
-    return {"o": torch.exp(s - logarithm) @ v, "lse": logarithm.squeeze(-1)}
-
-
-def window(q, k, v):
-    i = torch.arange(q.shape[-2])
-    seen = (i[None] <= i[:, None]) & (i[:, None] - i[None] < 7)
-    return torch.where(seen, q @ k.mT, torch.tensor(-torch.inf)).softmax(-1) @ v
-
-
-def relative(q, k, v, table):
-    i = torch.arange(q.shape[-2])
-    bias = table[(i[:, None] - i[None]).clamp(-4, 4) + 4].permute(2, 0, 1)
-    return (q @ k.mT + bias).softmax(-1) @ v
-
-
-def pair_bias(q, k, v, z, w):
-    return (q @ k.mT + torch.einsum("bijc,hc->bhij", z, w)).softmax(-1) @ v
-
-
-def normed(q, k, v):
-    q = q * torch.rsqrt(q.pow(2).mean(-1, keepdim=True) + 1e-6)
-    return torch.softmax(q @ k.mT, -1) @ v
-
-
-def received(q, k):
-    return torch.softmax(q @ k.mT, -1).sum(-2)
-
-
-def symmetric(a):
-    return a + a.transpose(-1, -2) * torch.arange(a.shape[-1])
-
-
-def axial(x):
-    y = x.transpose(1, 2)
-    return torch.softmax(x @ x.mT, -1) @ x \
-        + torch.softmax(y @ y.mT, -1).matmul(y).transpose(1, 2)
-
-
-def part(q, k, v):
-    return torch.softmax(q[:, :, 3:9] @ k[..., ::2, :].mT, -1) @ v[..., ::2, :]
-
-
 class Fuse(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(0)
@@ -152,19 +45,7 @@ class Fuse(unittest.TestCase):
                                      torch.autograd.grad(expected, wanted, grad)), 1e-4)
 
     def test_attention_of_all_kinds(self):
-        qkv = (self.q, self.k, self.v)
-        for function, *arguments in (
-                (plain, *qkv), (masked, *qkv), (by_hand, *qkv), (linear, *qkv), (two_results, *qkv),
-                (window, *qkv), (normed, *qkv), (received, self.q, self.k), (part, *qkv),
-                (evoformer, *(draw(2, 3, 4, n, 8) for n in (17, 19, 19)), draw(2, 3, 19),
-                 draw(2, 4, 17, 19), draw(2, 3, 4, 17, 8)),
-                (projected, draw(2, 13, 32), *(draw(32, 32) / 6 for _ in range(4))),
-                (heads_in_columns, *(draw(2, 13, 32) for _ in range(3))),
-                (shared_heads, self.q, self.k[:, :2], self.v[:, :2]), (alibi, *qkv, draw(4)),
-                (differential, self.q, self.k, self.q * 2, self.k, self.v, 0.3),
-                (with_itself, draw(2, 9, 16)), (relative, *qkv, draw(9, 4)),
-                (pair_bias, *qkv, draw(2, 17, 17, 8), draw(4, 8)), (symmetric, draw(3, 9, 9)),
-                (axial, draw(2, 7, 9, 8))):
+        for function, arguments in plain_attention.cases(draw, keys=19):
             with self.subTest(function.__name__):
                 self.check(function, *arguments)
 

@@ -118,19 +118,19 @@ def _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured,
     if column is None:
         weights = context.pointwise("where({0} > -inf, 1, 0)", scores)
     else:
-        weights = builder.statement(builder.value(f"softmax(%{column}, {scores.text})", scores.axes,
+        weights = builder.statement(builder.value(f"softmax({{%{column}}}, {scores.text})", scores.axes,
                                                   torch.float32, scores.shape))
     context.shape = (*query.shape[:3], value.shape[3])
     result = _translate.contracted(context, [weights, v], ["bhij", "bhjd"], "bhid")
-    seen = [builder.output("o", dataclasses.replace(result, dtype=query.dtype))]
+    builder.output("o", dataclasses.replace(result, dtype=query.dtype))
     if return_lse:
-        text = scores.text if column is None else f"logsumexp(%{column}, {scores.text})"
-        seen.append(builder.output("lse", _graph.Value(text, scores.axes[:3], torch.float32,
-                                                       scores.shape[:3])))
+        text = scores.text if column is None else f"logsumexp({{%{column}}}, {scores.text})"
+        builder.output("lse", _graph.Value(text, scores.axes[:3], torch.float32,
+                                           scores.shape[:3]))
     grad = [n for n, own in zip(("q", "k", "v"), wanted) if own] \
         + [names[n] for n in numbers if wanted[3 + n]]
     content = builder.spec(_graph.word(name), "Traced from a function of scores")
-    lacks_axes = any(shape is not None for shape in seen)
+    lacks_axes = any(builder.seen_as(n) is not None for n in builder.outputs)
     return _operators.op(content, grad=tuple(grad)), tuple(numbers), lacks_axes
 
 

@@ -10,7 +10,7 @@ import re
 
 import torch
 
-_TYPE = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64",
+TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64",
          torch.int8: "i8", torch.int32: "i32", torch.int64: "i64", torch.uint8: "u8",
          torch.bool: "bool"}
 # An expression that is longer becomes a statement.
@@ -36,16 +36,17 @@ class Builder:
     """Makes the spec. Its methods make values and statements."""
 
     def __init__(self):
-        self.inputs = {}      # name: (type, dims)
-        self.statements = []
-        self.outputs = {}
+        self.inputs = {}       # name: (type, dims)
+        self.outputs = {}      # name: (type, value, the axes that it has)
         self.lets, self.required = {}, []
-        self._axes = {}       # of what has a name: its dims
-        self._extents = []    # of dims
-        self._parents = []    # of dims that are one, as a forest
-        self._apart = set()   # pairs of dims that one value has
-        self._lengths = set() # dims whose extent the program is not to be compiled for
-        self._computed = {}   # dims that no input has: the text of their extents
+        self._statements = []  # left and right sides
+        self._axes = {}        # of what has a name: its dims
+        self._extents = []     # of dims
+        self._parents = []     # of dims that are one, as a forest
+        self._parts = {}       # of dims that stand for several, the last one fastest: these
+        self._apart = set()    # pairs of dims that one value has
+        self._lengths = set()  # dims whose extent the program is not to be compiled for
+        self._computed = {}    # dims that no input has: the text of their extents
 
     # --- dims ----------------------------------------------------------------------------------
 
@@ -55,6 +56,8 @@ class Builder:
         self._parents.append(len(self._parents))
         number = len(self._parents) - 1
         self._computed[number] = f"size(%{like})" if like is not None else extent
+        if like is not None and self._root(like) in self._lengths:
+            self._lengths.add(number)
         return number
 
     def _root(self, dim):
@@ -62,23 +65,97 @@ class Builder:
             dim = self._parents[dim]
         return dim
 
+    def leaves(self, dim):
+        """The dims that a dim stands for: itself, or its parts and theirs."""
+        root = self._root(dim)
+        return [leaf for part in self._parts.get(root, ()) for leaf in self.leaves(part)] or [root]
+
+    def _are_apart(self, x, y):
+        return (min(x, y), max(x, y)) in self._apart
+
+    def _separate(self, axes):
+        """Notes that one value has these dims: no two of them ever become one."""
+        own = [leaf for a in axes if a is not None for leaf in self.leaves(a)]
+        own += [self._root(a) for a in axes if a is not None and self._root(a) in self._parts]
+        for n, x in enumerate(own):
+            for y in own[:n]:
+                assert x != y, "two axes of a value have one dim"
+                self._apart.add((min(x, y), max(x, y)))
+
     def unite(self, x, y):
         """Makes one of two dims, unless a value has both."""
         x, y = self._root(x), self._root(y)
-        if x == y or self._extents[x] != self._extents[y] or (min(x, y), max(x, y)) in self._apart:
+        if x == y or self._extents[x] != self._extents[y]:
             return
+        first, second = self.leaves(x), self.leaves(y)
+        if len(first) > 1 and len(second) > 1:
+            if [self._extents[a] for a in first] != [self._extents[a] for a in second]:
+                return
+            pairs = list(zip(first, second))
+        else:
+            pairs = [(a, b) for a in first for b in second]
+        if any(a != b and self._are_apart(a, b) for a, b in pairs) or self._are_apart(x, y):
+            return
+        if len(first) > 1 and len(second) > 1:
+            for a, b in pairs:
+                if a != b:
+                    self._join(a, b)
+        self._join(x, y)
+
+    def _join(self, x, y):
         x, y = min(x, y), max(x, y)
+        parts = self._parts.get(x) or self._parts.pop(y, None)
+        whole = y if x in self._parts else x
+        if parts and not (x in self._parts and y in self._parts):
+            # What had been apart from the whole is apart from its parts.
+            others = [a if b == whole else b for a, b in self._apart if whole in (a, b)]
+            leaves = [leaf for part in parts for leaf in self.leaves(part)]
+            self._apart |= {(min(a, b), max(a, b)) for a in leaves for b in others if a != b}
+        self._parts.pop(y, None)
         self._parents[y] = x
+        if parts:
+            self._parts[x] = parts
         self._apart = {tuple(sorted((self._root(a), self._root(b)))) for a, b in self._apart}
         if y in self._lengths:
             self._lengths.add(x)
         if x not in self._computed or y not in self._computed:  # an input has it
             self._computed.pop(x, None)
             self._computed.pop(y, None)
+            for part in self._parts.get(x, ()):
+                for leaf in self.leaves(part):
+                    self._computed.pop(leaf, None)
 
     def is_length(self, dim):
         """Notes that the extent of a dim may be another one in the next call."""
         self._lengths.add(self._root(dim))
+
+    def split(self, dim, extents):
+        """The dims, of these extents, that a dim stands for; None if it stands for others."""
+        root = self._root(dim)
+        if root in self._parts:
+            leaves = self.leaves(root)
+            return leaves if [self._extents[a] for a in leaves] == list(extents) else None
+        parts = [self.dim(extent) for extent in extents]
+        if root in self._lengths:
+            self.is_length(parts[0])
+        if root not in self._computed:
+            for part in parts:
+                del self._computed[part]
+        others = [a if b == root else b for a, b in self._apart if root in (a, b)]
+        self._apart |= {(min(a, b), max(a, b)) for a in parts for b in others}
+        self._parts[root] = tuple(parts)
+        self._separate(parts)
+        return parts
+
+    def merge(self, dims):
+        """A dim that stands for several."""
+        leaves = [leaf for dim in dims for leaf in self.leaves(dim)]
+        for root in self._parts:
+            if self._parents[root] == root and self.leaves(root) == leaves:
+                return root
+        merged = self.dim(math.prod(self._extents[leaf] for leaf in leaves))
+        self._parts[merged] = tuple(leaves)
+        return merged
 
     # --- values --------------------------------------------------------------------------------
 
@@ -87,16 +164,9 @@ class Builder:
         self._separate(axes)
         return Value(text, axes, dtype, tuple(shape))
 
-    def _separate(self, axes):
-        own = [self._root(a) for a in axes if a is not None]
-        for n, x in enumerate(own):
-            for y in own[:n]:
-                assert x != y, "two axes of a value have one dim"
-                self._apart.add((min(x, y), max(x, y)))
-
     def input(self, name, dtype, shape):
         """An input of the spec. Its last axis, if it has others, is compiled for."""
-        if dtype not in _TYPE:
+        if dtype not in TYPES:
             raise Untraceable(f"{name} has elements of type {dtype}, which attnc has not")
         axes = [self.dim(extent) for extent in shape]
         for axis in axes:
@@ -104,46 +174,64 @@ class Builder:
         for n, (axis, extent) in enumerate(zip(axes, shape)):
             if extent != 1 and (n + 1 < len(shape) or len(shape) == 1):
                 self.is_length(axis)
-        self.inputs[name], self._axes[name] = (_TYPE[dtype], axes), axes
+        self.inputs[name], self._axes[name] = (TYPES[dtype], axes), axes
         text = f"{name}[{', '.join('0' if e == 1 else f'%{a}' for a, e in zip(axes, shape))}]" \
             if axes else name
         return self.value(text, [None if e == 1 else a for a, e in zip(axes, shape)], dtype, shape)
 
-    def statement(self, value, text=None):
-        """The value as a statement of its own, which `text` computes."""
-        name = f"t{len(self.statements)}"
+    def statement(self, value):
+        """The value as a statement of its own."""
+        name = f"t{len(self._statements)}"
         own = self._axes[name] = self._needed(value)
         shown = f"{name}[{', '.join(f'%{a}' for a in own)}]" if own else name
-        self.statements.append((shown, text or value.text))
+        self._statements.append((shown, value.text))
         return dataclasses.replace(value, text=shown)
 
     def _needed(self, value):
         """The axes that a value depends on."""
-        there = {self._root(int(n)) for n in _DIM.findall(value.text)}
-        return [a for a in value.axes if a is not None and self._root(a) in there]
+        there = {leaf for n in _DIM.findall(value.text) for leaf in self.leaves(int(n))}
+        return [a for a in value.axes if a is not None and not there.isdisjoint(self.leaves(a))]
 
     def output(self, name, value):
-        """An output, with the axes that it depends on. Where these are not all, returns the shape
-        that it has with axes of 1 for the others, else None."""
-        axes = self._needed(value)
-        own = f"[{', '.join(f'%{a}' for a in axes)}]" if axes else ""
-        self.statements.append((name + own, value.text))
-        if value.dtype not in _TYPE:
+        """An output, with the axes that it depends on: `seen_as` says more."""
+        if value.dtype not in TYPES:
             raise Untraceable(f"a result has elements of type {value.dtype}, which attnc has not")
-        self.outputs[name] = _TYPE[value.dtype]
-        if len(axes) == len(value.axes):
-            return None
-        return tuple(e if a in axes else 1 for a, e in zip(value.axes, value.shape))
+        axes = self._axes[name] = self._needed(value)
+        own = f"[{', '.join(f'%{a}' for a in axes)}]" if axes else ""
+        self._statements.append((name + own, value.text))
+        self.outputs[name] = (TYPES[value.dtype], value, axes)
 
     def at(self, value, indices):
         """The text of a value at other indices: texts by dim, all at once."""
-        roots = {self._root(dim): text for dim, text in indices.items()}
-        return _DIM.sub(lambda m: roots.get(self._root(int(m[1])), m[0]), value.text)
+        known = {}
+        for dim, text in indices.items():
+            root, leaves, plain = self._root(dim), self.leaves(dim), _DIM.fullmatch(text)
+            known[root] = text
+            if len(leaves) == 1:
+                continue
+            extents = [self._extents[leaf] for leaf in leaves]
+            parts = self.split(int(plain[1]), extents) if plain else None
+            texts = [f"%{part}" for part in parts] if parts else divided(text, extents)
+            known.update(zip(leaves, texts))
+
+        def replaced(match):
+            root = self._root(int(match[1]))
+            if root in known:
+                return known[root]
+            leaves = self.leaves(root)
+            if len(leaves) == 1 or known.keys().isdisjoint(leaves):
+                return match[0]
+            texts = [known.get(leaf, f"%{leaf}") for leaf in leaves]
+            plain = [_DIM.fullmatch(text) for text in texts]
+            if all(plain):
+                return f"%{self.merge([int(p[1]) for p in plain])}"
+            return flat(texts, [self._extents[leaf] for leaf in leaves])
+        return _DIM.sub(replaced, value.text)
 
     def moved(self, value, axes):
         """The value with other dims for its axes."""
         changed = {old: f"%{new}" for old, new in zip(value.axes, axes)
-                   if old is not None and new is not None and old != new}
+                   if old is not None and new is not None and self._root(old) != self._root(new)}
         return dataclasses.replace(value, text=self.at(value, changed) if changed else value.text,
                                    axes=tuple(axes))
 
@@ -173,18 +261,12 @@ class Builder:
         """The axes with a new dim in place of one that is there already."""
         seen, result = set(), []
         for axis in axes:
-            if axis is not None and self._root(axis) in seen:
-                axis = self._like(axis)
+            if axis is not None and not seen.isdisjoint(self.leaves(axis)):
+                axis = self.dim(self._extents[self._root(axis)], like=axis)
             if axis is not None:
-                seen.add(self._root(axis))
+                seen.update(self.leaves(axis))
             result.append(axis)
         return result
-
-    def _like(self, dim):
-        new = self.dim(self._extents[self._root(dim)], like=dim)
-        if self._root(dim) in self._lengths:
-            self.is_length(new)
-        return new
 
     def shared(self, dim, extent):
         """A dim of `extent`, a multiple of that of another whose indices its own share, and the
@@ -205,80 +287,152 @@ class Builder:
                 if axis is None:
                     continue
                 if letter not in dims:
-                    taken = {self._root(d) for d in dims.values()}
-                    dims[letter] = self._like(axis) if self._root(axis) in taken else axis
+                    dims[letter] = self.distinct([*dims.values(), axis])[-1]
                     self._separate(dims.values())
                 self.unite(axis, dims[letter])
         texts = [_factor(self.moved(v, [None if a is None else dims[c]
                                         for a, c in zip(v.axes, own)]).text)
                  for v, own in zip(values, letters)]
-        extents = {c: e for v, own in zip(values, letters) for c, e in zip(own, v.shape)
-                   if e != 1 or c not in dims}
-        summed = [c for c in dict.fromkeys("".join(letters)) if c not in result]
+        extents = {c: 1 for c in "".join(letters)}
+        for value, own in zip(values, letters):
+            extents.update({c: e for c, e in zip(own, value.shape) if e != 1})
         text = " * ".join(texts)
-        count = math.prod(extents[c] for c in summed if c not in dims)
-        kept = [dims[c] for c in summed if c in dims]
+        kept = [dims[c] for c in dict.fromkeys("".join(letters)) if c not in result and c in dims]
         if kept:
-            text = f"sum({_dims(kept)}, {text})"
-        assert count == 1
+            text = f"sum({dim_list(kept)}, {text})"
         dtype = values[0].dtype
         for v in values[1:]:
             dtype = torch.promote_types(dtype, v.dtype)
         return self.value(text, [dims.get(c) for c in result], dtype, [extents[c] for c in result])
 
-    def _guarded(self, text):
-        """Reads at indices that may be outside, with what they are there: 0."""
-        made, at = "", 0
-        while (read := _READ.search(text, at)) is not None:
-            end, depth = read.end(), 1
-            while depth:
-                depth += {"[": 1, "]": -1}.get(text[end], 0)
-                end += 1
-            inside = self._guarded(text[read.end():end - 1])
-            whole = f"{read[1]}[{inside}]"
-            own = all(self._is(part.strip(), axis)
-                      for part, axis in zip(inside.split(","), self._axes[read[1]]))
-            made += text[at:read.start()] + (whole if own else f"({whole} else 0)")
-            at = end
-        return made + text[at:]
-
-    def _is(self, index, dim):
-        """True if an index is that of the dim."""
-        match = _DIM.fullmatch(index)
-        return bool(match) and self._root(int(match[1])) == self._root(dim) or \
-            index == "0" and self._extents[self._root(dim)] == 1
-
     # --- the spec ------------------------------------------------------------------------------
 
     def spec(self, name, doc):
-        """The spec as a dict, as json.load gives one."""
+        """The spec as a dict, as json.load gives one. Nothing is added after it."""
         names = {}
 
-        def named(match):
-            root = self._root(int(match[1]))
-            return names.setdefault(root, f"n{len(names)}")
-        inputs = {n: f"{element}[{', '.join(_DIM.sub(named, f'%{a}') for a in axes)}]" if axes
-                  else element for n, (element, axes) in self.inputs.items()}
-        body = [f"{_DIM.sub(named, left)} = {_DIM.sub(named, self._guarded(right))}"
-                for left, right in self.statements]
-        lets = {n: _DIM.sub(named, text) for n, text in self.lets.items()}
-        required = [_DIM.sub(named, text) for text in self.required]
+        def named(dim):
+            return names.setdefault(dim, f"n{len(names)}")
+        inputs = {}
+        for given, (element, axes) in self.inputs.items():
+            own = ", ".join(named(leaf) for a in axes for leaf in self.leaves(a))
+            inputs[given] = f"{element}[{own}]" if axes else element
+        body = [f"{self._said(left, named)} = {self._said(right, named)}"
+                for left, right in self._statements]
+        lets = {n: self._said(text, named) for n, text in self.lets.items()}
+        required = [self._said(text, named) for text in self.required]
         dims = {}
-        for root, text in list(names.items()):
-            extent = self._computed.get(root)
+        for dim, shown in list(names.items()):
+            extent = self._computed.get(dim)
             if isinstance(extent, str):
-                dims[text] = _DIM.sub(named, extent)
-            elif extent is not None or root not in self._lengths:
-                dims[text] = self._extents[root]
+                dims[shown] = self._said(extent, named)
+            elif extent is not None or dim not in self._lengths:
+                dims[shown] = self._extents[dim]
         return {"attnc": 1, "name": name, "doc": doc, "dims": dims, "let": lets,
-                "require": required, "inputs": inputs, "body": body, "outputs": dict(self.outputs)}
+                "require": required, "inputs": inputs, "body": body,
+                "outputs": {n: element for n, (element, _, _) in self.outputs.items()}}
+
+    def _said(self, text, named):
+        """A text with the names of dims, and with what reads at indices that may be outside are
+        there: 0."""
+        made, at = "", 0
+        while (found := _PIECE.search(text, at)) is not None:
+            made, end = made + text[at:found.start()], found.end()
+            if found[1]:
+                parts, end = _subscripts(text, end)
+                made += self._read(found[1], parts, named)
+            elif found[2]:
+                shown = " * ".join(f"size({named(leaf)})" for leaf in self.leaves(int(found[2])))
+                made += shown if shown.count("size") == 1 else f"({shown})"
+            elif found[3]:
+                leaves = [leaf for n in _DIM.findall(found[3]) for leaf in self.leaves(int(n))]
+                shown = ", ".join(map(named, leaves))
+                made += shown if len(leaves) == 1 else f"({shown})"
+            else:
+                leaves = self.leaves(int(found[4]))
+                made += flat([named(leaf) for leaf in leaves],
+                              [self._extents[leaf] for leaf in leaves])
+            at = end
+        return made + text[at:]
+
+    def _read(self, name, parts, named):
+        indices, is_inside = [], True
+        for part, axis in zip(parts, self._axes[name], strict=True):
+            leaves, plain = self.leaves(axis), _DIM.fullmatch(part)
+            if plain and self.leaves(int(plain[1])) == leaves:
+                indices += map(named, leaves)
+                continue
+            is_inside &= part == "0" and self._extents[leaves[0]] == 1 \
+                or bool(plain) and self._is_as_long(int(plain[1]), axis)
+            text = self._said(part, named)
+            indices += divided(text, [self._extents[leaf] for leaf in leaves]) \
+                if len(leaves) > 1 else [text]
+        read = f"{name}[{', '.join(indices)}]"
+        return read if is_inside else f"({read} else 0)"
+
+    def _is_as_long(self, dim, other):
+        """True of a dim that was made like another."""
+        extent = self._computed.get(self._root(dim))
+        match = _SIZE.fullmatch(extent) if isinstance(extent, str) else None
+        return bool(match) and self._root(int(match[1])) == self._root(other)
+
+    def view_of(self, name):
+        """The shape that a program wants an input in, if that is another than the tensor's."""
+        axes = self.inputs[name][1]
+        shape = tuple(self._extents[leaf] for a in axes for leaf in self.leaves(a))
+        return shape if len(shape) != len(axes) else None
+
+    def seen_as(self, name):
+        """What is to be done with an output of the program: reshaped, then expanded. None where
+        there is nothing to do."""
+        _, value, axes = self.outputs[name]
+        if len(axes) == len(value.axes) == sum(len(self.leaves(a)) for a in axes):
+            return None
+        return tuple(e if a in axes else 1 for a, e in zip(value.axes, value.shape)), value.shape
 
 
-def _dims(dims):
-    return f"%{dims[0]}" if len(dims) == 1 else f"({', '.join(f'%{d}' for d in dims)})"
+_SIZE = re.compile(r"size\(%(\d+)\)")
+# A read up to its bracket, the size of a dim, a list of dims in braces, a dim.
+_PIECE = re.compile(r"([A-Za-z_]\w*)\[|size\(%(\d+)\)|\{([^}]*)\}|%(\d+)")
 
 
-_READ = re.compile(r"([A-Za-z_]\w*)\[")
+def _subscripts(text, at):
+    """The subscripts of a read whose bracket ends before `at`, and where the read ends."""
+    parts, start, depth = [], at, 1
+    while depth:
+        depth += {"[": 1, "(": 1, "{": 1, "]": -1, ")": -1, "}": -1}.get(text[at], 0)
+        if depth == 0 or depth == 1 and text[at] == ",":
+            parts.append(text[start:at].strip())
+            start = at + 1
+        at += 1
+    return parts, at
+
+
+def dim_list(dims):
+    """Dims that a reduction is over, as `Builder` wants them."""
+    return "{" + " ".join(f"%{d}" for d in dims) + "}"
+
+
+def flat(texts, extents):
+    """One index of several."""
+    if len(texts) == 1:
+        return texts[0]
+    stride, terms = 1, []
+    for text, extent in reversed(list(zip(texts, extents))):
+        text = text if re.fullmatch(r"[%\w]+", text) else f"({text})"
+        terms.append(text if stride == 1 else f"{text} * {stride}")
+        stride *= extent
+    return f"({' + '.join(reversed(terms))})"
+
+
+def divided(text, extents):
+    """Several indices of one."""
+    texts, stride = [], math.prod(extents)
+    for number, extent in enumerate(extents):
+        stride //= extent
+        part = f"({text}) // {stride}" if stride != 1 else f"({text})"
+        texts.append(part if number == 0 else f"({part}) % {extent}")
+    return texts
 
 
 def _factor(text):

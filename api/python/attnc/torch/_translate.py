@@ -36,9 +36,9 @@ def _apply(context, node, known):
     named = torch.fx.node.map_arg(node.kwargs, lambda n: known[n.name])
     if node.target is operator.getitem:
         return arguments[0][arguments[1]]
-    name = getattr(getattr(node.target, "_schema", None), "name", str(node.target))
-    namespace, _, short = name.partition("::")
-    rule = _RULES.get(short) if namespace == "aten" else None
+    short = _short(node)
+    name = f"{node.target.namespace}::{short}" if short else str(node.target)
+    rule = _RULES.get(short) if name.startswith("aten::") else None
     if rule is None:
         raise Untraceable(f"there is no expression for {name}", short)
     meta = node.meta.get("val")
@@ -56,6 +56,11 @@ def _apply(context, node, known):
         if len(node.users) > 1 and not _is_plain(result) or len(result.text) > _graph._MOST_TEXT:
             result = context.builder.statement(result)
     return result
+
+
+def _short(node):
+    schema = getattr(node.target, "_schema", None)
+    return schema.name.partition("::")[2] if schema else ""
 
 
 def _is_plain(value):
@@ -351,31 +356,27 @@ def _expand(c, x, *_, **__):
 
 @_rule("view", "reshape", "_unsafe_view", "flatten", "unflatten", "view_as", "reshape_as")
 def _reshape(c, x, *_, **__):
-    """Groups of axes with the same number of elements on both sides: what is split has its index
-    computed from the parts, what is merged is the parts' index divided out."""
+    """Groups of axes with the same number of elements on both sides. An axis that is split stands
+    for its parts, and one that is merged does: tensors are seen so, and nothing is computed. In
+    what is neither, the old indices are computed from the new ones."""
     axes, indices = [], {}
     for old, new in _groups(x.shape, c.shape):
-        old_axes = [x.axes[n] for n in old]
-        old_extents = [x.shape[n] for n in old]
-        new_extents = [c.shape[n] for n in new]
-        real = [(a, e) for a, e in zip(old_axes, old_extents) if e != 1]
-        if [e for _, e in real] == [e for e in new_extents if e != 1]:
-            left = iter([a for a, _ in real])
-            axes += [None if e == 1 else next(left) for e in new_extents]
-            continue
-        made = [None if e == 1 else c.builder.dim(e) for e in new_extents]
-        axes += made
-        flat, stride = [], 1
-        for axis, extent in reversed(list(zip(made, new_extents))):
-            if axis is not None:
-                flat.append(f"%{axis}" if stride == 1 else f"%{axis} * {stride}")
-            stride *= extent
-        index, stride = " + ".join(reversed(flat)), 1
-        for number, (axis, extent) in enumerate(reversed(real)):
-            if axis is not None:
-                part = f"({index}) // {stride}" if stride != 1 else f"({index})"
-                indices[axis] = part if number + 1 == len(real) else f"({part}) % {extent}"
-            stride *= extent
+        real = [(x.axes[n], x.shape[n]) for n in old if x.shape[n] != 1]
+        wanted = [c.shape[n] for n in new if c.shape[n] != 1]
+        if [e for _, e in real] == wanted:
+            made = [a for a, _ in real]
+        elif len(real) == 1:
+            made = c.builder.split(real[0][0], wanted)
+        elif len(wanted) == 1:
+            made = [c.builder.merge([a for a, _ in real])]
+        else:
+            made = None
+        if made is None:
+            made = [c.builder.dim(e) for e in wanted]
+            flat = _graph.flat([f"%{d}" for d in made], wanted)
+            indices.update(zip([a for a, _ in real], _graph.divided(flat, [e for _, e in real])))
+        left = iter(made)
+        axes += [None if c.shape[n] == 1 else next(left) for n in new]
     return _viewed(c, x, axes, c.shape, c.builder.at(x, indices))
 
 
@@ -465,7 +466,7 @@ def _folded(c, word, x, dim, keepdim=False):
         else set(range(rank))
     over = [x.axes[n] for n in sorted(gone) if x.axes[n] is not None]
     axes = [None if n in gone else x.axes[n] for n in range(rank) if keepdim or n not in gone]
-    text = f"{word}({_graph._dims(over)}, {x.text})" if over else \
+    text = f"{word}({_graph.dim_list(over)}, {x.text})" if over else \
         f"({x.text})" if word != "logsumexp" else x.text
     return c.builder.statement(c.builder.value(text, axes, c.dtype, c.shape))
 
@@ -500,7 +501,7 @@ def _softmax(c, x, dim, *_, **__):
     axis = x.axes[dim]
     if axis is None:
         raise Untraceable("a softmax over one element")
-    return c.builder.statement(c.builder.value(f"softmax(%{axis}, {x.text})", x.axes, c.dtype,
+    return c.builder.statement(c.builder.value(f"softmax({_graph.dim_list([axis])}, {x.text})", x.axes, c.dtype,
                                                x.shape))
 
 
@@ -508,7 +509,7 @@ def _softmax(c, x, dim, *_, **__):
 def _log_softmax(c, x, dim, *_, **__):
     axis = x.axes[dim]
     x = c.builder.statement(x) if not _is_plain(x) else x
-    return c.builder.value(f"{x.text} - logsumexp(%{axis}, {x.text})", x.axes, c.dtype, x.shape)
+    return c.builder.value(f"{x.text} - logsumexp({_graph.dim_list([axis])}, {x.text})", x.axes, c.dtype, x.shape)
 
 
 def contracted(c, values, letters, result):
