@@ -5,8 +5,8 @@ torch.compile; and the host time of a call by each way in.
 
 usage: functions.py [--commit C] [--output FILE]
 
-Errors are Frobenius norms of the difference to the same in float64, relative to that of the result; of
-flex_attention they are of one head. Needs a GPU and PyTorch; PYTHONPATH has the package, and
+Errors are Frobenius norms of the difference to the same in float64, relative to that of the
+result; of flex_attention they are of one head. Needs a GPU and PyTorch; PYTHONPATH has the package, and
 tests/python for the plain functions.
 """
 import argparse
@@ -106,7 +106,8 @@ def flex_cells():
         q, k, v = (normal(batch, heads, length, depth) for _ in range(3))
         mask = mask_mod and create_block_mask(mask_mod, batch, None, length, length)
         own = functools.partial(attnc.torch.flex_attention, q, k, v, score_mod, mask)
-        peer = functools.partial(torch.compile(flex_attention, dynamic=False), q, k, v, score_mod, mask)
+        compiled = torch.compile(flex_attention, dynamic=False)
+        peer = functools.partial(compiled, q, k, v, score_mod, mask)
         started = time.perf_counter()
         result = own()
         torch.cuda.synchronize()
@@ -172,8 +173,10 @@ def host_times():
 
     def bias(s, b, h, i, j):
         return s + (i - j)
-    ways = {"plan": plan, "program": lambda: program(q=q, k=k, v=v), "op": lambda: operator(q, k, v),
-            "op, compiled": compiled, "attention": lambda: attnc.torch.attention(q, k, v, is_causal=True),
+    ways = {"plan": plan, "program": lambda: program(q=q, k=k, v=v),
+            "op": lambda: operator(q, k, v), "op, compiled": compiled,
+            "op, through the dispatcher": lambda: operator._forward(q, k, v, None),
+            "attention": lambda: attnc.torch.attention(q, k, v, is_causal=True),
             "flex_attention": lambda: attnc.torch.flex_attention(q, k, v, bias),
             "fuse": lambda: fused(q, k, v),
             "PyTorch's scaled_dot_product_attention":

@@ -118,8 +118,8 @@ def _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured,
     if column is None:
         weights = context.pointwise("where({0} > -inf, 1, 0)", scores)
     else:
-        weights = builder.statement(builder.value(f"softmax({{%{column}}}, {scores.text})", scores.axes,
-                                                  torch.float32, scores.shape))
+        text = f"softmax({{%{column}}}, {scores.text})"
+        weights = builder.statement(builder.value(text, scores.axes, torch.float32, scores.shape))
     context.shape = (*query.shape[:3], value.shape[3])
     result = _translate.contracted(context, [weights, v], ["bhij", "bhjd"], "bhid")
     builder.output("o", dataclasses.replace(result, dtype=query.dtype))

@@ -18,6 +18,7 @@ _DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
 _TYPES = {dtype: name for name, dtype in _DTYPES.items()} | {torch.bool: "bool"}
 _CAST_BY_AUTOCAST = (torch.float16, torch.bfloat16, torch.float32)
 _NAMESPACE = "attnc"
+_MOST_SHAPES = 1024
 
 
 def op(spec, grad="all", set=None, schedule=None, name=None):
@@ -112,6 +113,7 @@ class Operator:
         batch = self._batch = _spec_text.batch_dim(content)
         self._batched = [self._signature.get(n, ("", ()))[1][:1] == (batch,) for n in self.inputs]
         self._programs, self._lock = {}, threading.Lock()
+        self._of_shapes = {}  # the programs again, found without asking what is static
         self._library = torch.library.Library(_NAMESPACE, "FRAGMENT")
         self._register()
 
@@ -128,7 +130,9 @@ class Operator:
 
     def __call__(self, *tensors, **named):
         tensors, params = self._arguments(tensors, named)
-        return self._forward(*tensors, *params)
+        if torch.compiler.is_compiling() or _is_transformed(tensors):
+            return self._forward(*tensors, *params)
+        return self._run_forward(*tensors, *params)  # as PyTorch's dispatcher would, twice as fast
 
     def _arguments(self, tensors, named):
         if len(tensors) > len(self.inputs):
@@ -260,9 +264,14 @@ class Operator:
 
     def _run(self, grad, arguments):
         count = len(self.inputs)
-        tensors, params = tuple(map(_with_rows, arguments[:count])), arguments[count:]
-        given = {n: value for n, value in zip(self.params, params) if value is not None}
-        program = self.program(*tensors, grad=grad)
+        tensors = [_with_rows(t) for t in arguments[:count]]
+        given = {n: v for n, v in zip(self.params, arguments[count:]) if v is not None}
+        key = (grad, *[(t.shape, t.dtype, t.device) for t in tensors])
+        program = self._of_shapes.get(key)
+        if program is None:
+            if len(self._of_shapes) >= _MOST_SHAPES:
+                self._of_shapes.clear()
+            program = self._of_shapes[key] = self.program(*tensors, grad=grad)
         results = program.launch(dict(zip(self.inputs, tensors)), params=given)
         return program, (results if isinstance(results, dict)
                          else {program.outputs[0].name: results})
@@ -380,6 +389,17 @@ class Operator:
         by_name = dict(zip(self.inputs, arguments))
         return [torch.empty_like(by_name[n], memory_format=torch.contiguous_format)
                 for n in self.grad]
+
+
+def _is_transformed(tensors):
+    """True where PyTorch does more with an operation than to compute it: gradients, transforms,
+    modes, tensors of other classes."""
+    wants_gradients = torch.is_grad_enabled()
+    for tensor in tensors:
+        if type(tensor) is not torch.Tensor or wants_gradients and tensor.requires_grad:
+            return True
+    return torch._C._len_torch_dispatch_stack() > 0 or torch._C._len_torch_function_stack() > 0 \
+        or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _with_rows(tensor):

@@ -501,15 +501,16 @@ def _softmax(c, x, dim, *_, **__):
     axis = x.axes[dim]
     if axis is None:
         raise Untraceable("a softmax over one element")
-    return c.builder.statement(c.builder.value(f"softmax({_graph.dim_list([axis])}, {x.text})", x.axes, c.dtype,
-                                               x.shape))
+    text = f"softmax({_graph.dim_list([axis])}, {x.text})"
+    return c.builder.statement(c.builder.value(text, x.axes, c.dtype, x.shape))
 
 
 @_rule("log_softmax", "_log_softmax")
 def _log_softmax(c, x, dim, *_, **__):
     axis = x.axes[dim]
     x = c.builder.statement(x) if not _is_plain(x) else x
-    return c.builder.value(f"{x.text} - logsumexp({_graph.dim_list([axis])}, {x.text})", x.axes, c.dtype, x.shape)
+    text = f"{x.text} - logsumexp({_graph.dim_list([axis])}, {x.text})"
+    return c.builder.value(text, x.axes, c.dtype, x.shape)
 
 
 def contracted(c, values, letters, result):
