@@ -45,6 +45,7 @@ class Builder:
         self._parents = []     # of dims that are one, as a forest
         self._parts = {}       # of dims that stand for several, the last one fastest: these
         self._apart = set()    # pairs of dims that one value has
+        self._rows = []        # the first dims of matrices
         self._lengths = set()  # dims whose extent the program is not to be compiled for
         self._computed = {}    # dims that no input has: the text of their extents
 
@@ -165,14 +166,18 @@ class Builder:
         return Value(text, axes, dtype, tuple(shape))
 
     def input(self, name, dtype, shape):
-        """An input of the spec. Its last axis, if it has others, is compiled for."""
+        """An input of the spec. Its last axis, if it has others, is compiled for; of a matrix both
+        are where other inputs have more axes: it is one of weights."""
         if dtype not in TYPES:
             raise Untraceable(f"{name} has elements of type {dtype}, which attnc has not")
         axes = [self.dim(extent) for extent in shape]
         for axis in axes:
             del self._computed[axis]
-        for n, (axis, extent) in enumerate(zip(axes, shape)):
-            if extent != 1 and (n + 1 < len(shape) or len(shape) == 1):
+        lengths = [a for a, e in zip(axes[:-1] if len(axes) > 1 else axes, shape) if e != 1]
+        if len(shape) == 2:
+            self._rows += lengths
+        else:
+            for axis in lengths:
                 self.is_length(axis)
         self.inputs[name], self._axes[name] = (TYPES[dtype], axes), axes
         text = f"{name}[{', '.join('0' if e == 1 else f'%{a}' for a, e in zip(axes, shape))}]" \
@@ -282,17 +287,30 @@ class Builder:
     def sum_of_product(self, values, letters, result):
         """einsum: the dims of each value by letters, and the letters of the result."""
         dims = {}
-        for value, own in zip(values, letters):
-            for letter, axis in zip(own, value.axes):
-                if axis is None:
-                    continue
-                if letter not in dims:
-                    dims[letter] = self.distinct([*dims.values(), axis])[-1]
-                    self._separate(dims.values())
-                self.unite(axis, dims[letter])
-        texts = [_factor(self.moved(v, [None if a is None else dims[c]
-                                        for a, c in zip(v.axes, own)]).text)
-                 for v, own in zip(values, letters)]
+        axes = [(letter, axis) for value, own in zip(values, letters)
+                for letter, axis in zip(own, value.axes) if axis is not None]
+        # A sum is over one dim, also where an axis stands for several: products of matrices are.
+        several = [(letter, axis) for letter, axis in axes
+                   if letter not in result and len(self.leaves(axis)) > 1]
+        for letter, axis in axes:
+            if (letter, axis) in several:
+                continue
+            if letter not in dims:
+                dims[letter] = self.distinct([*dims.values(), axis])[-1]
+                self._separate(dims.values())
+            self.unite(axis, dims[letter])
+        for letter, axis in several:
+            if letter not in dims:
+                dims[letter] = self.dim(self._extents[self._root(axis)])
+                self._separate(dims.values())
+
+        def factor(value, own):
+            at = {axis: f"(%{dims[letter]})" for letter, axis in zip(own, value.axes)
+                  if (letter, axis) in several}
+            value = dataclasses.replace(value, text=self.at(value, at)) if at else value
+            kept = [None if a is None or a in at else dims[c] for a, c in zip(value.axes, own)]
+            return _factor(self.moved(value, kept).text)
+        texts = [factor(value, own) for value, own in zip(values, letters)]
         extents = {c: 1 for c in "".join(letters)}
         for value, own in zip(values, letters):
             extents.update({c: e for c, e in zip(own, value.shape) if e != 1})
@@ -309,6 +327,10 @@ class Builder:
 
     def spec(self, name, doc):
         """The spec as a dict, as json.load gives one. Nothing is added after it."""
+        if all(len(axes) <= 2 for _, axes in self.inputs.values()):
+            for row in self._rows:
+                for leaf in self.leaves(row)[:1]:
+                    self.is_length(leaf)
         names = {}
 
         def named(dim):
@@ -321,16 +343,19 @@ class Builder:
                 for left, right in self._statements]
         lets = {n: self._said(text, named) for n, text in self.lets.items()}
         required = [self._said(text, named) for text in self.required]
-        dims = {}
+        dims, lengths = {}, {}
         for dim, shown in list(names.items()):
             extent = self._computed.get(dim)
             if isinstance(extent, str):
                 dims[shown] = self._said(extent, named)
             elif extent is not None or dim not in self._lengths:
                 dims[shown] = self._extents[dim]
+            else:  # what is compared costs are of such lengths; few differ, so few specs do
+                lengths[shown] = 1 << max(self._extents[dim] - 1, 0).bit_length()
         return {"attnc": 1, "name": name, "doc": doc, "dims": dims, "let": lets,
                 "require": required, "inputs": inputs, "body": body,
-                "outputs": {n: element for n, (element, _, _) in self.outputs.items()}}
+                "outputs": {n: element for n, (element, _, _) in self.outputs.items()},
+                "reference": {"shape": lengths}}
 
     def _said(self, text, named):
         """A text with the names of dims, and with what reads at indices that may be outside are
