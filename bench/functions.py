@@ -6,8 +6,8 @@ torch.compile; and the host time of a call by each way in.
 usage: functions.py [--commit C] [--output FILE]
 
 Errors are Frobenius norms of the difference to the same in float64, relative to that of the
-result; of flex_attention they are of one head. Needs a GPU and PyTorch; PYTHONPATH has the package, and
-tests/python for the plain functions.
+result; of flex_attention they are of one head. Needs a GPU and PyTorch; PYTHONPATH has
+the package, and tests/python for the plain functions.
 """
 import argparse
 import datetime

@@ -21,7 +21,8 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
             f"query, key and value have {query.dim()}, {key.dim()} and {value.dim()} dims",
             "they are [..., heads, length, head dim]")
     shape = query.shape
-    if attn_mask is None and query.dim() == 4 and query.shape[:2] == key.shape[:2] == value.shape[:2]:
+    if attn_mask is None and query.dim() == 4 \
+            and query.shape[:2] == key.shape[:2] == value.shape[:2]:
         return _operator(False, is_causal, None, "")(query, key, value, scale=scale)
     batch = torch.broadcast_shapes(query.shape[:-3], key.shape[:-3], value.shape[:-3])
     q, k, v = (_four(t, batch) for t in (query, key, value))
