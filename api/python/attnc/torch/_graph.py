@@ -309,7 +309,7 @@ class Builder:
                   if (letter, axis) in several}
             value = dataclasses.replace(value, text=self.at(value, at)) if at else value
             kept = [None if a is None or a in at else dims[c] for a, c in zip(value.axes, own)]
-            return _factor(self.moved(value, kept).text)
+            return operand(self.moved(value, kept).text)
         texts = [factor(value, own) for value, own in zip(values, letters)]
         extents = {c: 1 for c in "".join(letters)}
         for value, own in zip(values, letters):
@@ -452,16 +452,23 @@ def flat(texts, extents):
 
 def divided(text, extents):
     """Several indices of one."""
-    texts, stride = [], math.prod(extents)
+    texts, stride, whole = [], math.prod(extents), operand(re.sub(r"^\((%?\w+)\)$", r"\1", text))
     for number, extent in enumerate(extents):
         stride //= extent
-        part = f"({text}) // {stride}" if stride != 1 else f"({text})"
-        texts.append(part if number == 0 else f"({part}) % {extent}")
+        part = f"{whole} // {stride}" if stride != 1 else whole
+        texts.append(part if number == 0 else f"{operand(part)} % {extent}")
     return texts
 
 
-def _factor(text):
-    return text if re.fullmatch(r"[\w.%]+(\[[^\[\]]*\])?", text) else f"({text})"
+def operand(text):
+    """A text as an operand of any operator: in brackets, unless it is a word, a read or a call."""
+    start = re.match(r"[\w.%]+([\[(])?", text)
+    if start is not None:
+        if start.end() == len(text):
+            return text
+        if start[1] and _subscripts(text, start.end())[1] == len(text):
+            return text
+    return f"({text})"
 
 
 def word(name):

@@ -81,7 +81,7 @@ class Context:
     def pointwise(self, template, *operands):
         """`template` with {0}, {1}, ... for operands, which broadcast."""
         values, axes, shape = self.builder.meet([self.lift(o) for o in operands])
-        text = template.format(*(f"({v.text})" if " " in v.text else v.text for v in values))
+        text = template.format(*(_graph.operand(v.text) for v in values))
         return self.builder.value(text, axes, self.dtype, shape)
 
     def real(self, operand):
