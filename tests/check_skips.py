@@ -13,7 +13,7 @@ import sys
 MAY_SKIP = {"e2e_gpu": "a GPU", "bench_cells": "NVRTC", "bench_cliffs_counted": "NVRTC", "programs_nvrtc": "NVRTC",
             "service_compile_abuse": "NVRTC", "service_demo": "NVRTC",
             "python_torch": "PyTorch from PyPI", "python_traced": "PyTorch from PyPI",
-            "python_docs": "PyTorch from PyPI",
+            "python_docs": "PyTorch from PyPI", "python_huggingface": "transformers from PyPI",
             "python_stubs": "mypy from PyPI", "python_wheel": "auditwheel from PyPI"}
 SKIPPING = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION", "DISABLED")
 

@@ -96,6 +96,24 @@ class Operator(unittest.TestCase):
         with torch.no_grad():
             some(q, k, v)
 
+    def test_second_derivatives_are_an_error(self):
+        q, k, v = attention_inputs(requires_grad=True)
+        grad, = torch.autograd.grad(self.causal(q, k, v).square().sum(), q, create_graph=True)
+        with self.assertRaisesRegex(attnc.InvalidArgument, "not differentiated again"):
+            grad.sum().backward()
+
+    def test_an_empty_batch_has_a_gradient(self):
+        q = draw(0, 2, 5, 8, requires_grad=True)
+        self.causal(q, q, q).sum().backward()
+        self.assertEqual(q.grad.shape, q.shape)
+
+    def test_keeps_its_spec(self):
+        content = {"attnc": 1, "name": "twice", "inputs": {"x": "f32[i]"}, "body": ["o = x * 2"],
+                   "outputs": {"o": "f32"}}
+        twice, x = attnc.torch.op(content), draw(3)
+        content["body"] = ["o = x * 3"]
+        torch.testing.assert_close(twice(x), x * 2)
+
     def test_opcheck(self):
         for grad in (False, True):
             inputs = attention_inputs(requires_grad=grad)
@@ -231,6 +249,8 @@ class Attention(unittest.TestCase):
         self.check(self.q[0, 0], self.k[0, 0], self.v[0, 0])
         self.check(self.q[None], self.k[None], self.v[None], attn_mask=draw(1, 2, 1, 9, 13))
         self.check(self.q[None], self.k[None], self.v[None], attn_mask=draw(9, 13))
+        self.check(self.q[None], self.k[None], self.v[None], attn_mask=draw(2, 1, 9, 13))
+        self.check(self.q, self.k[:, :1], self.v[:, :1])
 
     def test_gradients(self):
         inputs = [t.clone().requires_grad_() for t in (self.q, self.k, self.v)]
@@ -245,6 +265,7 @@ class Attention(unittest.TestCase):
     def test_refuses(self):
         for message, options in (("no dropout", {"dropout_p": 0.1}),
                                  ("broadcasts", {"attn_mask": draw(9, 12)}),
+                                 ("int64", {"attn_mask": torch.ones(9, 13, dtype=torch.int64)}),
                                  ("broadcasts", {"attn_mask": draw(3, 2, 4, 9, 13)})):
             with self.assertRaisesRegex(attnc.InvalidArgument, message):
                 attnc.torch.attention(self.q, self.k, self.v, **options)

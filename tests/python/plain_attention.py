@@ -112,6 +112,18 @@ def part(q, k, v):
     return torch.softmax(q[:, :, 3:9] @ k[..., ::2, :].mT, -1) @ v[..., ::2, :]
 
 
+def rotary(q, k, v, cosine, sine):
+    def turned(x):
+        first, second = x.chunk(2, dim=-1)
+        return x * cosine + torch.cat((-second, first), dim=-1) * sine
+    return torch.softmax(turned(q) @ turned(k).mT / 8, -1) @ v
+
+
+def packed(x, w):
+    q, k, v = (x @ w.T).split(w.shape[0] // 3, dim=-1)
+    return torch.softmax(q @ k.mT / 8, -1) @ v
+
+
 def cases(draw, batch=2, heads=4, queries=17, keys=None, depth=16):
     """(function, arguments) of each; `draw(*shape)` makes a tensor. Those of a single length take
     `queries`."""
@@ -136,5 +148,7 @@ def cases(draw, batch=2, heads=4, queries=17, keys=None, depth=16):
     yield with_itself, [draw(batch, n, depth)]
     yield relative, [*tensors(n, n, n), draw(9, heads)]
     yield pair_bias, [*tensors(n, n, n), draw(batch, n, n, 8), draw(heads, 8)]
+    yield rotary, [*tensors(n, n, n), draw(n, depth), draw(n, depth)]
+    yield packed, [draw(batch, n, depth), draw(3 * depth, depth) / depth ** 0.5]
     yield symmetric, [draw(heads, n, n)]
     yield axial, [draw(batch, n // 2, n, depth)]

@@ -99,6 +99,96 @@ class Fuse(unittest.TestCase):
         self.assertLess(distance(torch.autograd.grad(own.square().sum(), weights),
                                  torch.autograd.grad(expected.square().sum(), weights)), 1e-4)
 
+    def test_what_a_function_depends_on_besides_tensors(self):
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight, self.scale = torch.nn.Parameter(draw(16, 16)), 2.0
+
+            def forward(self, x):
+                return (x @ self.weight) * self.scale
+
+        class Settings:
+            factor = 1.0
+        layer, settings, table = Layer(), Settings(), {"a": draw(16, 16)}
+        fused = attnc.torch.fuse(layer)
+        of_settings = attnc.torch.fuse(lambda x: x * settings.factor @ table["a"])
+        for value in (1.0, 2.0, -0.5):
+            layer.scale = settings.factor = value
+            self.assertLess(distance(fused(self.q), layer(self.q)), TOLERANCE)
+            for table["a"] in (draw(16, 16), table["a"].t()):
+                self.assertLess(distance(of_settings(self.q), self.q * value @ table["a"]),
+                                TOLERANCE)
+        settings = Settings()  # another one, maybe where the first was
+        self.assertLess(distance(of_settings(self.q), self.q @ table["a"]), TOLERANCE)
+
+    def test_constants_are_told_apart_by_their_types(self):
+        fused = attnc.torch.fuse(lambda i, n: i * n)
+        i = torch.arange(5)
+        for n in (2, 2.0, True):
+            self.assertEqual(fused(i, n).dtype, (i * n).dtype)
+            torch.testing.assert_close(fused(i, n), i * n)
+
+    def test_writes_become_new_tensors(self):
+        def through_a_view(x):
+            y = x.clone()
+            z = y.view(-1)
+            y.masked_fill_(y > 0, -1.0)
+            return z
+        self.check(through_a_view, draw(3, 4))
+        with self.assertRaisesRegex(attnc.InvalidArgument, "writes into its tensors"):
+            attnc.torch.fuse(lambda x: x.masked_fill_(x > 0, 0.0) + 1)(draw(3, 4))
+
+    def test_conditions_and_signs(self):
+        x, y = draw(5, 3), draw(5, 3)
+        for function in (lambda x, y: x == y, lambda x, y: (x > 0) & ~(y > 0),
+                         lambda x, y: (x > 0) ^ (y > 0), lambda x, y: (x > 0) * (y > 0),
+                         lambda x, y: (x > 0) + (y > 0), lambda x, y: torch.maximum(x > 0, y > 0),
+                         lambda x, y: torch.where(x > 0, y > 0, x > 1),
+                         lambda x, y: (x > y).float()):
+            own, expected = attnc.torch.fuse(function)(x, y), function(x, y)
+            self.assertEqual(own.dtype, expected.dtype)
+            self.assertTrue(torch.equal(own, expected))
+        self.check(lambda x: (-x) ** 2, draw(7))
+        self.check(lambda x: 2 - (3 - x), draw(7))
+        self.check(lambda x: 2 / (3 / x), draw(7))
+
+    def test_shapes_at_the_edge(self):
+        self.check(lambda x: (x @ x.mT).view(2, 4, 2, 2), draw(2, 4, 6))
+
+        def used_twice(x):
+            y = x.softmax(1).expand(2, 4, 6).reshape(8, 6)
+            return y + 0.5 * y
+        self.check(used_twice, draw(1, 4, 6))
+        self.check(plain, self.q, self.k[:, :, :1], self.v[:, :, :1])
+        self.check(lambda x: x.log_softmax(-1) - 1, draw(3, 1))
+        number = torch.tensor(3.0)
+        self.check(lambda x, s: x * s, draw(5, 3), torch.tensor(2.0))
+        self.check(lambda x: x * number, draw(5, 3))
+        self.check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.0), self.q,
+                   self.k, self.v)
+
+    def test_parts_of_tensors(self):
+        x, y, rows = draw(3, 6, 4), draw(3, 2, 4), torch.tensor([2, 0, 2])
+        for function in (lambda x, y: torch.cat((x, y), 1), lambda x, y: torch.cat((y, x, y), -2),
+                         lambda x, y: torch.cat((x[:, :1], y[:, :1]), 1) * 2,
+                         lambda x, y: torch.stack((y, y * 2), 1),
+                         lambda x, y: torch.stack((y, y), -1),
+                         lambda x, y: x.chunk(4, 1)[1] + y, lambda x, y: x.split([4, 2], 1)[1] + y,
+                         lambda x, y: sum(x.unbind(1)), lambda x, y: x.flip(1) - x.flip(0, 2),
+                         lambda x, y: x.index_select(1, rows),
+                         lambda x, y: F.embedding(rows, x[0])):
+            self.check(function, x, y)
+
+    def test_refuses_what_it_would_get_wrong(self):
+        for message, function in (
+                ("do not wrap", lambda x: (x > 0).to(torch.int8) + 1),
+                ("expanded", lambda x: x[:, :1].expand(2, 4, 17, 16).softmax(1)),
+                ("without elements", lambda x: x[2:2]),
+                ("no result depends", lambda x: torch.ones(3))):
+            with self.subTest(message), self.assertRaisesRegex(attnc.InvalidArgument, message):
+                attnc.torch.fuse(function)(self.q)
+
     def test_the_spec_can_be_seen(self):
         spec = attnc.torch.fuse(plain).spec(self.q, self.k, self.v)
         self.assertIn("softmax", " ".join(spec["body"]))
@@ -221,8 +311,28 @@ class Flex(unittest.TestCase):
         attnc.torch.flex_attention(self.q, self.k, self.v, make(3.0, table))
         self.assertEqual(known + 1, len(_flex._cases))
 
+    def test_tables_of_other_lengths(self):
+        def last(table):
+            return lambda s, b, h, i, j: s + table[-1] * j
+
+        def split(table):
+            return lambda s, b, h, i, j: s + table.view(4, -1)[h, i]
+        scores = self.q @ self.k.mT / 4
+        for n in (36, 48):
+            table = draw(4 * n)
+            own = attnc.torch.flex_attention(self.q, self.k, self.v, last(table))
+            expected = (scores + table[-1] * torch.arange(40)).softmax(-1) @ self.v
+            self.assertLess(distance(own, expected), TOLERANCE)
+            own = attnc.torch.flex_attention(self.q, self.k, self.v, split(table))
+            expected = (scores + table.view(4, n)[:, :33, None]).softmax(-1) @ self.v
+            self.assertLess(distance(own, expected), TOLERANCE)
+
     def test_refuses(self):
         for message, call in (
+                ("returns True", lambda: attnc.torch.flex_attention(
+                    self.q, self.k, self.v, mask_mod=lambda b, h, i, j: True)),
+                ("they are", lambda: attnc.torch.flex_attention(self.q, self.k, self.v[:, :, :5])),
+                ("they are", lambda: attnc.torch.flex_attention(self.q, self.k[..., :4], self.v)),
                 ("3 dims", lambda: attnc.torch.flex_attention(self.q[0], self.k[0], self.v[0])),
                 ("cannot be a spec: .*sin\n.*traced_test.py", lambda: self.check(
                     lambda s, b, h, i, j: s + torch.sin(s))),

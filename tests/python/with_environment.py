@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 python, *arguments = sys.argv[1:]
-if not os.path.exists(python) or subprocess.run(
-        [python, "-c", "import torch, mypy, auditwheel"], capture_output=True).returncode:
+NEEDED = "import torch, transformers, mypy, auditwheel"
+if not os.path.exists(python) or subprocess.run([python, "-c", NEEDED],
+                                                capture_output=True).returncode:
     print(f"skipped: {python} is not there or lacks packages of tests/python/requirements.txt; "
           "./dev test installs them from PyPI")
     sys.exit(4)

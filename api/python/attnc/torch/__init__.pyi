@@ -14,7 +14,7 @@ _Spec = str | os.PathLike[str] | Mapping[str, Any]
 class Operator:
     name: str
     content: Mapping[str, Any]
-    options: tuple[Any, ...]
+    identity: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     params: tuple[str, ...]

@@ -26,6 +26,11 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
         return _operator(False, is_causal, None, "")(query, key, value, scale=scale)
     batch = torch.broadcast_shapes(query.shape[:-3], key.shape[:-3], value.shape[:-3])
     q, k, v = (_four(t, batch) for t in (query, key, value))
+    if _is_of_integers(attn_mask):
+        raise errors.InvalidArgument(f"attn_mask has elements of type {attn_mask.dtype}",
+                                     "it is of bools, or of reals that are added")
+    if k.shape[1] == 1 and v.shape[1] == 1:
+        enable_gqa = True  # so it broadcasts
     if q.shape[1] != k.shape[1] and (not enable_gqa or q.shape[1] % k.shape[1]):
         raise errors.InvalidArgument(
             f"query has {q.shape[1]} heads and key {k.shape[1]}",
@@ -35,6 +40,10 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
                          None if mask is None else mask.dtype == torch.bool, dims)
     result = operator(q, k, v, *([] if mask is None else [mask]), scale=scale)
     return result.reshape(*batch, *shape[-3:-1], value.shape[-1])
+
+
+def _is_of_integers(mask):
+    return mask is not None and mask.dtype != torch.bool and not mask.is_floating_point()
 
 
 def _four(tensor, batch):
@@ -49,11 +58,16 @@ def _mask(mask, q, k, batch):
     """The mask without the dims that it is 1 long in, and the names of the others."""
     if mask is None:
         return None, ""
-    if mask.dim() > 3 and mask.dim() != len(batch) + 3 or mask.dim() < 1:
+    if not 1 <= mask.dim() <= max(len(batch) + 3, 4):
         raise errors.InvalidArgument(f"attn_mask has {mask.dim()} dims",
                                      "it broadcasts to [..., heads, queries, keys]")
-    if mask.dim() > 4 or len(batch) > 1 and mask.dim() > 3:
-        mask = mask.expand(*batch, *mask.shape[-3:]).reshape(-1, *mask.shape[-3:])
+    if len(batch) > 1 and mask.dim() > 3:
+        try:
+            mask = mask.expand(*batch, *mask.shape[-3:]).reshape(-1, *mask.shape[-3:])
+        except RuntimeError:
+            raise errors.InvalidArgument(
+                f"attn_mask is {tuple(mask.shape)}",
+                f"it broadcasts to {(*batch, *q.shape[1:3], k.shape[2])}") from None
     mask = mask.reshape((1,) * (4 - mask.dim()) + tuple(mask.shape))
     full = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
     for extent, own in zip(full, mask.shape):
@@ -66,24 +80,48 @@ def _mask(mask, q, k, batch):
     return mask.reshape([mask.shape[n] for n in kept]), "".join("bhij"[n] for n in kept)
 
 
+def capped_attention(query, key, value, mask, is_causal, scale, cap=None, sink=None):
+    """As `attention` of four dims, whose key heads may be fewer; with `cap`, scores s are
+    cap * tanh(s / cap), and with `sink` [H] each query divides by exp(sink) too."""
+    mask, dims = _mask(mask, query, key, query.shape[:1])
+    operator = _operator(query.shape[1] != key.shape[1], is_causal,
+                         None if mask is None else mask.dtype == torch.bool, dims,
+                         cap is not None, sink is not None)
+    more = {} if cap is None else {"cap": cap}
+    return operator(query, key, value, *(t for t in (mask, sink) if t is not None), scale=scale,
+                    **more)
+
+
 @functools.lru_cache(maxsize=None)
-def _operator(grouped, causal, of_bools, mask_dims):
+def _operator(grouped, causal, of_bools, mask_dims, capped=False, sinking=False):
     heads = "g" if grouped else "h"
     key_head = "h // n" if grouped else "h"
-    scores = f"sum(d, q[b,h,i,d] * k[b,{key_head},j,d]) * scale"
     inputs = {"q": "T[b, h, i, d]", "k": f"T[b, {heads}, j, d]", "v": f"T[b, {heads}, j, e]"}
+    types, params = {"T": "f32"}, {"scale": "f32 = 1/sqrt(size(d))"}
+    read = f"mask[{','.join(mask_dims)}]"
+    body = [f"s = sum(d, q[b,h,i,d] * k[b,{key_head},j,d]) * scale"]
+    score = "s"
+    if capped:
+        params["cap"] = "f32 > 0"
+        score = "cap * tanh(s / cap)"
     if mask_dims:
         inputs["mask"] = f"{'bool' if of_bools else 'M'}[{', '.join(mask_dims)}]"
-    read = f"mask[{','.join(mask_dims)}]"
-    body = ["s = " + scores + ("" if of_bools in (None, True) else f" + {read}")]
+    if mask_dims and not of_bools:
+        types["M"] = "f32"
+        score = f"{score} + {read}"
     conditions = ([read] if of_bools else []) + (["j <= i"] if causal else [])
-    seen = f"where({' and '.join(conditions)}, s, -inf)" if conditions else "s"
+    if conditions:
+        score = f"where({' and '.join(conditions)}, {score}, -inf)"
+    values = f"v[b,{key_head},j,e]"
+    if sinking:
+        types["S"] = "f32"
+        inputs["sink"] = "S[h]"
+        body += [f"t = {score}", "m = maximum(max(j, t), sink[h])", "x = exp(t - m)",
+                 f"o[b,h,i,e] = sum(j, x * {values}) / (sum(j, x) + exp(sink[h] - m))"]
+    else:
+        body += [f"p = softmax(j, {score})", f"o[b,h,i,e] = sum(j, p * {values})"]
     shared = {"let": {"n": "size(h) // size(g)"}, "require": ["size(h) % size(g) == 0"]}
     return _operators.op({
-        "attnc": 1, "name": "attention", "doc": "scaled_dot_product_attention",
-        **(shared if grouped else {}),
-        "types": {"T": "f32"} | ({"M": "f32"} if mask_dims and not of_bools else {}),
-        "dims": {"d": 64, "e": 64}, "params": {"scale": "f32 = 1/sqrt(size(d))"}, "inputs": inputs,
-        "body": [*body, f"p = softmax(j, {seen})",
-                 f"o[b,h,i,e] = sum(j, p * v[b,{key_head},j,e])"],
-        "outputs": {"o": "T"}})
+        "attnc": 1, "name": "attention", "doc": "scaled_dot_product_attention", "types": types,
+        "dims": {"d": 64, "e": 64}, "params": params, "inputs": inputs,
+        **(shared if grouped else {}), "body": body, "outputs": {"o": "T"}})

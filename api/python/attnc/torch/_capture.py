@@ -26,7 +26,8 @@ class _Function(torch.nn.Module):
 
 def environment(*functions):
     """A key that is equal for functions that compute the same of the same arguments and of the
-    tensors that they have captured, and these tensors, in an order that the key fixes."""
+    tensors that they read besides, and these tensors, in an order that the key fixes. What the key
+    has by its identity is in the key, so that no other object takes its place."""
     tensors, seen = [], {}
 
     def key(value):
@@ -35,15 +36,15 @@ def environment(*functions):
                 seen[id(value)] = len(tensors)
                 tensors.append(value)
             return ("tensor", seen[id(value)], value.dtype, value.device, value.requires_grad)
-        if isinstance(value, (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)):
-            return type(value), value if value == value else "nan"
-        if isinstance(value, (tuple, list)):
-            return type(value), tuple(map(key, value))
-        if isinstance(value, dict):
-            return dict, tuple((key(k), key(v)) for k, v in value.items())
+        if isinstance(value, _PLAIN):
+            return type(value), repr(value)  # 1, 1.0 and True are equal, and so are 0.0 and -0.0
         if id(value) in seen:
             return seen[id(value)]
         seen[id(value)] = ("seen", len(seen))
+        if isinstance(value, (tuple, list)):
+            return type(value), tuple(map(key, value))
+        if isinstance(value, dict):
+            return type(value), tuple((key(k), key(v)) for k, v in value.items())
         if isinstance(value, types.FunctionType):
             code = value.__code__
             cells = tuple(key(_content(cell)) for cell in value.__closure__ or ())
@@ -51,15 +52,39 @@ def environment(*functions):
                           if n in value.__globals__)
             return code, cells, names, key(value.__defaults__), key(value.__kwdefaults__)
         if isinstance(value, types.MethodType):
-            return value.__func__, key(value.__self__)
+            return key(value.__func__), key(value.__self__)
         if isinstance(value, functools.partial):
             return functools.partial, key(value.func), key(value.args), key(value.keywords)
-        if isinstance(value, torch.nn.Module):
-            return (type(value), value.training, tuple((n, key(p)) for n, p in
-                                                       value.state_dict(keep_vars=True).items()),
-                    id(value))
-        return type(value), id(value)
+        if isinstance(value, types.ModuleType) or _is_of_a_library(
+                value if isinstance(value, type) else type(value)):
+            return _Same(value), key(vars(value)) if isinstance(value, torch.nn.Module) else None
+        if isinstance(value, type):
+            return value, tuple((n, key(v)) for n, v in vars(value).items()
+                                if not n.startswith("__"))
+        return _Same(value), key(type(value)), key(getattr(value, "__dict__", None))
     return tuple(map(key, functions)), tensors
+
+
+_PLAIN = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device)
+
+
+class _Same:
+    """Equal to what holds the same object, which it keeps."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self):
+        return id(self.value)
+
+
+def _is_of_a_library(kind):
+    """True of classes whose attributes are no numbers of the caller's."""
+    return kind.__module__.partition(".")[0] in ("builtins", "torch", "numpy", "math", "functools",
+                                                 "collections", "types", "operator", "attnc")
 
 
 def _content(cell):
@@ -84,6 +109,7 @@ def export(function, arguments, name):
     try:
         with torch.no_grad():
             program = torch.export.export(_Function(function), tuple(arguments))
+            program = program.run_decompositions({})  # what writes into tensors makes new ones
     except Exception as error:
         raise errors.InvalidArgument(
             f"PyTorch cannot trace {name}: {_first_lines(error)}",
@@ -117,33 +143,49 @@ class _Lines(torch.overrides.TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
+# What operations of ATen are called by, besides their own names.
+_ALIASES = {"slice": "getitem", "select": "getitem", "index": "getitem",
+            "linalg_vector_norm": "norm", "_to_copy": "to"}
+
+
 def line_of(function, arguments, operation):
-    """Where a function calls an operation of ATen, as "file:line", or "". It is run for that."""
+    """Where a function calls an operation of ATen, as "file:line"; where that is not found, its
+    own first line, or "". It is run for that."""
     try:
         with _Lines() as mode, torch.no_grad():
             function(*arguments)
     except Exception:  # whatever it is, it is not what is asked about
         pass
-    return mode.lines.get(operation.strip("_"), "")
+    code = getattr(function, "__code__", None)
+    own = f"{code.co_filename}:{code.co_firstlineno}" \
+        if code and not code.co_filename.startswith(_OURS) else ""
+    names = (operation.strip("_"), _ALIASES.get(operation, ""))
+    return next((mode.lines[n] for n in names if n in mode.lines), own)
 
 
-def hold(builder, held, tensors, add):
+def hold(builder, held, tensors, add, values):
     """Values for what a graph reads besides its arguments. `tensors` are those that were captured;
-    `add(number)` names the input for one of them. Numbers that the function has made are text."""
-    values = {}
+    `add(number)` names the input for one of them, and `values` has those that are inputs already.
+    Numbers that the function has made are text."""
+    known = {}
     for name, tensor in held.items():
-        number = next((n for n, t in enumerate(tensors)
-                       if t.data_ptr() == tensor.data_ptr() and t.shape == tensor.shape
-                       and t.dtype == tensor.dtype and tensor.numel()), None)
-        if number is None and tensor.numel() == 1:
-            values[name] = _graph.Value(_graph.constant(tensor.item()), (None,) * tensor.dim(),
-                                        tensor.dtype, tuple(tensor.shape))
-        elif number is None:
-            raise _graph.Untraceable("a tensor is made of numbers inside of the function: make it "
-                                     "outside, once")
+        number = next((n for n, t in enumerate(tensors) if _are_one(t, tensor)), None)
+        if number is not None:
+            if number not in values:
+                values[number] = builder.input(add(number), tensor.dtype, tensor.shape)
+            known[name] = values[number]
+        elif tensor.numel() == 1:
+            known[name] = _graph.Value(_graph.constant(tensor.item()), (None,) * tensor.dim(),
+                                       tensor.dtype, tuple(tensor.shape))
         else:
-            values[name] = builder.input(add(number), tensor.dtype, tensor.shape)
-    return values
+            raise _graph.Untraceable("it reads a tensor that it has made of numbers, or that is "
+                                     "not where it was found before: capture it, or pass it")
+    return known
+
+
+def _are_one(x, y):
+    return x is y or x.numel() > 0 and x.data_ptr() == y.data_ptr() and x.shape == y.shape \
+        and x.stride() == y.stride() and x.dtype == y.dtype
 
 
 def refused(function, arguments, name, error):
@@ -156,7 +198,7 @@ def refused(function, arguments, name, error):
 
 def name_of(function):
     """What to call a function in errors."""
-    return getattr(function, "__qualname__", type(function).__qualname__)
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _first_lines(error):

@@ -7,6 +7,8 @@ import torch
 from attnc import errors
 from attnc.torch import _capture, _graph, _operators, _translate
 
+# By all that a spec depends on but some extents: the numbers of those captured tensors whose
+# extents are in the spec, and the cases by these.
 _cases: dict = {}
 _MOST_CASES = 512
 
@@ -26,8 +28,9 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
     """
     mask_mod = _mask_of(block_mask, mask_mod)
     case, captured = _case(query, key, value, score_mod, mask_mod, scale, enable_gqa, return_lse)
-    operator, numbers, lacks_axes = case
-    results = operator(query, key, value, *(captured[n] for n in numbers))
+    operator, takes, lacks_axes = case
+    results = operator(query, key, value, *(captured[n] if view is None
+                                            else captured[n].reshape(view) for n, view in takes))
     if not lacks_axes:
         return results
     # Axes of 1 are not the program's.
@@ -56,6 +59,11 @@ def _case(query, key, value, score_mod, mask_mod, scale, enable_gqa, return_lse)
         if tensor.dim() != 4:
             raise errors.InvalidArgument(f"{name} has {tensor.dim()} dims",
                                          "it is [batch, heads, length, head dim]")
+    if key.shape[:3] != value.shape[:3] or query.shape[0] != key.shape[0] \
+            or query.shape[3] != key.shape[3]:
+        raise errors.InvalidArgument(
+            f"query is {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)}",
+            "they are [B, H, Q, D], [B, Hkv, KV, D] and [B, Hkv, KV, E]")
     heads, kv_heads = query.shape[1], key.shape[1]
     if heads != kv_heads and (not enable_gqa or heads % kv_heads):
         raise errors.InvalidArgument(
@@ -69,14 +77,16 @@ def _case(query, key, value, score_mod, mask_mod, scale, enable_gqa, return_lse)
     found = (environment, pattern, wanted, query.shape[3], value.shape[3], query.dtype, key.dtype,
              value.dtype, query.device, scale, heads // kv_heads, return_lse,
              tuple(t.dim() for t in captured))
-    case = _cases.get(found)
+    fixed, cases = _cases.get(found, ((), {}))
+    case = cases.get(tuple(captured[n].shape for n in fixed))
     if case is None:
         name = _capture.name_of(score_mod or mask_mod or flex_attention)
-        case = _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured, wanted,
-                       name)
+        case, fixed = _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured,
+                              wanted, name)
         if len(_cases) >= _MOST_CASES:
             del _cases[next(iter(_cases))]
-        _cases[found] = case
+        # The same functions do the same with other tensors: these are fixed again.
+        _cases.setdefault(found, (fixed, cases))[1][tuple(captured[n].shape for n in fixed)] = case
     return case, captured
 
 
@@ -98,18 +108,16 @@ def _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured,
     scores = _translate.contracted(context, [q, k], ["bhid", "bhjd"], "bhij")
     factor = scale if scale is not None else 1 / math.sqrt(query.shape[3])
     scores = context.pointwise(f"{{0}} * {_graph.constant(float(factor))}", scores)
-    names, numbers = {}, []
+    numbers, fixed, held_values = [], set(), {}
 
     def add(number):
-        if number not in names:
-            names[number] = f"x{number}"
-            numbers.append(number)
-        return names[number]
-    held_values = {}
+        numbers.append(number)
+        return f"x{number}"
     for function, of_scores in ((score_mod, True), (mask_mod, False)):
         if function is None:
             continue
-        changed = _applied(builder, function, scores, captured, add, held_values, of_scores, name)
+        changed = _applied(builder, function, scores, captured, add, held_values, fixed, of_scores,
+                           name)
         scores = changed if of_scores else context.pointwise("where({1}, {0}, -inf)", scores,
                                                              changed)
     if len(scores.text) > 80:
@@ -128,15 +136,18 @@ def _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured,
         builder.output("lse", _graph.Value(text, scores.axes[:3], torch.float32,
                                            scores.shape[:3]))
     grad = [n for n, own in zip(("q", "k", "v"), wanted) if own] \
-        + [names[n] for n in numbers if wanted[3 + n]]
+        + [f"x{n}" for n in numbers if wanted[3 + n]]
     content = builder.spec(_graph.word(name), "Traced from a function of scores")
     lacks_axes = any(builder.seen_as(n) is not None for n in builder.outputs)
-    return _operators.op(content, grad=tuple(grad)), tuple(numbers), lacks_axes
+    takes = tuple((n, builder.view_of(f"x{n}")) for n in numbers)
+    fixed |= {n for n, view in takes if view is not None}
+    return (_operators.op(content, grad=tuple(grad)), takes, lacks_axes), tuple(sorted(fixed))
 
 
-def _applied(builder, function, scores, captured, add, held_values, of_scores, name):
+def _applied(builder, function, scores, captured, add, held_values, fixed, of_scores, name):
     """What a function of scores, or of masks, gives for all of them at once: its indices have an
-    axis each, and broadcast."""
+    axis each, and broadcast. The numbers of captured tensors with which more is done than to read
+    them at indices are added to `fixed`."""
     device = captured[0].device if captured else torch.device("cpu")
     indices = []
     for n, extent in enumerate(scores.shape):
@@ -146,17 +157,16 @@ def _applied(builder, function, scores, captured, add, held_values, of_scores, n
     score = torch.zeros((), dtype=torch.float32, device=device).expand(scores.shape)
     given = [score, *indices] if of_scores else indices
     program, held = _capture.export(function, given, name)
-    fresh = {n: t for n, t in held.items()}
-    values = {}
-    for node_name, tensor in fresh.items():
-        number = next((n for n, t in enumerate(captured) if t.data_ptr() == tensor.data_ptr()
-                       and t.shape == tensor.shape and t.numel()), None)
-        if number is not None and number in held_values:
-            values[node_name] = held_values[number]
-            continue
-        values.update(_capture.hold(builder, {node_name: tensor}, captured, add))
-        if number is not None:
-            held_values[number] = values[node_name]
+    try:
+        values = _capture.hold(builder, held, captured, add, held_values)
+    except _graph.Untraceable as error:
+        raise _capture.refused(function, given, name, error) from None
+    by_value = {id(value): number for number, value in held_values.items()}
+    for node in program.graph.nodes:
+        number = by_value.get(id(values.get(node.name)))
+        if number is not None and any(_translate.aten_name(user) != "index" or node in user.args[1]
+                                      for user in node.users):
+            fixed.add(number)
     places = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in held]
     index_values = [_graph.Value("0" if axis is None else f"%{axis}",
                                  tuple(axis if m == n else None for m in range(4)), torch.int64,
@@ -170,6 +180,9 @@ def _applied(builder, function, scores, captured, add, held_values, of_scores, n
     except _graph.Untraceable as error:
         raise _capture.refused(function, given, name, error) from None
     result = program.graph.find_nodes(op="output")[0].args[0][0]
+    if not isinstance(result, torch.fx.Node):
+        raise errors.InvalidArgument(f"{name} returns {result!r}, which is no tensor",
+                                     "return a tensor that is computed from the arguments")
     value = values[result.name]
     (_, value), _, _ = builder.meet([scores, value])
     return _graph.Value(value.text, scores.axes, torch.float32 if of_scores else torch.bool,

@@ -5,6 +5,9 @@ import torch
 
 from attnc.torch import _capture, _graph, _operators, _translate
 
+_MOST_CASES = 256
+
+
 def fuse(function):
     """A function that computes what `function` does, a function of tensors (or a module) in plain
     PyTorch: products, softmax, masks, reductions, views and arithmetic. It is traced by
@@ -12,8 +15,9 @@ def fuse(function):
     other shapes traces anew. Arguments that are no tensors are constants of the program. Gradients
     go to arguments, and to tensors that the function has captured.
 
-    Intermediate values are f32, whatever type they have in PyTorch. Raises InvalidArgument with
-    the line of what has no spec.
+    Intermediate values are f32, whatever type they have in PyTorch; a softmax over nothing but
+    -inf is 0; and what a tensor of indices reads outside of another tensor is 0, also at negative
+    indices. Raises InvalidArgument with the line of what has no spec.
     """
     return Fused(function)
 
@@ -34,13 +38,19 @@ class Fused:
         return self._case(arguments)[0].content
 
     def _case(self, arguments):
-        environment, captured = _capture.environment(self.function)
         given = [a for a in arguments if isinstance(a, torch.Tensor)]
-        key = (environment, tuple((a.shape, a.dtype, a.device, a.requires_grad)
-                                  if isinstance(a, torch.Tensor) else a for a in arguments),
-               tuple(t.shape for t in captured), torch.is_grad_enabled())
+        # Constants are part of the key as what the function has captured is.
+        environment, tensors = _capture.environment(
+            self.function, *(None if isinstance(a, torch.Tensor) else a for a in arguments))
+        captured = [t for t in tensors if all(t is not g for g in given)]
+        key = (environment, tuple(a.shape if isinstance(a, torch.Tensor) else None
+                                  for a in arguments),
+               tuple((t.shape, t.dtype, t.device, t.requires_grad) for t in (*given, *captured)),
+               torch.is_grad_enabled())
         case = self._known.get(key)
         if case is None:
+            if len(self._known) >= _MOST_CASES:
+                del self._known[next(iter(self._known))]
             case = self._known[key] = _Case(self.function, arguments, captured)
         return case, [*given, *captured]
 
@@ -69,10 +79,12 @@ class _Case:
         def add(number):
             numbers.append(number)
             return f"x{number}"
-        values = _capture.hold(builder, held, captured, lambda n: add(len(given) + n))
+        values = _capture.hold(builder, held, captured, lambda n: add(len(given) + n), {})
         places = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in held]
         for number, node in enumerate(places):
             if node.users:
+                if not given[number].numel():
+                    raise _graph.Untraceable("a tensor without elements")
                 values[node.name] = builder.input(add(number), given[number].dtype,
                                                   given[number].shape)
         nodes = [n for n in program.graph.nodes if n.op == "call_function"]
@@ -81,6 +93,8 @@ class _Case:
             if not isinstance(result, torch.fx.Node):
                 raise _graph.Untraceable("a result that is no tensor")
             builder.output(f"o{n}", values[result.name])
+        if not numbers:
+            raise _graph.Untraceable("no result depends on a tensor")
         self.content = builder.spec(_graph.word(name), "Traced from PyTorch")
         everything = [*given, *captured]
         grad = [f"x{n}" for n in numbers if everything[n].requires_grad] \

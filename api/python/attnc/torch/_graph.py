@@ -170,6 +170,8 @@ class Builder:
         are where other inputs have more axes: it is one of weights."""
         if dtype not in TYPES:
             raise Untraceable(f"{name} has elements of type {dtype}, which attnc has not")
+        if 0 in shape:
+            raise Untraceable(f"{name} has no elements")
         axes = [self.dim(extent) for extent in shape]
         for axis in axes:
             del self._computed[axis]
@@ -187,6 +189,7 @@ class Builder:
     def statement(self, value):
         """The value as a statement of its own."""
         name = f"t{len(self._statements)}"
+        value = self._whole(value)
         own = self._axes[name] = self._needed(value)
         shown = f"{name}[{', '.join(f'%{a}' for a in own)}]" if own else name
         self._statements.append((shown, value.text))
@@ -197,10 +200,21 @@ class Builder:
         there = {leaf for n in _DIM.findall(value.text) for leaf in self.leaves(int(n))}
         return [a for a in value.axes if a is not None and not there.isdisjoint(self.leaves(a))]
 
+    def _whole(self, value):
+        """The value with a text that depends on all parts of the axes that it depends on."""
+        there = {leaf for n in _DIM.findall(value.text) for leaf in self.leaves(int(n))}
+        missing = [leaf for a in self._needed(value) for leaf in self.leaves(a)
+                   if leaf not in there]
+        text = value.text
+        for leaf in missing:
+            text = f"where(%{leaf} >= 0, {text}, 0)"
+        return dataclasses.replace(value, text=text)
+
     def output(self, name, value):
         """An output, with the axes that it depends on: `seen_as` says more."""
         if value.dtype not in TYPES:
             raise Untraceable(f"a result has elements of type {value.dtype}, which attnc has not")
+        value = self._whole(value)
         axes = self._axes[name] = self._needed(value)
         own = f"[{', '.join(f'%{a}' for a in axes)}]" if axes else ""
         self._statements.append((name + own, value.text))
@@ -338,7 +352,7 @@ class Builder:
         inputs = {}
         for given, (element, axes) in self.inputs.items():
             own = ", ".join(named(leaf) for a in axes for leaf in self.leaves(a))
-            inputs[given] = f"{element}[{own}]" if axes else element
+            inputs[given] = f"{element}[{own}]"
         body = [f"{self._said(left, named)} = {self._said(right, named)}"
                 for left, right in self._statements]
         lets = {n: self._said(text, named) for n, text in self.lets.items()}
@@ -397,7 +411,7 @@ class Builder:
 
     def _is_as_long(self, dim, other):
         """True of a dim that was made like another."""
-        extent = self._computed.get(self._root(dim))
+        extent = self._computed.get(self._root(dim)) if len(self.leaves(dim)) == 1 else None
         match = _SIZE.fullmatch(extent) if isinstance(extent, str) else None
         return bool(match) and self._root(int(match[1])) == self._root(other)
 
@@ -431,6 +445,11 @@ def _subscripts(text, at):
             start = at + 1
         at += 1
     return parts, at
+
+
+def dims_in(text):
+    """The dims in a text."""
+    return [int(n) for n in _DIM.findall(text)]
 
 
 def dim_list(dims):

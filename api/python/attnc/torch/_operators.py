@@ -1,4 +1,5 @@
 """Specs as operators of torch.library."""
+import copy
 import functools
 import hashlib
 import itertools
@@ -35,8 +36,9 @@ def op(spec, grad="all", set=None, schedule=None, name=None):
     """
     content = _content_of(spec)
     options = (content, tuple(grad) if not isinstance(grad, str) else grad, set, schedule)
+    identity = json.dumps(options, default=str)  # the order of inputs is part of it
     if name is None:
-        digest = hashlib.sha256(json.dumps(options, sort_keys=True, default=str).encode())
+        digest = hashlib.sha256(identity.encode())
         name = f"{_identifier(content.get('name', 'spec'))}_{digest.hexdigest()[:12]}"
     elif not name.isidentifier():
         raise errors.InvalidArgument(f"'{name}' is no name of an operator", "use an identifier")
@@ -44,7 +46,8 @@ def op(spec, grad="all", set=None, schedule=None, name=None):
         known = _operators.get(name)
         if known is None:
             known = _operators[name] = Operator(name, *options)
-        elif known.options != options:
+            known.identity = identity
+        elif known.identity != identity:
             raise errors.InvalidArgument(f"there is an operator torch.ops.attnc.{name} already, "
                                          "of another spec or other options",
                                          "choose another name")
@@ -57,7 +60,7 @@ _lock = threading.Lock()
 
 def _content_of(spec):
     if isinstance(spec, dict):
-        return spec
+        return copy.deepcopy(spec)
     if isinstance(spec, str) and spec.lstrip().startswith(("{", "/*", "//")):
         text = spec
     else:
@@ -84,7 +87,6 @@ class Operator:
     spec if there are several. `inputs`, `outputs` and `params` are their names."""
 
     def __init__(self, name, content, grad, set, schedule):
-        self.options = (content, grad, set, schedule)
         self.name, self.content = name, content
         self._title = content.get("name", "the spec")
         self._set, self._schedule = dict(set or {}), schedule
@@ -93,6 +95,8 @@ class Operator:
         self.outputs = tuple(content.get("outputs", {}))
         self.params = tuple(content.get("params", {}))
         self._check_names()
+        self._conditions = [n for n, element in content.get("outputs", {}).items()
+                            if element == "bool"]
         dims = content.get("dims", {})
         # Where tensors say what is static: (input, axis) of a dim, (input) of a type.
         self._static = [(self.inputs.index(n), axis, dim) for n, (_, own) in self._signature.items()
@@ -235,6 +239,10 @@ class Operator:
         torch.library.register_autograd(self._with_saved, self._differentiate,
                                         setup_context=self._save, lib=self._library)
 
+        def refuse(ctx, *_):
+            raise errors.InvalidArgument(f"{self._title}: gradients are not differentiated again")
+        torch.library.register_autograd(self._backward, refuse, lib=self._library)
+
     def _define(self, name, takes, gives, run, shapes, vmap=None):
         returned = gives[0] if len(gives) == 1 else f"({', '.join(gives)})"
         self._library.define(f"{name}({', '.join(takes)}) -> {returned}",
@@ -273,8 +281,11 @@ class Operator:
                 self._of_shapes.clear()
             program = self._of_shapes[key] = self.program(*tensors, grad=grad)
         results = program.launch(dict(zip(self.inputs, tensors)), params=given)
-        return program, (results if isinstance(results, dict)
-                         else {program.outputs[0].name: results})
+        if not isinstance(results, dict):
+            results = {program.outputs[0].name: results}
+        for n in self._conditions:
+            results[n] = results[n].view(torch.bool)
+        return program, results
 
     def _run_forward(self, *arguments):
         program, results = self._run(False, arguments)
@@ -302,7 +313,8 @@ class Operator:
             shape = [sizes.get(dim) for dim in output.dims]
             if None in shape:
                 shape = program.shape_of(output.name, {n: t.shape for n, t in arguments.items()})
-            made.append(tensors[0].new_empty(shape, dtype=_DTYPES[output.dtype]))
+            dtype = torch.bool if output.name in self._conditions else _DTYPES[output.dtype]
+            made.append(tensors[0].new_empty(shape, dtype=dtype))
         return made
 
     def _shapes_of_forward(self, *arguments):
@@ -406,7 +418,8 @@ def _with_rows(tensor):
     """A tensor whose last dim is contiguous, as programs want it: a copy where it is not."""
     if tensor.dim() == 0 or tensor.stride(-1) == 1 or tensor.shape[-1] == 1:
         return tensor
-    return tensor.contiguous()
+    return tensor.contiguous() if tensor.numel() else torch.empty_like(
+        tensor, memory_format=torch.contiguous_format)
 
 
 @functools.lru_cache(maxsize=None)

@@ -10,6 +10,9 @@ from attnc.torch._graph import Untraceable, Value, constant
 
 aten = torch.ops.aten
 _RULES: dict = {}
+_NARROW = (torch.int8, torch.uint8, torch.int16)
+_WRAPPING = ("add", "sub", "rsub", "mul", "neg", "pow", "sum", "_to_copy", "to", "floor_divide",
+             "div")
 
 
 def _rule(*names):
@@ -36,29 +39,34 @@ def _apply(context, node, known):
     named = torch.fx.node.map_arg(node.kwargs, lambda n: known[n.name])
     if node.target is operator.getitem:
         return arguments[0][arguments[1]]
-    short = _short(node)
-    name = f"{node.target.namespace}::{short}" if short else str(node.target)
-    rule = _RULES.get(short) if name.startswith("aten::") else None
+    word = aten_name(node)
+    name = f"{node.target.namespace}::{word}" if word else str(node.target)
+    rule = _RULES.get(word) if name.startswith("aten::") else None
     if rule is None:
-        raise Untraceable(f"there is no expression for {name}", short)
+        raise Untraceable(f"there is no expression for {name}", word)
     meta = node.meta.get("val")
+    context.name = word
     context.shape = tuple(meta.shape) if isinstance(meta, torch.Tensor) else None
     context.dtype = meta.dtype if isinstance(meta, torch.Tensor) else None
     try:
         result = rule(context, *arguments, **named)
     except Untraceable as error:
-        raise Untraceable(error.args[0], short) from None
+        raise Untraceable(error.args[0], word) from None
     except TypeError as error:
-        raise Untraceable(f"{name} with these arguments: {error}", short) from None
+        raise Untraceable(f"{name} with these arguments: {error}", word) from None
     if isinstance(result, Value) and meta is not None:
-        assert result.shape == context.shape, (name, result, context.shape)
+        if context.dtype in _NARROW and word in _WRAPPING:
+            raise Untraceable(f"{name} of {context.dtype}: integers do not wrap at 8 bits here",
+                              word)
+        if result.shape != context.shape:
+            raise Untraceable(f"{name} with these arguments", word)
         result = dataclasses.replace(result, dtype=context.dtype)
         if len(node.users) > 1 and not _is_plain(result) or len(result.text) > _graph._MOST_TEXT:
             result = context.builder.statement(result)
     return result
 
 
-def _short(node):
+def aten_name(node):
     schema = getattr(node.target, "_schema", None)
     return schema.name.partition("::")[2] if schema else ""
 
@@ -69,10 +77,11 @@ def _is_plain(value):
 
 
 class Context:
-    """What a rule knows: the builder, and the shape and dtype of its result."""
+    """What a rule knows: the builder, the operation's name, and the shape and dtype of its result
+    if that is one tensor."""
 
     def __init__(self, builder):
-        self.builder, self.shape, self.dtype = builder, None, None
+        self.builder, self.name, self.shape, self.dtype = builder, "", None, None
 
     def lift(self, operand):
         return operand if isinstance(operand, Value) else Value(
@@ -117,9 +126,12 @@ for _name, _template in _FUNCTIONS.items():
 for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items():
     _rule(_name)(lambda c, x, y, sign=_sign: c.pointwise(f"{{0}} {sign} {{1}}", c.real(x),
                                                          c.real(y)))
-for _name, _template in {"mul": "{0} * {1}", "maximum": "maximum({0}, {1})",
-                         "minimum": "minimum({0}, {1})"}.items():
-    _rule(_name)(lambda c, x, y, template=_template: c.pointwise(template, c.real(x), c.real(y)))
+for _name, _template, _of_bools in (
+        ("mul", "{0} * {1}", "and"), ("maximum", "maximum({0}, {1})", "or"),
+        ("minimum", "minimum({0}, {1})", "and")):
+    _rule(_name)(lambda c, x, y, template=_template, word=_of_bools: c.pointwise(
+        template, c.real(x), c.real(y)) if c.dtype != torch.bool else c.pointwise(
+            f"{{0}} {word} {{1}}", c.condition(x), c.condition(y)))
 for _names, _word in {("logical_and", "bitwise_and", "__and__"): "and",
                       ("logical_or", "bitwise_or", "__or__"): "or"}.items():
     def _both(c, x, y, word=_word):
@@ -127,6 +139,13 @@ for _names, _word in {("logical_and", "bitwise_and", "__and__"): "and",
             raise Untraceable("there are no operations of single bits")
         return c.pointwise(f"{{0}} {word} {{1}}", c.condition(x), c.condition(y))
     _rule(*_names)(_both)
+
+
+@_rule("logical_xor", "bitwise_xor", "__xor__")
+def _xor(c, x, y):
+    if c.dtype != torch.bool:
+        raise Untraceable("there are no operations of single bits")
+    return c.pointwise("({0} and not {1}) or (not {0} and {1})", c.condition(x), c.condition(y))
 
 
 @_rule("logical_not", "bitwise_not")
@@ -138,6 +157,8 @@ def _not(c, x):
 
 @_rule("add")
 def _add(c, x, y, alpha=1):
+    if c.dtype == torch.bool:
+        return c.pointwise("{0} or {1}", c.condition(x), c.condition(y))
     return c.pointwise("{0} + {1}" if alpha == 1 else f"{{0}} + {constant(alpha)} * {{1}}",
                        c.real(x), c.real(y))
 
@@ -208,23 +229,23 @@ def _where_rule(c, condition, x, y):
     return c.pointwise("where({0}, {1}, {2})", condition, c.real(x), c.real(y))
 
 
-@_rule("masked_fill", "masked_fill_")
+@_rule("masked_fill")
 def _masked_fill(c, x, mask, value):
     return c.pointwise("where({0}, {2}, {1})", mask, x, value)
 
 
 @_rule("to", "_to_copy", "type_as")
 def _to(c, x, *_, **__):
-    if x.dtype == torch.bool and c.dtype != torch.bool:
-        return c.real(x)
     if c.dtype == torch.bool:
         return c.condition(x)
+    if c.dtype.is_floating_point and not x.dtype.is_floating_point:
+        return c.pointwise("cast({0}, f32)", c.real(x))
     if x.dtype.is_floating_point and not c.dtype.is_floating_point:
         raise Untraceable("a real number is not cast to an integer")
-    return x
+    return c.real(x)
 
 
-@_rule("clone", "contiguous", "detach", "alias", "lift_fresh_copy", "detach_", "positive")
+@_rule("clone", "contiguous", "detach", "alias", "lift_fresh_copy", "positive")
 def _same(c, x, *_, **__):
     return x
 
@@ -350,6 +371,8 @@ def _squeeze(c, x, dim=None):
 @_rule("expand", "expand_as", "broadcast_to")
 def _expand(c, x, *_, **__):
     axes = (None,) * (len(c.shape) - len(x.axes)) + x.axes
+    if 0 in c.shape:
+        raise Untraceable("a tensor without elements")
     axes = [c.builder.dim(e) if a is None and e != 1 else a for a, e in zip(axes, c.shape)]
     return _viewed(c, x, axes, c.shape)
 
@@ -415,6 +438,8 @@ def _repeat_interleave(c, x, repeats, dim=None, output_size=None):
 @_rule("slice")
 def _slice(c, x, dim=0, start=None, end=None, step=1):
     axis, extent = x.axes[dim], x.shape[dim]
+    if 0 in c.shape:
+        raise Untraceable("a tensor without elements")
     if c.shape[dim] == extent:
         return x
     start = 0 if start is None else max(start + extent, 0) if start < 0 else min(start, extent)
@@ -423,6 +448,79 @@ def _slice(c, x, dim=0, start=None, end=None, step=1):
     index = str(start) if axes[dim] is None else \
         f"(%{axes[dim]}{f' * {step}' if step != 1 else ''}{f' + {start}' if start else ''})"
     return _viewed(c, x, axes, c.shape, c.builder.at(x, {axis: index}))
+
+
+def _part(c, x, dim, start, count):
+    c.shape = x.shape[:dim] + (count,) + x.shape[dim + 1:]
+    return _slice(c, x, dim, start, start + count)
+
+
+@_rule("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk")
+def _split(c, x, sizes, dim=0):
+    dim, extent = dim % len(x.axes), x.shape[dim]
+    if c.name.endswith("chunk"):
+        sizes = -(-extent // sizes)
+    elif c.name == "tensor_split":
+        raise Untraceable("tensor_split; split and chunk have one")
+    if isinstance(sizes, int):
+        sizes = [min(sizes, extent - start) for start in range(0, extent, sizes)]
+    starts = [sum(sizes[:n]) for n in range(len(sizes))]
+    return [_part(c, x, dim, start, count) for start, count in zip(starts, sizes)]
+
+
+@_rule("unbind")
+def _unbind(c, x, dim=0):
+    dim %= len(x.axes)
+    c.shape = x.shape[:dim] + x.shape[dim + 1:]
+    return [_select(c, x, dim, n) for n in range(x.shape[dim])]
+
+
+@_rule("cat", "concat", "concatenate")
+def _cat(c, tensors, dim=0):
+    dim %= len(c.shape)
+    whole, parts, ends = c.builder.dim(c.shape[dim]), [], []
+    for x in tensors:
+        start = ends[-1] if ends else 0
+        ends.append(start + x.shape[dim])
+        index = f"(%{whole} - {start})" if start else f"(%{whole})"
+        text = x.text if x.axes[dim] is None else c.builder.at(x, {x.axes[dim]: index})
+        parts.append(dataclasses.replace(x, text=text, axes=_without(x.axes, dim),
+                                         shape=x.shape[:dim] + (1,) + x.shape[dim + 1:]))
+    values, axes, _ = c.builder.meet(parts)
+    text = values[-1].text
+    for value, end in reversed(list(zip(values[:-1], ends))):
+        text = f"where(%{whole} < {end}, {value.text}, {text})"
+    return c.builder.value(text, [whole if n == dim else a for n, a in enumerate(axes)], c.dtype,
+                           c.shape)
+
+
+def _without(axes, dim):
+    return axes[:dim] + (None,) + axes[dim + 1:]
+
+
+@_rule("stack")
+def _stack(c, tensors, dim=0):
+    return _cat(c, [_unsqueeze(c, x, dim % len(c.shape)) for x in tensors], dim)
+
+
+@_rule("flip")
+def _flip(c, x, dims):
+    at = {x.axes[n]: f"({x.shape[n] - 1} - %{x.axes[n]})" for n in dims if x.axes[n] is not None}
+    return _viewed(c, x, x.axes, x.shape, c.builder.at(x, at))
+
+
+@_rule("index_select")
+def _index_select(c, x, dim, index):
+    dim %= len(x.axes)
+    order = [dim, *(n for n in range(len(x.axes)) if n != dim)]
+    rows = _index(c, _permute(c, x, order), [index])
+    back = [order.index(n) for n in range(len(order))]
+    return _permute(c, rows, back)
+
+
+@_rule("embedding")
+def _embedding(c, weight, index, *_, **__):
+    return _index(c, weight, [index])
 
 
 @_rule("select")
@@ -459,12 +557,21 @@ def _index(c, x, indices):
 # --- folds ----------------------------------------------------------------------------------------
 
 
+def _check_varies(c, x, axes):
+    there = {leaf for n in _graph.dims_in(x.text) for leaf in c.builder.leaves(n)}
+    if any(there.isdisjoint(c.builder.leaves(a)) for a in axes):
+        raise Untraceable("it reduces an axis along which all elements are the same one, expanded")
+
+
 def _folded(c, word, x, dim, keepdim=False):
     """A reduction over dims; `dim` None or () is all of them."""
     rank = len(x.axes)
     gone = {n % rank for n in ([dim] if isinstance(dim, int) else dim)} if dim not in (None, []) \
         else set(range(rank))
     over = [x.axes[n] for n in sorted(gone) if x.axes[n] is not None]
+    _check_varies(c, x, over)
+    if x.dtype == torch.bool:
+        raise Untraceable(f"a {word} of conditions")
     axes = [None if n in gone else x.axes[n] for n in range(rank) if keepdim or n not in gone]
     text = f"{word}({_graph.dim_list(over)}, {x.text})" if over else \
         f"({x.text})" if word != "logsumexp" else x.text
@@ -500,7 +607,8 @@ def _logsumexp(c, x, dim, keepdim=False):
 def _softmax(c, x, dim, *_, **__):
     axis = x.axes[dim]
     if axis is None:
-        raise Untraceable("a softmax over one element")
+        return c.pointwise("where({0} == -inf, 0, 1)", x)
+    _check_varies(c, x, [axis])
     text = f"softmax({_graph.dim_list([axis])}, {x.text})"
     return c.builder.statement(c.builder.value(text, x.axes, c.dtype, x.shape))
 
@@ -508,6 +616,9 @@ def _softmax(c, x, dim, *_, **__):
 @_rule("log_softmax", "_log_softmax")
 def _log_softmax(c, x, dim, *_, **__):
     axis = x.axes[dim]
+    if axis is None:
+        return c.pointwise("where({0} == -inf, {0}, 0)", x)
+    _check_varies(c, x, [axis])
     x = c.builder.statement(x) if not _is_plain(x) else x
     text = f"{x.text} - logsumexp({_graph.dim_list([axis])}, {x.text})"
     return c.builder.value(text, x.axes, c.dtype, x.shape)
@@ -568,7 +679,8 @@ def _attention(c, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale
     batch = "abcdefgh"[:len(q.axes) - 2]
     scores = contracted(c, [q, k], [batch + "ik", batch + "jk"], batch + "ij")
     c.dtype = q.dtype
-    scores = c.pointwise(f"{{0}} * {constant(scale or 1 / math.sqrt(q.shape[-1]))}", scores)
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else float(scale)
+    scores = c.pointwise(f"{{0}} * {constant(factor)}", scores)
     if attn_mask is not None:
         scores = c.pointwise("where({1}, {0}, -inf)" if attn_mask.dtype == torch.bool
                              else "{0} + {1}", scores, attn_mask)
