@@ -271,6 +271,70 @@ class Attention(unittest.TestCase):
                 attnc.torch.attention(self.q, self.k, self.v, **options)
 
 
+class Nystrom(unittest.TestCase):
+    """Beside the same in float64."""
+
+    def setUp(self):
+        torch.manual_seed(2)
+
+    def exact(self, q, k, v, landmarks, iterations, weight=None):
+        q, k, v = (t.double() for t in (q, k, v))
+        root = q.shape[-1] ** -0.25
+
+        def means(x):
+            rows = x.shape[2] // landmarks
+            sizes = [rows] * (landmarks - 1) + [x.shape[2] - rows * (landmarks - 1)]
+            return torch.stack([part.mean(2) for part in x.split(sizes, 2)], 2) * root
+        ql, kl, one = means(q), means(k), torch.eye(landmarks, dtype=torch.float64)
+        a = (ql @ kl.mT).softmax(-1)
+        z = a.mT / (a.sum(-1).amax(-1) * a.sum(-2).amax(-1))[..., None, None]
+        for _ in range(iterations):
+            az = a @ z
+            z = z @ (13 * one - az @ (15 * one - az @ (7 * one - az))) / 4
+        o = (q * root @ kl.mT).softmax(-1) @ (z @ ((ql @ k.mT * root).softmax(-1) @ v))
+        if weight is None:
+            return o
+        width = weight.shape[1]
+        beside = F.pad(v, (0, 0, width // 2, width // 2)).unfold(2, width, 1)
+        return o + torch.einsum("hw,bhnew->bhne", weight.double(), beside)
+
+    def test_numbers_and_gradients(self):
+        def check(own, exact):
+            # What f32 rounds, times the condition of the landmarks' matrix, which is below 100.
+            self.assertLess((own.double() - exact).norm() / exact.norm(), 100 * 2 ** -24)
+        for queries, keys, landmarks, iterations, width in (
+                (64, 64, 8, 6, None), (50, 75, 7, 3, None), (33, 33, 4, 6, 5)):
+            q, k, v = (draw(2, 3, n, 16, requires_grad=True) for n in (queries, keys, keys))
+            weight = None if width is None else draw(3, width, requires_grad=True)
+            inputs = [t for t in (q, k, v, weight) if t is not None]
+            own = attnc.torch.nystrom_attention(q, k, v, landmarks, iterations, weight)
+            exact = self.exact(q, k, v, landmarks, iterations, weight)
+            check(own, exact)
+            grad = draw(*own.shape)
+            for x, y in zip(torch.autograd.grad(own, inputs, grad),
+                            torch.autograd.grad(exact, inputs, grad.double())):
+                check(x, y.double())
+
+    def test_a_module_keeps_its_state(self):
+        first, x = attnc.torch.NystromAttention(32, 4, 8, conv_kernel_size=3), draw(2, 40, 32)
+        second = attnc.torch.NystromAttention(32, 4, 8, conv_kernel_size=3)
+        self.assertFalse(torch.equal(first(x), second(x)))
+        second.load_state_dict(first.state_dict())
+        torch.testing.assert_close(first(x), second(x))
+        first(x).square().sum().backward()
+        self.assertTrue(all(p.grad is not None for p in first.parameters()))
+
+    def test_refuses(self):
+        x = draw(1, 2, 5, 8)
+        for message, call in (
+                ("at least 1", lambda: attnc.torch.nystrom_attention(x, x, x, 0)),
+                ("size", lambda: attnc.torch.nystrom_attention(x, x, x, 8)),
+                ("do not divide", lambda: attnc.torch.NystromAttention(30, 4)),
+                ("odd", lambda: attnc.torch.NystromAttention(32, 4, conv_kernel_size=4))):
+            with self.subTest(message), self.assertRaisesRegex(attnc.InvalidArgument, message):
+                call()
+
+
 def train(rank, folder):
     """One of two processes that train a projection, and write it."""
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank,

@@ -5,10 +5,16 @@
     o = attnc.torch.attention(q, k, v, is_causal=True)           # scaled_dot_product_attention
     o = attnc.torch.flex_attention(q, k, v, score_mod=soft_cap)  # functions of scores and masks
     layer = attnc.torch.fuse(function)    # plain PyTorch as one program
+    o = attnc.torch.nystrom_attention(q, k, v, num_landmarks=64)  # linear in the length
 """
 from attnc.torch._attention import attention
 from attnc.torch._flex import flex_attention
 from attnc.torch._fused import Fused, fuse
+from attnc.torch._nystrom import NystromAttention, nystrom_attention
 from attnc.torch._operators import Operator, op
 
-__all__ = ["op", "Operator", "attention", "flex_attention", "fuse", "Fused"]
+# FFPA's package has SDPA's signature for it, too.
+ffpa_attn_func = attention
+
+__all__ = ["op", "Operator", "attention", "ffpa_attn_func", "flex_attention", "fuse", "Fused",
+           "nystrom_attention", "NystromAttention"]

@@ -3,11 +3,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnc import Program
 
-__all__ = ["op", "Operator", "attention", "flex_attention", "fuse", "Fused"]
+__all__ = ["op", "Operator", "attention", "ffpa_attn_func", "flex_attention", "fuse", "Fused",
+           "nystrom_attention", "NystromAttention"]
 
 _Spec = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -41,4 +42,22 @@ def flex_attention(query: Tensor, key: Tensor, value: Tensor,
                    kernel_options: Mapping[str, Any] | None = None, *,
                    mask_mod: Callable[..., Tensor] | None = None,
                    return_lse: bool = False) -> Any: ...
+def ffpa_attn_func(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                   dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+                   enable_gqa: bool = False) -> Tensor: ...
+def nystrom_attention(query: Tensor, key: Tensor, value: Tensor, num_landmarks: int = 64,
+                      iterations: int = 6, weight: Tensor | None = None) -> Tensor: ...
+
+class NystromAttention(nn.Module):
+    num_heads: int
+    num_landmarks: int
+    iterations: int
+    qkv: nn.Linear
+    out: nn.Linear
+    conv: nn.Parameter | None
+    def __init__(self, dim: int, num_heads: int = 8, num_landmarks: int = 64,
+                 conv_kernel_size: int | None = None, iterations: int = 6, bias: bool = False,
+                 device: Any = None, dtype: Any = None) -> None: ...
+    def forward(self, x: Tensor) -> Tensor: ...
+
 def fuse(function: Callable[..., Any]) -> Fused: ...

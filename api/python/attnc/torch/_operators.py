@@ -34,7 +34,7 @@ def op(spec, grad="all", set=None, schedule=None, name=None):
     The operator is registered as `torch.ops.attnc.NAME`, where `name` is, without it, that of the
     spec and a number made of its content; asking for the same operator again gives the same one.
     """
-    content = _content_of(spec)
+    content = content_of(spec)
     options = (content, tuple(grad) if not isinstance(grad, str) else grad, set, schedule)
     identity = json.dumps(options, default=str)  # the order of inputs is part of it
     if name is None:
@@ -58,7 +58,8 @@ _operators: dict = {}
 _lock = threading.Lock()
 
 
-def _content_of(spec):
+def content_of(spec):
+    """A spec, as `op` takes it, as a dict that nobody else has."""
     if isinstance(spec, dict):
         return copy.deepcopy(spec)
     if isinstance(spec, str) and spec.lstrip().startswith(("{", "/*", "//")):
