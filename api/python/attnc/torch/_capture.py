@@ -9,7 +9,6 @@ import torch
 from attnc import errors
 from attnc.torch import _graph
 
-
 _OURS = (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(torch.__file__))
 
 
@@ -115,10 +114,10 @@ def export(function, arguments, name):
             f"PyTorch cannot trace {name}: {_first_lines(error)}",
             "write it with operations of tensors alone, without branches on values") from error
     signature, held = program.graph_signature, {}
-    for name, target in (*signature.inputs_to_lifted_tensor_constants.items(),
+    for node, target in (*signature.inputs_to_lifted_tensor_constants.items(),
                          *signature.inputs_to_parameters.items(),
                          *signature.inputs_to_buffers.items()):
-        held[name] = program.constants[target] if target in program.constants \
+        held[node] = program.constants[target] if target in program.constants \
             else program.state_dict[target]
     if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
         raise errors.InvalidArgument(f"{name} writes into its tensors",

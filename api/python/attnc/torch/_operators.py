@@ -321,7 +321,7 @@ class Operator:
     def _shapes_of_forward(self, *arguments):
         tensors = arguments[:len(self.inputs)]
         program = self.program(*tensors)
-        made = self._empty(tensors, program, [t for t in self._ordered(program)],
+        made = self._empty(tensors, program, self._ordered(program),
                            dict(zip(self.inputs, tensors)))
         return made[0] if len(made) == 1 else tuple(made)
 

@@ -8,7 +8,6 @@ import torch
 from attnc.torch import _graph
 from attnc.torch._graph import Untraceable, Value, constant
 
-aten = torch.ops.aten
 _RULES: dict = {}
 _NARROW = (torch.int8, torch.uint8, torch.int16)
 _WRAPPING = ("add", "sub", "rsub", "mul", "neg", "pow", "sum", "_to_copy", "to", "floor_divide",
