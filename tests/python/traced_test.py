@@ -110,17 +110,26 @@ class Fuse(unittest.TestCase):
 
         class Settings:
             factor = 1.0
-        layer, settings, table = Layer(), Settings(), {"a": draw(16, 16)}
-        fused = attnc.torch.fuse(layer)
+
+        class Slots:
+            __slots__ = ("factor",)
+        layer, settings, slots, table = Layer(), Settings(), Slots(), {"a": draw(16, 16)}
+        fused, of_slots = attnc.torch.fuse(layer), attnc.torch.fuse(lambda x: x * slots.factor)
         of_settings = attnc.torch.fuse(lambda x: x * settings.factor @ table["a"])
         for value in (1.0, 2.0, -0.5):
             layer.scale = settings.factor = value
             self.assertLess(distance(fused(self.q), layer(self.q)), TOLERANCE)
+            slots.factor = torch.tensor(value)
+            self.assertLess(distance(of_slots(self.q), self.q * value), TOLERANCE)
             for table["a"] in (draw(16, 16), table["a"].t()):
                 self.assertLess(distance(of_settings(self.q), self.q * value @ table["a"]),
                                 TOLERANCE)
         settings = Settings()  # another one, maybe where the first was
         self.assertLess(distance(of_settings(self.q), self.q @ table["a"]), TOLERANCE)
+
+    def test_a_tensor_that_is_passed_and_captured(self):
+        weight = draw(16, 16)
+        self.check(lambda x: x @ weight, weight)
 
     def test_constants_are_told_apart_by_their_types(self):
         fused = attnc.torch.fuse(lambda i, n: i * n)

@@ -60,7 +60,7 @@ def environment(*functions):
         if isinstance(value, type):
             return value, tuple((n, key(v)) for n, v in vars(value).items()
                                 if not n.startswith("__"))
-        return _Same(value), key(type(value)), key(getattr(value, "__dict__", None))
+        return _Same(value), key(type(value)), tuple((n, key(v)) for n, v in _attributes(value))
     return tuple(map(key, functions)), tensors
 
 
@@ -84,6 +84,16 @@ def _is_of_a_library(kind):
     """True of classes whose attributes are no numbers of the caller's."""
     return kind.__module__.partition(".")[0] in ("builtins", "torch", "numpy", "math", "functools",
                                                  "collections", "types", "operator", "attnc")
+
+
+def _attributes(value):
+    """The names and values of an object's own attributes."""
+    yield from getattr(value, "__dict__", {}).items()
+    for kind in type(value).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                yield name, getattr(value, name)
 
 
 def _content(cell):

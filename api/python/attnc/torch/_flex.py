@@ -69,7 +69,7 @@ def _case(query, key, value, score_mod, mask_mod, scale, enable_gqa, return_lse)
         raise errors.InvalidArgument(
             f"query has {heads} heads and key {kv_heads}",
             "enable_gqa=True lets query heads share those of keys, if it is a multiple of these")
-    (environment, captured) = _capture.environment(score_mod, mask_mod)
+    environment, captured = _capture.environment(score_mod, mask_mod)
     pattern = _pattern([*query.shape[:3], *key.shape[:3], *value.shape[:3],
                         *(extent for t in captured for extent in t.shape)])
     wanted = tuple(torch.is_grad_enabled() and t.requires_grad
@@ -103,7 +103,7 @@ def _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured,
     group = query.shape[1] // key.shape[1]
     context = _translate.Context(builder)
     if group > 1:
-        k, v = (_translate.grouped(context, x, group) for x in (k, v))
+        k, v = (_translate.repeated(context, x, group, 1) for x in (k, v))
     context.dtype, context.shape = torch.float32, (*query.shape[:3], key.shape[2])
     scores = _translate.contracted(context, [q, k], ["bhid", "bhjd"], "bhij")
     factor = scale if scale is not None else 1 / math.sqrt(query.shape[3])

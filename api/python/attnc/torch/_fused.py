@@ -79,12 +79,15 @@ class _Case:
         def add(number):
             numbers.append(number)
             return f"x{number}"
-        values = _capture.hold(builder, held, captured, lambda n: add(len(given) + n), {})
+        everything, inputs = [*given, *captured], {}
+        values = _capture.hold(builder, held, everything, add, inputs)
         places = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in held]
         for number, node in enumerate(places):
             if node.users:
-                values[node.name] = builder.input(add(number), given[number].dtype,
-                                                  given[number].shape)
+                if number not in inputs:
+                    inputs[number] = builder.input(add(number), given[number].dtype,
+                                                   given[number].shape)
+                values[node.name] = inputs[number]
         nodes = [n for n in program.graph.nodes if n.op == "call_function"]
         _translate.translate(nodes, values, builder)
         for n, result in enumerate(program.graph.find_nodes(op="output")[0].args[0]):
@@ -94,7 +97,6 @@ class _Case:
         if not numbers:
             raise _graph.Untraceable("no result depends on a tensor")
         self.content = builder.spec(_graph.word(name), "Traced from PyTorch")
-        everything = [*given, *captured]
         grad = [f"x{n}" for n in numbers if everything[n].requires_grad] \
             if torch.is_grad_enabled() else ()
         self._operator = _operators.op(self.content, grad=tuple(grad))

@@ -12,11 +12,9 @@ import threading
 import torch
 
 from attnc import _compilation, _spec_text, _specs, errors
+from attnc.torch._graph import TYPES
 
-_DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32,
-           "f64": torch.float64, "i8": torch.int8, "i32": torch.int32, "i64": torch.int64,
-           "u8": torch.uint8}
-_TYPES = {dtype: name for name, dtype in _DTYPES.items()} | {torch.bool: "bool"}
+_DTYPES = {name: dtype for dtype, name in TYPES.items()}
 _CAST_BY_AUTOCAST = (torch.float16, torch.bfloat16, torch.float32)
 _NAMESPACE = "attnc"
 _MOST_SHAPES = 1024
@@ -203,9 +201,9 @@ class Operator:
                  if extent is not None]
         for i, element in self._typed:
             dtype = tensors[i].dtype
-            if dtype not in _TYPES:
+            if dtype not in TYPES:
                 raise errors.InvalidArgument(f"{self.inputs[i]}: attnc has no element type {dtype}")
-            facts.append((element, _TYPES[dtype], self.inputs[i]))
+            facts.append((element, TYPES[dtype], self.inputs[i]))
         for what, value, name in facts:
             if what in from_where and chosen[what] != value:
                 raise errors.InvalidArgument(

@@ -426,12 +426,18 @@ def _groups(old, new):
 def _repeat_interleave(c, x, repeats, dim=None, output_size=None):
     if not isinstance(repeats, int) or dim is None:
         raise Untraceable("repeat_interleave by a number, along one dim")
-    axes = list(x.axes)
-    if axes[dim] is None:
-        axes[dim] = c.builder.dim(repeats)
-        return _viewed(c, x, axes, c.shape)
-    axes[dim], index = c.builder.shared(x.axes[dim], c.shape[dim])
-    return _viewed(c, x, axes, c.shape, c.builder.at(x, {x.axes[dim]: index}))
+    return repeated(c, x, repeats, dim)
+
+
+def repeated(c, x, repeats, dim):
+    """Each index along a dim several times, as heads that share those of keys."""
+    axes, shape, own = list(x.axes), list(x.shape), x.axes[dim]
+    shape[dim] *= repeats
+    if own is None:
+        axes[dim] = c.builder.dim(repeats) if repeats != 1 else None
+        return _viewed(c, x, axes, shape)
+    axes[dim], index = c.builder.shared(own, shape[dim])
+    return _viewed(c, x, axes, shape, c.builder.at(x, {own: index}))
 
 
 @_rule("slice")
@@ -674,7 +680,7 @@ def _attention(c, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale
         raise Untraceable("dropout draws numbers that PyTorch's generator draws otherwise")
     if enable_gqa and q.shape[-3] != k.shape[-3]:
         group = q.shape[-3] // k.shape[-3]
-        k, v = (grouped(c, x, group) for x in (k, v))
+        k, v = (repeated(c, x, group, -3) for x in (k, v))
     batch = "abcdefgh"[:len(q.axes) - 2]
     scores = contracted(c, [q, k], [batch + "ik", batch + "jk"], batch + "ij")
     c.dtype = q.dtype
@@ -688,13 +694,3 @@ def _attention(c, q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale
         scores = dataclasses.replace(scores, text=f"where({column} <= {row}, {scores.text}, -inf)")
     weights = _softmax(c, scores, -1)
     return contracted(c, [weights, v], [batch + "ij", batch + "jk"], batch + "ik")
-
-
-def grouped(c, x, group):
-    shape = (*x.shape[:-3], x.shape[-3] * group, *x.shape[-2:])
-    axes = list(x.axes)
-    if axes[-3] is None:
-        axes[-3] = c.builder.dim(group)
-        return _viewed(c, x, axes, shape)
-    axes[-3], index = c.builder.shared(x.axes[-3], shape[-3])
-    return _viewed(c, x, axes, shape, c.builder.at(x, {x.axes[-3]: index}))
