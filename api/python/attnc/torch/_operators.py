@@ -43,8 +43,7 @@ def op(spec, grad="all", set=None, schedule=None, name=None):
     with _lock:
         known = _operators.get(name)
         if known is None:
-            known = _operators[name] = Operator(name, *options)
-            known.identity = identity
+            known = _operators[name] = Operator(name, identity, *options)
         elif known.identity != identity:
             raise errors.InvalidArgument(f"there is an operator torch.ops.attnc.{name} already, "
                                          "of another spec or other options",
@@ -85,8 +84,8 @@ class Operator:
     name, and with params by name: it returns the output, or a tuple of them in the order of the
     spec if there are several. `inputs`, `outputs` and `params` are their names."""
 
-    def __init__(self, name, content, grad, set, schedule):
-        self.name, self.content = name, content
+    def __init__(self, name, identity, content, grad, set, schedule):
+        self.name, self.identity, self.content = name, identity, content
         self._title = content.get("name", "the spec")
         self._set, self._schedule = dict(set or {}), schedule
         self._signature = _spec_text.signature(content)

@@ -9,13 +9,13 @@ from attnc.torch import _attention
 
 def register(name="attnc"):
     """Makes `attn_implementation=name` of models be attnc's: causal and other masks, sliding
-    windows, heads that share keys, soft caps and sinks. Needs transformers 4.56 or later."""
+    windows, heads that share keys, soft caps and sinks. Tested with transformers 5.24."""
     try:
         from transformers import AttentionInterface, AttentionMaskInterface
         from transformers.masking_utils import sdpa_mask
     except ImportError as error:
         raise errors.Unavailable(f"transformers cannot be used: {error}",
-                                 "pip install 'transformers>=4.56'") from error
+                                 "pip install 'transformers>=5.24'") from error
     AttentionInterface.register(name, attention_forward)
     AttentionMaskInterface.register(name, sdpa_mask)
 
