@@ -10,7 +10,7 @@ install(TARGETS attnc)
 install(TARGETS attnc_shared EXPORT attnc
   LIBRARY NAMELINK_COMPONENT development
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY kernels_spec/ DESTINATION ${spec_dir})
+install(DIRECTORY kernels_spec/ DESTINATION ${spec_dir} FILES_MATCHING PATTERN "*.json")
 # Where Debian's Python looks under /usr; elsewhere PYTHONPATH names it.
 install(DIRECTORY api/python/attnc DESTINATION lib/python3/dist-packages
   PATTERN __pycache__ EXCLUDE)

@@ -9,7 +9,7 @@ add_executable(attnc_archive $<TARGET_OBJECTS:attnc_shared>)
 set_target_properties(attnc_archive PROPERTIES OUTPUT_NAME attnc PREFIX lib SUFFIX .a
   LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
   LINK_DEPENDS "${header};${CMAKE_CURRENT_LIST_DIR}/static_library.py")
-target_link_libraries(attnc_archive PRIVATE attnc_jit)
+target_link_libraries(attnc_archive PRIVATE attnc_jit attnc_spec_library)
 
 add_library(attnc_static INTERFACE)
 add_library(attnc::static ALIAS attnc_static)

@@ -12,7 +12,13 @@ import sys
 # What each one needs, that ./dev setup does not install.
 MAY_SKIP = {"e2e_gpu": "a GPU", "bench_cells": "NVRTC", "bench_cliffs_counted": "NVRTC", "programs_nvrtc": "NVRTC",
             "service_compile_abuse": "NVRTC", "service_demo": "NVRTC",
-            "python_torch": "PyTorch from PyPI", "python_traced": "PyTorch from PyPI",
+            "python_arrays": "PyTorch and JAX from PyPI",
+            "python_torch": "PyTorch from PyPI", "python_record": "PyTorch from PyPI",
+            "python_native": "PyTorch from PyPI",
+            "python_expressions": "PyTorch from PyPI", "python_expressions_errors": "PyTorch from PyPI",
+            "python_published": "PyTorch from PyPI",
+            "python_traced": "PyTorch from PyPI",
+            "explorer_page": "Playwright from PyPI", "docs_site": "mkdocs from PyPI", "docs_tutorial": "PyTorch from PyPI",
             "python_docs": "PyTorch from PyPI", "python_huggingface": "transformers from PyPI",
             "python_stubs": "mypy from PyPI", "python_wheel": "auditwheel from PyPI"}
 SKIPPING = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION", "DISABLED")

@@ -6,6 +6,7 @@
 #include "compiler/jit/open_program.h"
 #include "compiler/schedule/choice/tuning_database.h"
 #include "compiler/schedule/model/gpu_model.h"
+#include "kernels_spec/library.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include <algorithm>
@@ -63,7 +64,7 @@ Result<nlohmann::json> parseSchedule(const char *text) {
     return invalidArgument(fmt::format("the schedule is not JSON: {}", textOf(diagnostics)));
   if (json->kind != JsonValue::Object)
     return invalidArgument("the schedule is not a JSON object");
-  return json->toJson();
+  return nlohmann::json(json->toJson());
 }
 
 } // namespace
@@ -169,11 +170,11 @@ int32_t originOf(cache::Source source) {
   return ATTNC_FROM_COMPILER;
 }
 
-std::optional<Spec> parse(mlir::MLIRContext &context, const std::string &name, llvm::StringRef text,
+std::optional<Spec> parse(mlir::MLIRContext &context, const SpecInput &input,
                           const Options &options, Diagnostics &diagnostics) {
-  if (isMlir(name))
-    return parseAttnFile(context, name, text, diagnostics);
-  return parseSpec(context, name, text, options.overrides, diagnostics);
+  if (isMlir(input.name))
+    return parseAttnFile(context, input.name, input.text, diagnostics);
+  return parseSpec(context, input.name, input.text, options.overrides, diagnostics, input.bases);
 }
 
 } // namespace
@@ -195,8 +196,9 @@ std::shared_ptr<CompiledProgram> describe(driver::Compilation compilation, bool 
   return compiled;
 }
 
-ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Options &options,
+ErrorPtr compileText(const SpecInput &input, const Options &options,
                      std::shared_ptr<const CompiledProgram> &program) {
+  const std::string &name = input.name;
   auto start = std::chrono::steady_clock::now();
   if (isMlir(name) && !options.allowMlir)
     return toC(invalidArgument(fmt::format("{} is a program in the attn dialect, not a spec", name),
@@ -207,7 +209,7 @@ ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Option
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   driver::loadDialects(context);
   Diagnostics diagnostics;
-  std::optional<Spec> spec = parse(context, name, text, options, diagnostics);
+  std::optional<Spec> spec = parse(context, input, options, diagnostics);
   if (!spec)
     return ErrorPtr(new attnc_error{ATTNC_ERROR_SPEC, textOf(diagnostics), ""});
   Result<ReadyProgram> ready = compileSpec(*spec, options);
@@ -240,13 +242,13 @@ Result<std::string> readSpecFile(const char *path) {
 using namespace attnc;
 using namespace attnc::api;
 
-static ErrorPtr compileInto(attnc_program **program, const std::string &name, llvm::StringRef text,
+static ErrorPtr compileInto(attnc_program **program, const SpecInput &input,
                             const attnc_compile_options *given) {
   Result<Options> options = readOptions(given);
   if (!options)
     return toC(options.error());
   std::shared_ptr<const CompiledProgram> compiled;
-  if (ErrorPtr error = compileText(name, text, *options, compiled))
+  if (ErrorPtr error = compileText(input, *options, compiled))
     return error;
   *program = new attnc_program{std::move(compiled)};
   return nullptr;
@@ -258,7 +260,8 @@ attnc_error *attnc_compile_text(const char *name, const char *text, size_t lengt
     *program = nullptr;
     if (!text)
       return toC(invalidArgument("the text of the spec is NULL"));
-    return compileInto(program, name ? name : "<text>", llvm::StringRef(text, length), options);
+    return compileInto(
+        program, {name ? name : "<text>", llvm::StringRef(text, length), libraryBases()}, options);
   });
 }
 
@@ -269,7 +272,7 @@ attnc_error *attnc_compile_file(const char *path, const attnc_compile_options *o
     if (!path)
       return toC(invalidArgument("the path of the spec is NULL"));
     Result<std::string> text = readSpecFile(path);
-    return text ? compileInto(program, path, *text, options) : toC(text.error());
+    return text ? compileInto(program, {path, *text, fileBases()}, options) : toC(text.error());
   });
 }
 

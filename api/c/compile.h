@@ -19,9 +19,15 @@ struct Options {
 
 Result<Options> readOptions(const attnc_compile_options *given);
 
-/// Compiles the text of a spec, or takes its program from the cache on disk. `name` stands for it
-/// in errors.
-ErrorPtr compileText(const std::string &name, llvm::StringRef text, const Options &options,
+/// A spec to compile.
+struct SpecInput {
+  std::string name; ///< stands for it in errors
+  llvm::StringRef text;
+  SpecBases bases; ///< what it may extend
+};
+
+/// Compiles a spec, or takes its program from the cache on disk.
+ErrorPtr compileText(const SpecInput &input, const Options &options,
                      std::shared_ptr<const CompiledProgram> &program);
 
 /// At most one byte more than a spec may have: then compileText says that it is too long. Error

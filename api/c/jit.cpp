@@ -1,4 +1,6 @@
 #include "api/c/compile.h"
+#include "compiler/frontend/text/extended_spec.h"
+#include "kernels_spec/library.h"
 #include "runtime/cache/memory_cache.h"
 
 using namespace attnc;
@@ -23,9 +25,9 @@ void addText(std::string &key, llvm::StringRef text) {
 }
 
 /// All that a program is made from, as the caller gave it.
-std::string keyOf(const std::string &name, llvm::StringRef text, const Options &options) {
+std::string keyOf(const SpecInput &input, const Options &options) {
   std::string key;
-  for (const std::string &part : {options.target, options.schedule.dump(), name})
+  for (const std::string &part : {options.target, options.schedule.dump(), input.name})
     addText(key, part);
   for (bool flag : {options.keepTexts, options.noCache, options.allowMlir})
     key += flag ? '1' : '0';
@@ -34,7 +36,8 @@ std::string keyOf(const std::string &name, llvm::StringRef text, const Options &
     addText(key, value);
   }
   key += '|';
-  addText(key, text);
+  addText(key, input.text);
+  key += textsOfBases(input.name, input.text, input.bases);
   return key;
 }
 
@@ -45,7 +48,7 @@ struct attnc_jit {
   cache::MemoryCache<Outcome> programs;
 };
 
-static ErrorPtr getOrCompile(attnc_jit &jit, const std::string &name, llvm::StringRef text,
+static ErrorPtr getOrCompile(attnc_jit &jit, const SpecInput &input,
                              const attnc_compile_options *given, attnc_program **program) {
   Result<Options> options = readOptions(given);
   if (!options)
@@ -54,13 +57,13 @@ static ErrorPtr getOrCompile(attnc_jit &jit, const std::string &name, llvm::Stri
   auto make = [&] {
     auto outcome = std::make_shared<Outcome>();
     Status contained =
-        runContained([&] { outcome->error = compileText(name, text, *options, outcome->program); });
+        runContained([&] { outcome->error = compileText(input, *options, outcome->program); });
     if (!contained)
       outcome->error = toC(contained);
     return outcome;
   };
   std::shared_ptr<const Outcome> outcome =
-      jit.programs.getOrMake(keyOf(name, text, *options), make, isLasting);
+      jit.programs.getOrMake(keyOf(input, *options), make, isLasting);
   if (outcome->error)
     return ErrorPtr(new attnc_error(*outcome->error));
   *program = new attnc_program{outcome->program};
@@ -89,8 +92,9 @@ attnc_error *attnc_jit_text(attnc_jit *jit, const char *name, const char *text, 
     *program = nullptr;
     if (!text)
       return toC(invalidArgument("the text of the spec is NULL"));
-    return getOrCompile(*jit, name ? name : "<text>", llvm::StringRef(text, length), options,
-                        program);
+    return getOrCompile(*jit,
+                        {name ? name : "<text>", llvm::StringRef(text, length), libraryBases()},
+                        options, program);
   });
 }
 
@@ -101,7 +105,8 @@ attnc_error *attnc_jit_file(attnc_jit *jit, const char *path, const attnc_compil
     if (!path)
       return toC(invalidArgument("the path of the spec is NULL"));
     Result<std::string> text = readSpecFile(path);
-    return text ? getOrCompile(*jit, path, *text, options, program) : toC(text.error());
+    return text ? getOrCompile(*jit, {path, *text, fileBases()}, options, program)
+                : toC(text.error());
   });
 }
 

@@ -20,8 +20,17 @@ _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.S)
 
 def read(path):
     text = path.read_text(encoding="utf-8")
-    return json.loads(_STRING_OR_COMMENT.sub(
+    content = json.loads(_STRING_OR_COMMENT.sub(
         lambda found: found[0] if found[0].startswith('"') else " ", text))
+    return whole(path.stem) if "extends" in content else content
+
+
+def whole(name):
+    """A spec of the library, with what it extends."""
+    binary = next(path for path in (REPOSITORY / "build/bin/attnc", REPOSITORY / "bin/attnc")
+                  if path.exists())
+    return json.loads(subprocess.run([binary, "show", name, "--whole"], capture_output=True,
+                                     check=True).stdout)
 
 
 def collect(drawn=None):

@@ -71,7 +71,9 @@ private:
   bool keepsTexts() const {
     return options.keepTexts || options.keepIr || options.upTo != Stage::Cubin;
   }
-  std::string textOf(Operation *op) const { return keepsTexts() ? printIr(op) : ""; }
+  std::string textOf(Operation *op) const {
+    return keepsTexts() ? printIr(op, options.marksLines) : "";
+  }
 
   Status lowerToTarget() {
     if (!reaches(Stage::Red))
@@ -288,6 +290,7 @@ private:
     kernels.emplace(program, options.target, result.nests, errors,
                     NestKernels::Choices{.withSources = reaches(Stage::Cuda),
                                          .withTexts = keepsTexts(),
+                                         .marksLines = options.marksLines,
                                          .keepSchedules = !overrides.empty() || own.packs(),
                                          .prefix = own.prefix});
     Status status = kernels->takeAll(options.watch);

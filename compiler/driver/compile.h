@@ -49,6 +49,7 @@ struct CompileOptions {
   /// Without it and keepIr, a compilation to Stage::Cubin has no IR as text: to print it takes half
   /// as long as to lower it.
   bool keepTexts = true;
+  bool marksLines = false; ///< of that IR: the line of the spec at the ends of its lines
   /// Passes after which the IR is printed on stderr, as mlir-opt does; "all": each.
   std::vector<std::string> printAfter = {};
   /// Where to write what attnc-opt --run-reproducer does again, if a pass fails or crashes; empty:

@@ -38,6 +38,7 @@
 #include "compiler/transforms/plain_differences.h"
 #include "compiler/transforms/reassociate.h"
 #include "compiler/transforms/split.h"
+#include "mlir/IR/AsmState.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -334,11 +335,43 @@ StringRef firstStepOf(attn::ProgramOp program) {
   return program.getBodyBlock()->getOps<red::FoldOp>().empty() ? "desugar" : "fuse-nests";
 }
 
-std::string printIr(Operation *op) {
+// The first operation of a line says where the line comes from, unless it is of a file that the
+// spec extends.
+static std::string withLineMarks(StringRef text, Operation *whole,
+                                 const AsmState::LocationMap &printed) {
+  auto own = whole->getLoc()->findInstanceOf<FileLineColLoc>();
+  std::map<unsigned, std::pair<unsigned, FileLineColLoc>> places;
+  for (auto [op, at] : printed)
+    if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+        place && own && place.getFilename() == own.getFilename()) {
+      auto [it, isNew] = places.try_emplace(at.first, at.second, place);
+      if (!isNew && at.second < it->second.first)
+        it->second = {at.second, place};
+    }
+  std::string marked;
+  for (unsigned number = 1; !text.empty(); ++number) {
+    auto [line, rest] = text.split('\n');
+    marked += line;
+    if (auto it = places.find(number); it != places.end())
+      marked += (lineMark + Twine(it->second.second.getLine())).str();
+    marked += '\n';
+    text = rest;
+  }
+  return marked;
+}
+
+std::string printIr(Operation *op, bool marksLines) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  op->print(os, OpPrintingFlags().printNameLocAsPrefix().useLocalScope());
-  return text;
+  auto flags = OpPrintingFlags().printNameLocAsPrefix().useLocalScope();
+  if (!marksLines) {
+    op->print(os, flags);
+    return text;
+  }
+  AsmState::LocationMap printed;
+  AsmState state(op, flags, &printed);
+  op->print(os, state);
+  return withLineMarks(text, op, printed);
 }
 
 } // namespace attnc::driver

@@ -53,8 +53,12 @@ llvm::StringRef firstStepOf(attn::ProgramOp program);
 /// The pass of this name; null if there is none.
 const Step *findStep(llvm::StringRef name);
 
-/// The IR of `op` as text, with the spec's names for its values.
-std::string printIr(mlir::Operation *op);
+/// What stands before the line of the spec at the end of a line of IR.
+inline constexpr const char *lineMark = " // line ";
+
+/// The IR of `op` as text, with the spec's names for its values; with `marksLines`, each line that
+/// begins an operation ends with the line of the spec that it comes from.
+std::string printIr(mlir::Operation *op, bool marksLines = false);
 
 } // namespace attnc::driver
 

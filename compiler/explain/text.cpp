@@ -119,6 +119,8 @@ nlohmann::ordered_json derivationJson(const NestReport &nest) {
     if (step.line) {
       one["line"] = step.line;
       one["column"] = step.column;
+      if (!step.file.empty())
+        one["file"] = step.file;
     }
     one["text"] = derivation::specTextOf(step);
     if (!step.details.empty())

@@ -13,7 +13,7 @@ std::vector<std::string> derivationLines(const std::vector<derivation::Step> &st
   std::vector<std::string> lines;
   std::string last;
   for (const derivation::Step &step : steps) {
-    std::string place = step.line ? fmt::format("line {}", step.line) : "";
+    std::string place = derivation::placeText(step);
     std::string head =
         step.fold.empty() || place.empty() ? step.fold + place : step.fold + ", " + place;
     if (step.fold.empty())

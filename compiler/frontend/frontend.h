@@ -3,6 +3,7 @@
 #define ATTNC_COMPILER_FRONTEND_FRONTEND_H
 
 #include "compiler/frontend/text/diagnostics.h"
+#include "compiler/frontend/text/spec_bases.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <map>
@@ -40,17 +41,22 @@ struct Spec {
   /// Whether the forward program stores nothing for the backward one.
   bool savesLess = false;
   /// What it was parsed from, for who has it compiled elsewhere: the file's name without its
-  /// folder, its text, and what was set. Empty for a .mlir file.
+  /// folder, its text, and what was set. No text: it was a .mlir file, or extends a file.
   std::string fileName, text;
   Overrides overrides;
 };
 
-/// Parses the text of a spec (JSON with comments). `fileName` is used in locations only. Returns
-/// nothing if there are errors; every finding, warnings included, is added to `diagnostics`. Any
-/// bytes are accepted as text: what is wrong with them is reported, nothing is thrown.
+/// Parses the text of a spec (JSON with comments). `fileName` is used in locations, and by `bases`.
+/// Returns nothing if there are errors; every finding, warnings included, is added to
+/// `diagnostics`. Any bytes are accepted as text: what is wrong with them is reported, nothing is
+/// thrown.
 std::optional<Spec> parseSpec(mlir::MLIRContext &context, llvm::StringRef fileName,
                               llvm::StringRef text, const Overrides &overrides,
-                              Diagnostics &diagnostics);
+                              Diagnostics &diagnostics, const SpecBases &bases = {});
+
+/// The text of a spec with all that it extends written out. Nothing on errors.
+std::optional<nlohmann::ordered_json> wholeSpec(llvm::StringRef fileName, llvm::StringRef text,
+                                                const SpecBases &bases, Diagnostics &diagnostics);
 
 /// Parses a `.mlir` file that holds one attn.program. Its overrides, schedule, reference and grad
 /// do not exist; name and doc are the program's. Errors as for parseSpec.

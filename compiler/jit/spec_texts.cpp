@@ -5,6 +5,7 @@
 #include "compiler/explain/text.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -35,12 +36,16 @@ static std::string jsonText(const nlohmann::ordered_json &json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// With the spec's name for its file.
+// With the spec's name for its file; those that it extends have theirs.
 static OwningOpRef<ModuleOp> withoutFolder(const Spec &spec) {
   OwningOpRef<ModuleOp> module(cast<ModuleOp>(spec.module.get()->clone()));
-  auto file = StringAttr::get(module->getContext(), spec.name);
+  auto own = StringAttr::get(module->getContext(), spec.name);
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](FileLineColRange place) -> std::optional<Attribute> {
+    StringRef from = place.getFilename();
+    auto file = from == fileOf(spec)
+                    ? own
+                    : StringAttr::get(module->getContext(), llvm::sys::path::filename(from));
     return FileLineColRange::get(file, place.getStartLine(), place.getStartColumn(),
                                  place.getEndLine(), place.getEndColumn());
   });

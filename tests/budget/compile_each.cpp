@@ -3,6 +3,7 @@
 // usage: compile_each TARGET=SPEC.json...
 // Prints a line for each: the bytes of its CUDA C++.
 #include "compiler/driver/compile.h"
+#include "kernels_spec/library.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,7 +16,7 @@ static Result<driver::Compilation> compile(const std::string &text, llvm::String
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   driver::loadDialects(context);
   Diagnostics diagnostics;
-  std::optional<Spec> spec = parseSpec(context, path, text, {}, diagnostics);
+  std::optional<Spec> spec = parseSpec(context, path, text, {}, diagnostics, libraryBases());
   if (!spec)
     return Error{ErrorKind::Spec, "the spec has errors", ""};
   driver::CompileOptions options;

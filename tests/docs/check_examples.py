@@ -5,8 +5,9 @@ A fenced block whose info string holds `attnc-example: ARGUMENTS` shows what `at
 prints on stdout, run from the repository root. With `| from REGEX to REGEX` behind it, it shows the
 lines from the first match to the next match of the other.
 `attnc-example(3): ARGUMENTS` is a command that exits with 3, shown with what it writes to stderr.
-The text of the block has to equal the output, trailing space aside. A block
-marked `attnc-spec` is a spec that attnc accepts. Links to files have to lead somewhere.
+The text of the block has to equal the output, trailing space aside. One marked
+`attnc-excerpt: FILE | from REGEX to REGEX` shows lines of a file. A block marked `attnc-spec` is a
+spec that attnc accepts. Links to files have to lead somewhere.
 
 usage: check_examples.py [--update] BIN_DIR FILE.md...
 """
@@ -19,7 +20,8 @@ import subprocess
 import sys
 
 LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#\s]+)")
-FENCE = re.compile(r"^```\w* *attnc-example(\((?P<code>\d+)\))?: *(?P<command>.+?) *$")
+FENCE = re.compile(r"^```\w* *attnc-(?P<kind>example|excerpt)(\((?P<code>\d+)\))?: *"
+                   r"(?P<command>.+?) *$")
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -41,6 +43,12 @@ def selection(text, words):
     return "\n".join(l[indent:] for l in lines[first : last + 1])
 
 
+def excerpt_of(command):
+    file, _, part = command.partition(" | ")
+    text = (REPOSITORY / file).read_text(encoding="utf-8")
+    return selection(text, shlex.split(part)).splitlines()
+
+
 def output_of(command, code, bin_dir):
     arguments, _, part = command.partition(" | ")
     run = subprocess.run([bin_dir / "attnc"] + shlex.split(arguments), cwd=REPOSITORY,
@@ -54,13 +62,13 @@ def output_of(command, code, bin_dir):
 
 
 def examples(lines):
-    """Yields (line of the fence, line of the closing fence, command, its exit code)."""
+    """Yields (line of the fence, line of the closing fence, the match of its mark)."""
     start = None
     for number, line in enumerate(lines):
         if start is None and (match := FENCE.match(line)):
-            start, command, code = number, match["command"], int(match["code"] or 0)
+            start, mark = number, match
         elif start is not None and line.startswith("```"):
-            yield start, number, command, code
+            yield start, number, mark
             start = None
     if start is not None:
         raise ExampleError(f"the block in line {start + 1} is not closed")
@@ -99,10 +107,11 @@ def check(path, bin_dir, update):
     """The number of examples in a file, and that of examples and links which are wrong."""
     lines = path.read_text(encoding="utf-8").splitlines()
     result, copied, wrong, count = [], 0, 0, 0
-    for start, end, command, code in examples(lines):
+    for start, end, mark in examples(lines):
         count += 1
         try:
-            expected = output_of(command, code, bin_dir)
+            expected = (excerpt_of(mark["command"]) if mark["kind"] == "excerpt" else
+                        output_of(mark["command"], int(mark["code"] or 0), bin_dir))
         except ExampleError as error:
             print(f"{path}:{start + 1}: {error}", file=sys.stderr)
             wrong += 1
@@ -110,7 +119,7 @@ def check(path, bin_dir, update):
         shown = [line.rstrip() for line in lines[start + 1 : end]]
         if shown != expected and not update:
             wrong += 1
-            print(f"{path}:{start + 1}: attnc {command} prints something else:", file=sys.stderr)
+            print(f"{path}:{start + 1}: {mark['command']} is something else:", file=sys.stderr)
             sys.stderr.writelines(f"{line}\n" for line in difflib.unified_diff(
                 shown, expected, "in the docs", "printed", lineterm=""))
         result += lines[copied : start + 1] + expected

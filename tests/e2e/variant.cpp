@@ -1,6 +1,6 @@
 #include "tests/e2e/variant.h"
 #include "compiler/evaluator/float64/host_expression.h"
-#include "tools/attnc/input/library.h"
+#include "kernels_spec/library.h"
 #include "tools/attnc/input/target.h"
 
 #include <filesystem>
@@ -18,7 +18,7 @@ const std::vector<Lengths> lengthPairs = {{1, 17},    {17, 1},   {63, 64},    {6
 
 std::vector<std::string> specNames() {
   std::vector<std::string> names;
-  for (const cli::LibrarySpec &spec : cli::library())
+  for (const LibrarySpec &spec : library())
     names.push_back(spec.name);
   return names;
 }
@@ -39,7 +39,7 @@ std::vector<std::string> specNamesForLargeLogits() {
 
 /// The text of a spec of either set; empty if there is none.
 static std::string_view textOf(const std::string &name) {
-  if (const cli::LibrarySpec *spec = cli::findInLibrary(name))
+  if (const LibrarySpec *spec = findInLibrary(name))
     return spec->text;
   for (auto [path, text] : further::files())
     if (std::filesystem::path(path).stem() == name)
@@ -71,7 +71,8 @@ LoadedSpec::LoadedSpec(const std::string &name, std::map<std::string, std::strin
   driver::loadDialects(*context);
   Diagnostics diagnostics;
   set.merge(smallExtents(name)); // what is set already stays
-  spec = parseSpec(*context, name + ".json", textOf(name), Overrides{set}, diagnostics);
+  spec = parseSpec(*context, name + ".json", textOf(name), Overrides{set}, diagnostics,
+                   libraryBases());
   std::string text;
   llvm::raw_string_ostream stream(text);
   diagnostics.render(stream, false);

@@ -1,4 +1,5 @@
 #include "compiler/frontend/frontend.h"
+#include "kernels_spec/library.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "tests/fuzz/properties.h"
@@ -29,7 +30,7 @@ Violation checkFinding(const Diagnostic &d, llvm::StringRef text) {
 Violation checkParser(llvm::StringRef text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   Diagnostics findings;
-  std::optional<Spec> spec = parseSpec(context, "fuzz.json", text, {}, findings);
+  std::optional<Spec> spec = parseSpec(context, "fuzz.json", text, {}, findings, libraryBases());
   if (spec.has_value() == findings.hasErrors())
     return spec ? "a program in spite of errors" : "neither a program nor an error";
   if (spec && failed(mlir::verify(*spec->module)))

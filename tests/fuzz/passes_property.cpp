@@ -2,6 +2,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/evaluator/inputs/inputs.h"
 #include "compiler/evaluator/tolerance/compare.h"
+#include "kernels_spec/library.h"
 #include "mlir/IR/Verifier.h"
 #include "tests/fuzz/properties.h"
 #include <cmath>
@@ -86,7 +87,7 @@ Violation checkPasses(llvm::StringRef text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   driver::loadDialects(context);
   Diagnostics findings;
-  std::optional<Spec> spec = parseSpec(context, "fuzz.json", text, {}, findings);
+  std::optional<Spec> spec = parseSpec(context, "fuzz.json", text, {}, findings, libraryBases());
   if (!spec)
     return std::nullopt;
   attn::ProgramOp program = programIn(*spec->module);

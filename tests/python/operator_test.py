@@ -1,12 +1,18 @@
 """attnc.torch.op and attention, on the processor: numbers beside PyTorch's, and what its transforms
 ask of an operator."""
+import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import torch
 import torch.nn.functional as F
 import torch.utils.checkpoint
+from torch.autograd import forward_ad
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import attnc
 import attnc.torch
@@ -17,6 +23,19 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 def draw(*shape, **options):
     return torch.randn(*shape, **options)
+
+
+class Calls(TorchDispatchMode):
+    """The names of the operations of attnc that are called within."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        if function.namespace == "attnc":
+            self.names.append(function.name().removeprefix("attnc::"))
+        return function(*arguments, **(named or {}))
 
 
 def attention_inputs(length=20, d=16, **options):
@@ -57,14 +76,81 @@ class Operator(unittest.TestCase):
 
     def test_takes_views_of_any_strides(self):
         q, k, v = (draw(2, 20, 16, 3).permute(0, 3, 1, 2) for _ in range(3))
-        torch.testing.assert_close(self.causal(q, k, v), self.reference(q, k, v), **CLOSE)
+        columns = draw(2, 3, 16, 20).mT
+        for _ in range(2):
+            torch.testing.assert_close(self.causal(q, k, v), self.reference(q, k, v), **CLOSE)
+            torch.testing.assert_close(self.causal(columns, k, v),
+                                       self.reference(columns, k, v), **CLOSE)
+
+    def test_takes_tensors_that_stand_for_others(self):
+        q, k, v = attention_inputs()
+        for _ in range(3):
+            for view in (torch._neg_view(q), torch._efficientzerotensor(q.shape)):
+                torch.testing.assert_close(self.causal(view, k, v),
+                                           self.reference(view.clone(), k, v), **CLOSE)
 
     def test_has_several_results(self):
         q, k, v = attention_inputs()
-        o, lse = attnc.torch.op("lse", set={"T": "f32"})(q, k, v)
-        scores = q @ k.mT / 4
-        torch.testing.assert_close(lse, scores.logsumexp(-1), **CLOSE)
-        torch.testing.assert_close(o, scores.softmax(-1) @ v, **CLOSE)
+        operator, scores = attnc.torch.op("lse", set={"T": "f32"}), q @ k.mT / 4
+        for _ in range(2):
+            o, lse = operator(q, k, v)
+            torch.testing.assert_close(lse, scores.logsumexp(-1), **CLOSE)
+            torch.testing.assert_close(o, scores.softmax(-1) @ v, **CLOSE)
+
+    def test_has_conditions_as_results(self):
+        above = attnc.torch.op({"attnc": 1, "name": "above", "inputs": {"x": "f32[i]"},
+                                "params": {"least": "f32 = 0"}, "body": ["o = x > least"],
+                                "outputs": {"o": "bool"}})
+        x = draw(9)
+        for _ in range(2):
+            self.assertEqual(above(x).dtype, torch.bool)
+            torch.testing.assert_close(above(x, least=0.5), x > 0.5)
+
+    def test_a_call_like_one_before_has_its_own_inputs_and_params(self):
+        for scale in (0.5, 1, 1.0, 0.5, None, 2.0):
+            inputs = attention_inputs()
+            torch.testing.assert_close(
+                self.causal(*inputs, scale=scale),
+                F.scaled_dot_product_attention(*inputs, is_causal=True, scale=scale), **CLOSE)
+        signed = attnc.torch.op({"attnc": 1, "name": "signed", "inputs": {"x": "f32[i]"},
+                                 "params": {"a": "f32"}, "body": ["o = x / a"],
+                                 "outputs": {"o": "f32"}})
+        for zero in (0.0, -0.0, 0.0):
+            self.assertEqual(signed(torch.ones(1), a=zero).item(),
+                             float("inf") if str(zero) == "0.0" else float("-inf"))
+
+    def test_addresses_of_another_alignment(self):
+        _, k, v = attention_inputs()
+        whole = draw(2 * 3 * 20 * 16 + 64)
+        for offset in (0, 1, 4, 0, 2, 16, 1):
+            q = whole[offset:offset + 2 * 3 * 20 * 16].view(2, 3, 20, 16)
+            torch.testing.assert_close(self.causal(q, k, v), self.reference(q, k, v), **CLOSE)
+
+    def test_modes_and_traces_see_the_operator(self):
+        inputs = attention_inputs()
+        self.causal(*inputs)
+        with Calls() as calls:
+            self.causal(*inputs)
+        self.assertEqual(calls.names, [self.causal.name])
+        traced = torch.jit.trace(lambda q, k, v: self.causal(q, k, v), tuple(inputs))
+        others = attention_inputs()
+        torch.testing.assert_close(traced(*others), self.reference(*others), **CLOSE)
+
+    @unittest.skipUnless(attnc.torch.native, "libattnc_torch.so is not there")
+    def test_a_call_like_one_before_is_made_without_python(self):
+        inputs = attention_inputs()
+        results = self.causal._with_saved(*inputs, None)
+        calls = (lambda: self.causal(*inputs), lambda: self.causal._forward(*inputs),
+                 lambda: self.causal._with_saved(*inputs, None)[0],
+                 lambda: self.causal._backward(*inputs, results, results[:1], None)[0])
+        expected = [call() for call in calls]
+        programs = "attnc._programs.Program."
+        with unittest.mock.patch(programs + "_bind", side_effect=AssertionError), \
+                unittest.mock.patch(programs + "launch", side_effect=AssertionError):
+            for call, result in zip(calls, expected):
+                torch.testing.assert_close(call(), result)
+            with self.assertRaises(AssertionError):
+                self.causal(*attention_inputs(19))
 
     def test_gradients_are_those_of_pytorch(self):
         inputs = attention_inputs(requires_grad=True)
@@ -101,6 +187,43 @@ class Operator(unittest.TestCase):
         grad, = torch.autograd.grad(self.causal(q, k, v).square().sum(), q, create_graph=True)
         with self.assertRaisesRegex(attnc.InvalidArgument, "not differentiated again"):
             grad.sum().backward()
+        with self.assertRaisesRegex(attnc.InvalidArgument, "not differentiated again"):
+            torch.func.grad(lambda q: torch.func.grad(self.loss)(q, k, v).sum())(q.detach())
+
+    def loss(self, *inputs):
+        return self.causal(*inputs).square().sum()
+
+    def reference_loss(self, *inputs):
+        return self.reference(*inputs).square().sum()
+
+    def test_transforms_of_functions_that_go_backward(self):
+        inputs, every = attention_inputs(), (0, 1, 2)
+        for own, other in (
+                (torch.func.grad(self.loss, every), torch.func.grad(self.reference_loss, every)),
+                (torch.func.jacrev(self.causal, every), torch.func.jacrev(self.reference, every)),
+                (lambda *t: torch.func.vjp(self.causal, *t)[1](t[0]),
+                 lambda *t: torch.func.vjp(self.reference, *t)[1](t[0]))):
+            for x, y in zip(own(*inputs), other(*inputs)):
+                torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-5)
+        some = attnc.torch.op("causal", grad=["q"])
+        with self.assertRaisesRegex(attnc.InvalidArgument, "k requires a gradient"):
+            torch.func.grad(lambda k: some(inputs[0], k, inputs[2]).sum())(inputs[1])
+
+    def test_transforms_of_functions_that_go_forward_are_an_error(self):
+        q, k, v = attention_inputs()
+
+        def of_q(q):
+            return self.causal(q, k, v)
+
+        def of_dual_numbers():
+            with forward_ad.dual_level():
+                of_q(forward_ad.make_dual(q, q))
+        for call in (lambda: torch.func.jvp(of_q, (q,), (q,)), lambda: torch.func.jacfwd(of_q)(q),
+                     lambda: torch.func.hessian(of_q)(q), of_dual_numbers):
+            with self.assertRaisesRegex(attnc.InvalidArgument, "forward mode"):
+                call()
+        with forward_ad.dual_level():  # of other tensors
+            torch.testing.assert_close(of_q(q), self.reference(q, k, v), **CLOSE)
 
     def test_an_empty_batch_has_a_gradient(self):
         q = draw(0, 2, 5, 8, requires_grad=True)
@@ -148,10 +271,32 @@ class Operator(unittest.TestCase):
     def test_vmap_by_the_batch(self):
         q, k, v = (draw(4, 2, 3, 10, 16) for _ in range(3))
         expected = torch.stack([self.causal(*each) for each in zip(q, k, v)])
-        torch.testing.assert_close(torch.vmap(self.causal)(q, k, v), expected, **CLOSE)
-        mixed = torch.vmap(self.causal, in_dims=(0, None, 2))(q, k[0], v.movedim(0, 2))
+        with Calls() as calls:
+            torch.testing.assert_close(torch.vmap(self.causal)(q, k, v), expected, **CLOSE)
+            mixed = torch.vmap(self.causal, in_dims=(0, None, 2))(q, k[0], v.movedim(0, 2))
+        self.assertEqual(calls.names, [self.causal.name] * 2)
         torch.testing.assert_close(
             mixed, torch.stack([self.causal(a, k[0], b) for a, b in zip(q, v)]), **CLOSE)
+
+    def test_vmap_of_gradients_by_the_batch(self):
+        q, k, v = (draw(4, 2, 3, 10, 16) for _ in range(3))
+        mapped = {"in_dims": (0, None, 0)}  # a gradient of the k that is shared for each index
+        with Calls() as calls:
+            own = torch.vmap(torch.func.grad(self.loss, (0, 1, 2)), **mapped)(q, k[0], v)
+        self.assertEqual(calls.names, [self.causal.name + "_with_saved",
+                                       self.causal.name + "_backward"])
+        gradient = torch.func.grad(self.reference_loss, (0, 1, 2))
+        for x, *each in zip(own, *(gradient(a, k[0], b) for a, b in zip(q, v))):
+            torch.testing.assert_close(x, torch.stack(each), rtol=1e-4, atol=1e-5)
+
+    def test_vmap_of_gradients_of_what_has_no_batch(self):
+        (q, k, v), masks = attention_inputs(), draw(4, 3, 20, 20)  # one for all of a batch
+
+        def gradient(attention):
+            return torch.func.grad(lambda t: attention(q, k, v, attn_mask=t).square().sum())
+        own = torch.vmap(gradient(attnc.torch.attention))(masks)
+        other = torch.stack([gradient(F.scaled_dot_product_attention)(t) for t in masks])
+        torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
 
     def test_vmap_where_the_spec_has_no_batch(self):
         rows = attnc.torch.op({"attnc": 1, "name": "rows", "dims": {"d": 4},
@@ -333,6 +478,26 @@ class Nystrom(unittest.TestCase):
                 ("odd", lambda: attnc.torch.NystromAttention(32, 4, conv_kernel_size=4))):
             with self.subTest(message), self.assertRaisesRegex(attnc.InvalidArgument, message):
                 call()
+
+
+class WithoutNative(unittest.TestCase):
+    def test_all_works_where_libattnc_torch_is_not_there(self):
+        library = attnc._abi.library()._name
+        with tempfile.TemporaryDirectory() as folder:
+            alone = pathlib.Path(folder) / "libattnc.so"
+            alone.symlink_to(pathlib.Path(library).resolve())
+            done = subprocess.run(
+                [sys.executable, "-c", "import attnc.torch; assert not attnc.torch.native\n"
+                 "import operator_test, unittest; unittest.main(operator_test)",
+                 *(f"Operator.test_{name}" for name in (
+                     "computes_what_pytorch_does_for_any_head_dim_and_type",
+                     "has_several_results", "has_conditions_as_results",
+                     "gradients_are_those_of_pytorch", "vmap_of_gradients_by_the_batch",
+                     "says_what_is_wrong"))],
+                cwd=pathlib.Path(__file__).parent, capture_output=True, text=True,
+                env={**os.environ, "ATTNC_LIBRARY": str(alone)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Ran 6 tests", done.stderr)
 
 
 def train(rank, folder):

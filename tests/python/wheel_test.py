@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory() as folder:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     for name in ("attnc/py.typed", "attnc/__init__.pyi", "attnc/torch/__init__.pyi",
-                 "attnc/bin/attnc", "attnc/specs/causal.json"):
+                 "attnc/bin/attnc", "attnc/specs/causal.json", "attnc/lib/libattnc_torch.so"):
         expect(name in names, f"the wheel lacks {name}")
     expect(not any("__pycache__" in name for name in names), "the wheel has compiled Python files")
     venv.create(work / "env", with_pip=True)
@@ -50,4 +50,11 @@ with tempfile.TemporaryDirectory() as folder:
                "print(program.name, attnc.version(), len(attnc.library()), 'torch' in sys.modules)",
                cwd=work)
     expect(re.fullmatch(r"causal [\d.]+ \d\d False\n", said), said)
+    packages, = (work / "env/lib").glob("python*/site-packages")
+    said = run(sys.executable, "-c", f"import sys; sys.path.insert(0, {str(packages)!r})\n"
+               "import torch, attnc.torch; x = torch.ones(1, 1, 2, 8)\n"
+               "causal = attnc.torch.op('causal')\n"
+               "print(attnc.torch.native, [causal(x, x, x).sum().item() for _ in range(2)])",
+               cwd=work)
+    expect(said == "True [16.0, 16.0]\n", said)
 print(f"{wheel.name}: ok")

@@ -27,6 +27,7 @@ usage: check_reference.py ATTNC KERNELS_SPEC_DIR
 """
 import argparse
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -52,10 +53,12 @@ STATIC = {"d": 32, "e": 48}
 DRAWS = 12
 
 
-def load_spec(path):
-    """A spec's JSON; comments stand on lines of their own."""
-    text = re.sub(r"^\s*//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return json.loads(text)
+@functools.cache
+def load_spec(attnc, name):
+    """A spec of the library, with what it extends."""
+    shown = subprocess.run([attnc, "show", name, "--whole"], capture_output=True, text=True,
+                           check=True)
+    return json.loads(shown.stdout)
 
 
 def static_dims(spec, formula):
@@ -102,7 +105,7 @@ def run_attnc(attnc, path, formula, case, inputs, folder):
     """The outputs by name, of the spec at `path`."""
     target, reals, sizes, params = case
     command = [attnc, "run", path, "--target", target, "--json"]
-    spec = load_spec(path)
+    spec = load_spec(attnc, path.stem)
     for name in spec.get("types", {}):
         command += ["--set", f"{name}={reals}"]
     for dim, extent in sizes.items():
@@ -128,7 +131,7 @@ def compare(attnc, path, case, seed, fault=None):
     """What is wrong, or nothing, and the largest difference in units of its tolerance. With a fault,
     the spec has the second text in place of the first."""
     target, reals, sizes, params = case
-    spec, formula = load_spec(path), FORMULAS[path.stem]
+    spec, formula = load_spec(attnc, path.stem), FORMULAS[path.stem]
     sizes = {**static_dims(spec, formula), **sizes}
     inputs = Inputs(spec, formula, sizes, reals, np.random.default_rng(seed))
     with tempfile.TemporaryDirectory() as folder:

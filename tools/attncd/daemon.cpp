@@ -73,8 +73,10 @@ public:
       : options(options), metrics(ATTNC_VERSION, buildId()),
         entries(std::move(store), std::move(keys), metrics, options.memoryBytes),
         compiler(std::move(compiler)),
-        service({std::move(tokens), options.maxUploadBytes + remote::sealBytes}, entries,
-                *this->compiler, metrics, log) {}
+        service({.tokens = std::move(tokens),
+                 .maxEntryBytes = options.maxUploadBytes + remote::sealBytes,
+                 .explorerCommands = options.explorer ? options.pool.workers : 0},
+                entries, *this->compiler, metrics, log) {}
 
   /// Says which servers of our own remote tier work. One that does not may do so later.
   void examine(remote::Remote &remote);

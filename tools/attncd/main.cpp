@@ -1,7 +1,9 @@
 // attncd: the kernel cache service.
+#include "tools/attnc/command_line.h"
 #include "tools/attncd/daemon.h"
 #include "tools/attncd/http/tokens.h"
 #include "tools/attncd/workers/worker.h"
+#include "tools/explorer/run_command.h"
 
 #include "tools/attnc/output/failure.h"
 #include "tools/attnc/output/terminal.h"
@@ -76,6 +78,8 @@ ExitCode dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   if (argc == 2 && std::string_view(argv[1]) == "worker")
     return runWorker();
+  if (argc > 1 && std::string_view(argv[1]) == explorer::runTool)
+    return cli::runCommandLine(argc - 1, argv + 1);
   try {
     return dispatch(argc, argv);
   } catch (const Failure &failure) {

@@ -62,6 +62,8 @@ OptionTexts::OptionTexts(CLI::App &command) {
   number("--client-seconds", plain.patienceSeconds,
          "A client that takes longer to send a request, or to take its answer, is cut off", 1,
          3600);
+  command.add_flag("--explorer", plain.explorer,
+                   "Also the page of `attnc serve`: whoever may compile may run specs here");
   number("--drain-seconds", plain.drainSeconds, "To answer what was accepted, after SIGTERM", 0,
          86400);
 }

@@ -24,6 +24,7 @@ struct DaemonOptions {
   std::uint64_t maxUploadBytes = 0;
   int patienceSeconds = 60;
   int drainSeconds = 120;
+  bool explorer = false;
 };
 
 /// The options as they are written. Add them to a command, parse, then ask for their values.

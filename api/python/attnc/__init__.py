@@ -9,15 +9,17 @@
     jit = attnc.Jit(); jit.compile(...)               # as attnc.compile, remembered
     program.backward(grad_o=g, ...)                   # gradients, if the spec has the key `grad`
 
-GPU programs take PyTorch tensors and whatever has `__cuda_array_interface__`; programs for the
-target "cpu" take NumPy arrays and whatever has `__array_interface__`. bf16, which NumPy lacks, is
-uint16 there. Launches are asynchronous, on PyTorch's current stream unless `stream` is given.
+Programs take tensors of PyTorch, arrays of NumPy, CuPy and JAX, and whatever else has
+`__dlpack__`, `__cuda_array_interface__` or `__array_interface__`, and give back outputs of the same
+library. bf16, which NumPy lacks, is uint16 there. Launches are asynchronous, on PyTorch's current
+stream unless `stream` is given.
 
 This package needs the standard library and libattnc.so, which it looks for in ATTNC_LIBRARY (a
 file), in itself, and where the bundle, an installation and the build folder have it. Programs,
 plans and jits may be used from several threads.
 """
 from attnc._abi import version
+from attnc._array import Array
 from attnc._compilation import Jit, compile, load
 from attnc._specs import names as library
 from attnc._programs import Kernel, Param, Plan, Program, Tensor
@@ -25,5 +27,5 @@ from attnc.errors import (CompilationError, Error, InternalError, InvalidArgumen
                           Unavailable)
 
 __all__ = ["compile", "load", "version", "library", "Jit", "Program", "Plan", "Tensor", "Param",
-           "Kernel", "Error", "InvalidArgument", "SpecError", "Unavailable", "CompilationError",
-           "InternalError"]
+           "Kernel", "Array", "Error", "InvalidArgument", "SpecError", "Unavailable",
+           "CompilationError", "InternalError"]

@@ -8,13 +8,13 @@ from attnc.errors import (CompilationError as CompilationError, Error as Error,
                           SpecError as SpecError, Unavailable as Unavailable)
 
 __all__ = ["compile", "load", "version", "library", "Jit", "Program", "Plan", "Tensor", "Param",
-           "Kernel", "Error", "InvalidArgument", "SpecError", "Unavailable", "CompilationError",
-           "InternalError"]
+           "Kernel", "Array", "Error", "InvalidArgument", "SpecError", "Unavailable",
+           "CompilationError", "InternalError"]
 
 # A name, a path, the text of a spec, or what json.load gives of one.
 _Spec = str | os.PathLike[str] | Mapping[str, Any]
 _Schedule = str | os.PathLike[str] | Mapping[str, Any] | None
-# A tensor of PyTorch, or what has __cuda_array_interface__ or __array_interface__.
+# A tensor of PyTorch, or what has __dlpack__, __cuda_array_interface__ or __array_interface__.
 _Tensor = Any
 
 class Tensor(NamedTuple):
@@ -41,9 +41,25 @@ class Kernel(NamedTuple):
     stack_bytes: int
     static_shared_bytes: int
 
+class Array:
+    shape: tuple[int, ...]
+    dtype: str
+    device: int | None
+    stream: int | None
+    address: int
+    def __init__(self, shape: Sequence[int], dtype: str, device: int | None = None) -> None: ...
+    def written_on(self, handle: int | None) -> None: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any: ...
+
 class Plan:
     outputs: dict[str, _Tensor]
-    def __init__(self, handle: Any, loaded: Any, tensors: Any, device: Any,
+    def __init__(self, handle: Any, loaded: Any, tensors: Any, views: Any, device: Any,
                  outputs: Any) -> None: ...
     @property
     def workspace_bytes(self) -> int: ...

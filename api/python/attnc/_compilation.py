@@ -7,7 +7,7 @@ import os
 import pathlib
 import threading
 
-from attnc import _abi, _programs, _specs, errors
+from attnc import _abi, _programs, _spec_text, _specs, errors
 
 
 def compile(spec, target, set=None, schedule=None, keep_texts=False, allow_mlir=False, cache=True):
@@ -91,6 +91,11 @@ def _compiled(from_text, from_file, spec, options):
         no_cache=int(not cache), allow_mlir=int(allow_mlir))
     handle = _abi.Handle(_abi.library().program_destroy)
     tail = (ctypes.byref(options), ctypes.byref(handle.value))
+    if isinstance(spec, _spec_text.Spec):
+        title, text = f"<{spec.get('name')}>", spec.to_json().encode()
+        with spec.located(title):
+            _abi.check(from_text(title.encode(), text, len(text), *tail))
+        return handle
     if isinstance(spec, dict):
         spec = json.dumps(spec)
     if isinstance(spec, str) and spec.lstrip().startswith(("{", "/*", "//")):

@@ -4,7 +4,7 @@ import ctypes
 import os
 import threading
 
-from attnc import _abi, _streams, _tensors, errors
+from attnc import _abi, _array, _streams, _tensors, errors
 
 Tensor = collections.namedtuple("Tensor", "name dtype dims align")
 Param = collections.namedtuple("Param", "name dtype has_default")
@@ -17,9 +17,12 @@ TEXTS = ("attn", "red", "tile", "llvm", "manifest", "warnings", "cuda", "ptx", "
 class Plan:
     """A program bound to tensors; they stay alive as long as it does."""
 
-    def __init__(self, handle, loaded, tensors, device, outputs):
+    def __init__(self, handle, loaded, tensors, views, device, outputs):
         self._handle, self._loaded, self._tensors = handle, loaded, tensors
+        self._owners = [view.owner for view in views]
+        self._producers = {view.stream for view in views} - {None}
         self._device, self.outputs = device, outputs
+        self._arrays = [o for o in outputs.values() if isinstance(o, _array.Array)]
         self._address, self._launch = handle.value.value, _abi.library().plan_launch
 
     @property
@@ -31,23 +34,27 @@ class Plan:
         """Launches and returns the outputs by name. `workspace` is the address of device memory
         that nothing else uses until the work is done; without it, a launch takes its own in the
         order of the stream."""
-        if stream is None:
-            handle = _streams.current_stream(self._device)
-        else:
-            handle = _streams.stream_handle(stream)
+        handle = _streams.launch_stream(stream, self._device)
+        if stream is not None:
             _streams.keep(self._tensors.values(), _streams.side_stream(stream, self._device))
+        if self._producers:
+            _streams.wait_for(self._producers, handle, self._device)
         error = self._launch(self._address, handle, workspace)
         if error:
             _abi.check(error)
+        for array in self._arrays:
+            array.written_on(handle)
         return self.outputs
 
 
 class _Known:
-    """What is remembered of the calls of one layout: a plan, and the outputs that a call makes."""
-    __slots__ = ("plan", "loaded", "device", "made")
+    """What is remembered of the calls of one layout: a plan, the outputs that a call makes, and
+    what makes them."""
+    __slots__ = ("plan", "loaded", "device", "made", "make")
 
-    def __init__(self, plan, loaded, device, made):
-        self.plan, self.loaded, self.device, self.made = plan, loaded, device, made
+    def __init__(self, plan, loaded, device, made, make):
+        self.plan, self.loaded, self.device = plan, loaded, device
+        self.made, self.make = made, make
 
 
 class Program:
@@ -196,37 +203,47 @@ class Program:
             out = {self.outputs[0].name: out}
         return inputs, out, params
 
-    def _returned(self, outputs):
-        return outputs[self.outputs[0].name] if len(self.outputs) == 1 else outputs
+    def _returned(self, outputs, made, make):
+        """What a call returns. The outputs that `make` has made become the caller's."""
+        if isinstance(make, _tensors.Foreign):
+            outputs = {**outputs, **{name: make.convert(outputs[name]) for name in made}}
+        if len(self.outputs) == 1:
+            return outputs[self.outputs[0].name]
+        return {t.name: outputs[t.name] for t in self.outputs}
 
     _MOST_KNOWN = 256
 
     def _call(self, inputs, outputs, params, stream, memory_budget):
         """A call like one before launches its plan at other addresses; others are bound first."""
-        addresses = self._addresses()
-        key = self._key(inputs, outputs, params, memory_budget, addresses)
+        addresses, views = self._addresses(), {}
+        key = self._key(inputs, outputs, params, memory_budget, stream, addresses, views)
         known = self._known.get(key) if key else None
         if known is not None:
-            returned = self._again(known, inputs, outputs, stream, addresses)
+            returned = self._again(known, inputs, outputs, views, stream, addresses)
             if returned is not None:
                 return returned
-        given = dict(outputs)
-        plan = self._bind(inputs, outputs, params, memory_budget, stream)
-        result = plan(stream)
+        plan = self._bind(inputs, outputs, params, memory_budget, stream, views)
+        results, make = plan(stream), self._maker(inputs)
+        made = {t.name: (self._slots[t.name][0], tuple(results[t.name].shape),
+                         _tensors.DTYPES.index(t.dtype))
+                for t in self.outputs if t.name not in outputs}
         if key:
-            self._remember(key, plan, given)
-        return self._returned(result)
+            self._remember(key, _Known(plan._handle, plan._loaded, plan._device, made, make))
+        return self._returned(results, made, make)
 
-    def _key(self, inputs, outputs, params, memory_budget, addresses):
-        """All that a call depends on but addresses, which are put into `addresses`; None where that
-        cannot be said."""
+    def _maker(self, inputs):
+        return _tensors.maker_like(inputs[self.inputs[0].name] if self.inputs else None)
+
+    def _key(self, inputs, outputs, params, memory_budget, stream, addresses, views):
+        """All that a call depends on but addresses, which are put into `addresses`, and views of
+        tensors that are not PyTorch's into `views`; None where that cannot be said."""
         slots, key = self._slots, [memory_budget, len(inputs)]
         for group in (inputs, outputs):
             for name, tensor in group.items():
                 if name not in slots:
                     return None
                 slot, dtype = slots[name]
-                part, addresses[slot] = _tensors.part_of(name, tensor, dtype)
+                part, addresses[slot] = _tensors.part_of(name, tensor, dtype, stream, views)
                 key.append(slot)
                 key.append(part)
         for name, value in params.items():
@@ -236,19 +253,20 @@ class Program:
             key.append((name, type(value), value or str(value)))
         return tuple(key)
 
-    def _again(self, known, inputs, outputs, stream, addresses):
+    def _again(self, known, inputs, outputs, views, stream, addresses):
         """Launches a known plan. None if these addresses do not fit it: `bind` says why."""
         side = None if stream is None else _streams.side_stream(stream, known.device)
         if known.made:
             outputs = dict(outputs)
-            for slot, name, shape, dtype, like in known.made:
-                tensor = _tensors.empty(shape, dtype, like, side)
+            for name, (slot, shape, dtype) in known.made.items():
+                tensor = known.make(shape, dtype, stream, known.device)
                 outputs[name] = tensor
-                addresses[slot] = _tensors.part_of(name, tensor, dtype)[1]
+                addresses[slot] = _tensors.part_of(name, tensor, dtype, stream, views)[1]
         if side is not None:
             _streams.keep((*inputs.values(), *outputs.values()), side)
-        handle = (_streams.current_stream(known.device) if stream is None
-                  else _streams.stream_handle(stream))
+        handle = _streams.launch_stream(stream, known.device)
+        if views:
+            _streams.wait_for((view.stream for view in views.values()), handle, known.device)
         library = _abi.library()
         error = library.plan_launch_at(known.plan.value, addresses, handle, None)
         if error:
@@ -256,42 +274,44 @@ class Program:
                 library.error_destroy(error)
                 return None
             _abi.check(error)
-        if len(self.outputs) == 1:
-            return outputs[self.outputs[0].name]
-        return {t.name: outputs[t.name] for t in self.outputs}
+        for name in views:
+            if isinstance(outputs.get(name), _array.Array):
+                outputs[name].written_on(handle)
+        return self._returned(outputs, known.made, known.make)
 
-    def _remember(self, key, plan, given):
-        like = next((plan._tensors[t.name] for t in self.inputs), None)
-        made = [(self._slots[t.name][0], t.name, tuple(plan.outputs[t.name].shape),
-                 _tensors.DTYPES.index(t.dtype), _tensors.kind_of(like))
-                for t in self.outputs if t.name not in given]
+    def _remember(self, key, known):
         with self._lock:
             if len(self._known) >= self._MOST_KNOWN:
                 del self._known[next(iter(self._known))]
-            self._known[key] = _Known(plan._handle, plan._loaded, plan._device, made)
+            self._known[key] = known
 
-    def _bind(self, inputs, outputs, params, memory_budget, stream=None):
-        outputs = dict(outputs or {})
+    def _bind(self, inputs, outputs, params, memory_budget, stream=None, seen=None):
+        """`seen` has views of tensors that were looked at already."""
+        outputs, seen = dict(outputs or {}), seen or {}
         views = {}
         for declared, given in ((self.inputs, inputs), (self.outputs, outputs)):
             dtypes = {t.name: _tensors.DTYPES.index(t.dtype) for t in declared}
             for name, tensor in given.items():
                 if name not in dtypes:
                     raise errors.InvalidArgument(f"there is no {name} in {self!r}")
-                views[name] = _tensors.view_of(name, tensor, dtypes[name])
-        for missing in (t for t in self.outputs if t.name not in outputs):
-            outputs[missing.name] = self._allocate(missing, inputs, views, params, stream)
-            views[missing.name] = _tensors.view_of(missing.name, outputs[missing.name],
-                                           _tensors.DTYPES.index(missing.dtype))
-        device = self._place(views, outputs)
-        loaded = self._load(device)
+                views[name] = seen.get(name) or _tensors.view_of(name, tensor, dtypes[name],
+                                                                 stream)
+        shapes = {t: self._shape(t, views, params) for t in self.outputs if t.name not in outputs}
+        loaded = self._load(self._place(views, outputs))
+        device = None if self.target == "cpu" else _abi.library().loaded_device(loaded.value)
+        make = self._maker(inputs)
+        for missing, shape in shapes.items():
+            dtype = _tensors.DTYPES.index(missing.dtype)
+            outputs[missing.name] = make(shape, dtype, stream, device)
+            views[missing.name] = _tensors.view_of(missing.name, outputs[missing.name], dtype,
+                                                   stream)
         arguments, kept = _tensors.encode(views, params, memory_budget)
         plan = _abi.Handle(_abi.library().plan_destroy)
         _abi.check(_abi.library().bind(loaded.value, ctypes.byref(arguments),
                                        ctypes.byref(plan.value)))
         del kept
         ordered = {t.name: outputs[t.name] for t in self.outputs}
-        return Plan(plan, loaded, {**inputs, **outputs}, device if device >= 0 else None, ordered)
+        return Plan(plan, loaded, {**inputs, **outputs}, views.values(), device, ordered)
 
     def _place(self, views, outputs):
         """The GPU of all tensors, or -1 for the current one. The library does not ask where
@@ -304,7 +324,8 @@ class Program:
                     f"is for {self.target}",
                     "move it to the GPU" if on_gpu else "move it to the cpu, or compile for a GPU")
             if name in outputs and not view.writable:
-                raise errors.InvalidArgument(f"output {name} is read-only")
+                raise errors.InvalidArgument(f"output {name} is read-only",
+                                             "pass one that may be written, or none")
         devices = {view.device for view in views.values() if view.device is not None}
         if len(devices) > 1:
             raise errors.InvalidArgument(f"tensors are on several GPUs: {sorted(devices)}")
@@ -314,8 +335,8 @@ class Program:
         """The shape that an output has for inputs of these shapes, both by name. No tensor is
         needed. Raises InvalidArgument for shapes that do not fit the program."""
         dtypes = {t.name: _tensors.DTYPES.index(t.dtype) for t in self.inputs}
-        views = {name: _tensors.View(None, dtypes[name], tuple(map(int, shape)), None, False, None,
-                                     False)
+        views = {name: _tensors.View(None, None, None, dtypes[name], tuple(map(int, shape)), None,
+                                     False, None, False)
                  for name, shape in inputs.items() if name in dtypes}
         return self._shape(next(t for t in self.outputs if t.name == output), views, params or {})
 
@@ -327,13 +348,3 @@ class Program:
                                                 shape))
         del kept
         return tuple(shape[:len(output.dims)])
-
-    def _allocate(self, output, inputs, views, params, stream):
-        shape = self._shape(output, views, params)
-        like = _tensors.kind_of(inputs[self.inputs[0].name] if self.inputs else None)
-        if isinstance(like, str):
-            raise errors.InvalidArgument(f"attnc does not allocate a {like}",
-                                         f"pass out={{'{output.name}': ...}} with shape {shape}")
-        device = next((view.device for view in views.values() if view.cuda), None)
-        return _tensors.empty(shape, _tensors.DTYPES.index(output.dtype), like,
-                              _streams.side_stream(stream, device))

@@ -2,6 +2,10 @@
 import functools
 import sys
 
+from attnc import _cuda
+
+_DEFAULT = 1  # CU_STREAM_LEGACY, which 0 and None are too
+
 
 @functools.lru_cache(maxsize=None)
 def _raw_stream_query(torch):
@@ -11,11 +15,14 @@ def _raw_stream_query(torch):
 
 
 def current_stream(device):
-    """The CUstream on which PyTorch works now on a GPU; None, the default stream, without it."""
-    torch = sys.modules.get("torch")
-    if torch is None or device is None or not torch.cuda.is_initialized():
+    """The CUstream on which PyTorch works now on a GPU, or CuPy where PyTorch does not; None, the
+    default stream, without either."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if device is None:
         return None
-    return _raw_stream_query(torch)(device)
+    if torch is not None and torch.cuda.is_initialized():
+        return _raw_stream_query(torch)(device)
+    return None if cupy is None else cupy.cuda.get_current_stream().ptr
 
 
 def stream_handle(stream):
@@ -26,6 +33,23 @@ def stream_handle(stream):
     if hasattr(stream, "__cuda_stream__"):
         return stream.__cuda_stream__()[1]
     return stream
+
+
+def launch_stream(stream, device):
+    """The CUstream of a launch on a GPU: the caller's, else the current one."""
+    return current_stream(device) if stream is None else stream_handle(stream)
+
+
+def named(handle):
+    """A CUstream as other libraries want to hear of it, to whom 0 says nothing."""
+    return handle or _DEFAULT
+
+
+def wait_for(producers, handle, device):
+    """What is launched on a stream from now on waits for those streams that still write what it
+    reads."""
+    for producer in {*producers} - {None, named(handle)}:
+        _cuda.wait(named(handle), producer, device)
 
 
 def side_stream(stream, device):

@@ -157,7 +157,7 @@ Result<KernelShape> NestKernels::takeKernel(size_t number, tile::KernelOp kernel
 Status NestKernels::takeTexts(size_t number, tile::KernelOp kernel) {
   NestReport &report = reports[number];
   if (choices.withTexts)
-    report.tile += printIr(kernel);
+    report.tile += printIr(kernel, choices.marksLines);
   keys[number] += namelessKey(kernel);
   sizes[number] += estimateCode(kernel);
   if (!choices.withSources)

@@ -21,6 +21,7 @@ public:
   struct Choices {
     bool withSources = false;   ///< CUDA C++ too
     bool withTexts = true;      ///< tile IR as text too
+    bool marksLines = false;    ///< and where its lines come from
     bool keepSchedules = false; ///< somebody has chosen them: they are not made smaller
     /// What names of images begin with (split_variant.h); empty but for a program in parts.
     llvm::StringRef prefix = {};

@@ -50,10 +50,9 @@ Symbol *ProgramBuilder::declare(StringRef name, Symbol::Kind kind, size_t offset
     it->second = symbol;
     return &it->second;
   }
-  auto place = file.position(it->second.offset);
   report(file.at(offset,
-                 "the name '" + name.str() + "' is already taken, in line " +
-                     std::to_string(place.line),
+                 "the name '" + name.str() + "' is already taken, in " +
+                     file.lineText(it->second.offset),
                  "dims, inputs, params and lets share one namespace: choose another name"));
   return nullptr;
 }

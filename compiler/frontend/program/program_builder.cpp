@@ -19,6 +19,7 @@ struct Section {
 
 static constexpr Section sections[] = {
     {"attnc", JsonValue::Integer, true, "\"attnc\": 1"},
+    {"extends", JsonValue::String, false, "\"extends\": \"causal\""},
     {"name", JsonValue::String, false, "\"name\": \"my_attention\""},
     {"doc", JsonValue::String, false, "\"doc\": \"what it is, and its paper\""},
     {"types", JsonValue::Object, false, "\"types\": {\"T\": \"bf16\"}"},
@@ -138,7 +139,7 @@ void ProgramBuilder::readHeading() {
   if (const JsonValue *doc = section("doc", JsonValue::String))
     spec.doc = doc->text;
   if (const JsonValue *schedule = section("schedule", JsonValue::Object)) {
-    spec.schedule = schedule->toJson();
+    spec.schedule = nlohmann::json(schedule->toJson());
     spec.schedulePlace = file.at(schedule->offset, "");
   }
 }
@@ -242,12 +243,14 @@ Location ProgramBuilder::locate(const NameScope &scope, size_t place, StringRef 
   std::string statement =
       inOneLine(text.take_front(longest)) + (text.size() > longest ? "..." : "");
   auto [line, column] = scope.text.position(place);
-  return attn::specLocation(&context, file.name(), line, column, statement, name);
+  StringRef from = scope.text.fileName(place);
+  return attn::specLocation(&context, from.empty() ? file.name() : from, line, column, statement,
+                            name);
 }
 
 Location ProgramBuilder::locate(size_t offset, StringRef name) {
   auto [line, column] = file.position(offset);
-  return attn::specLocation(&context, file.name(), line, column, "", name);
+  return attn::specLocation(&context, file.nameAt(offset), line, column, "", name);
 }
 
 attn::ArrayType ProgramBuilder::arrayType(ArrayRef<StringAttr> dims, ScalarType type) {

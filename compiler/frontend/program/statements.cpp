@@ -153,8 +153,8 @@ void ProgramBuilder::assign(const SourceText &text, const Statement &statement, 
   if (Symbol *old = lookup(name);
       old && old->kind != Symbol::Result && old->kind != Symbol::Wrong) {
     report(text.at(statement.target.place,
-                   "'" + name + "' cannot be assigned: it is declared in line " +
-                       std::to_string(file.position(old->offset).line),
+                   "'" + name + "' cannot be assigned: it is declared in " +
+                       file.lineText(old->offset),
                    "only results of the body may be assigned again; choose another name"));
     refusedNames.insert(name);
     return;

@@ -348,7 +348,8 @@ void ProgramBuilder::warnAboutStatements() {
   for (auto &[name, place] : results.rest()) {
     place.message = "the result '" + name + "' is never used";
     place.remedy = "use it, add it to `outputs`, or remove the statement";
-    warn(std::move(place));
+    if (place.file == file.name()) // what a spec extends is not its own to change
+      warn(std::move(place));
   }
   warnAboutDims();
 }
@@ -362,7 +363,7 @@ void ProgramBuilder::warnAboutDims() {
     if (section.key != "doc" && section.key != "name" && section.key != "types")
       collectWords(section.value, words);
   for (const JsonMember &dim : dims->members)
-    if (!words.contains(dim.key))
+    if (!words.contains(dim.key) && file.isOwn(dim.keyOffset))
       warn(file.at(dim.keyOffset, "the dim '" + dim.key + "' is never used", "remove it"));
 }
 

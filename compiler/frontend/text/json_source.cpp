@@ -20,11 +20,24 @@ SourceFile::SourceFile(StringRef fileName, StringRef text)
       lineStarts.push_back(i + 1);
 }
 
+SourceFile &SourceFile::append(SpecSource source) {
+  kept = std::move(source);
+  base = std::make_unique<SourceFile>(kept.fileName, kept.text);
+  return *base;
+}
+
+std::string SourceFile::lineText(size_t offset) const {
+  return "line " + std::to_string(position(offset).line) +
+         (isOwn(offset) ? "" : " of " + nameAt(offset).str());
+}
+
 size_t SourceFile::lineIndex(size_t offset) const {
   return llvm::upper_bound(lineStarts, offset) - lineStarts.begin() - 1;
 }
 
 SourceFile::Position SourceFile::position(size_t offset) const {
+  if (!isOwn(offset))
+    return base->position(offset - content.size() - 1);
   offset = std::min(offset, content.size());
   size_t line = lineIndex(offset);
   bool sameLine = line == lastLine;
@@ -44,6 +57,8 @@ size_t SourceFile::offset(unsigned line, unsigned column) const {
 }
 
 Diagnostic SourceFile::at(size_t offset, std::string message, std::string remedy) const {
+  if (!isOwn(offset))
+    return base->at(offset - content.size() - 1, std::move(message), std::move(remedy));
   offset = std::min(offset, content.size());
   // Very long lines are cut around the caret, since a finding is kept and printed.
   constexpr size_t reach = 200;
@@ -100,7 +115,7 @@ size_t JsonValue::textOffset(size_t index) const {
   return textOffsets[std::min(index, textOffsets.size() - 1)];
 }
 
-nlohmann::json JsonValue::toJson() const {
+nlohmann::ordered_json JsonValue::toJson() const {
   switch (kind) {
   case Null:
     return nullptr;
@@ -113,13 +128,13 @@ nlohmann::json JsonValue::toJson() const {
   case String:
     return text;
   case Array: {
-    nlohmann::json list = nlohmann::json::array();
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const JsonValue &element : elements)
       list.push_back(element.toJson());
     return list;
   }
   case Object: {
-    nlohmann::json object = nlohmann::json::object();
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (const JsonMember &member : members)
       object[member.key] = member.value.toJson();
     return object;

@@ -3,15 +3,18 @@
 #define ATTNC_COMPILER_FRONTEND_TEXT_JSON_SOURCE_H
 
 #include "compiler/frontend/text/diagnostics.h"
+#include "compiler/frontend/text/spec_bases.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 namespace attnc {
 
 /// The text of a spec, with byte offsets turned into lines and columns. The text must outlive it.
-/// Not thread-safe.
+/// Behind its own text, and a byte between, stand the texts of the specs that it extends. Not
+/// thread-safe.
 class SourceFile {
 public:
   SourceFile(llvm::StringRef fileName, llvm::StringRef text);
@@ -19,13 +22,28 @@ public:
   llvm::StringRef name() const { return fileName; }
   llvm::StringRef text() const { return content; }
 
+  /// Adds the file that this one extends, and keeps its text; to be called once.
+  SourceFile &append(SpecSource source);
+  const SourceFile *extended() const { return base.get(); }
+  /// Whether an offset is in this file, and not in one that it extends.
+  bool isOwn(size_t offset) const { return !base || offset <= content.size(); }
+  /// The name of the file that an offset is in.
+  llvm::StringRef nameAt(size_t offset) const {
+    return isOwn(offset) ? name() : base->nameAt(offset - content.size() - 1);
+  }
+  /// "line 15", of another file than this with its name.
+  std::string lineText(size_t offset) const;
+  /// Whether one of those that it extends lies on this machine alone.
+  bool extendsFiles() const { return base && (kept.isFile || base->extendsFiles()); }
+
   struct Position {
     unsigned line, column;
   };
   /// Line and column (code points), both from 1. Offsets past the end mean the end.
   Position position(size_t offset) const;
 
-  /// The byte offset of a line and a column of bytes, both from 1; within the text for any numbers.
+  /// The byte offset of a line and a column of bytes, both from 1; within its own text for any
+  /// numbers.
   size_t offset(unsigned line, unsigned column) const;
 
   /// A finding at a byte offset, whose caret points into the source line.
@@ -36,6 +54,8 @@ private:
 
   std::string fileName;
   llvm::StringRef content;
+  SpecSource kept; ///< what `base` is about
+  std::unique_ptr<SourceFile> base;
   std::vector<size_t> lineStarts;
   // The last place asked for: places come close together, and a file may be one long line.
   mutable size_t lastOffset = 0, lastLine = 0;
@@ -62,7 +82,8 @@ struct JsonValue {
   const JsonValue *find(llvm::StringRef key) const;
   /// Where byte `index` of a String's text stands in the source.
   size_t textOffset(size_t index) const;
-  nlohmann::json toJson() const;
+  /// Members in their order.
+  nlohmann::ordered_json toJson() const;
 };
 
 struct JsonMember {

@@ -21,6 +21,10 @@ public:
   Diagnostic at(size_t offset, std::string message, std::string remedy = "") const;
   /// Line and column in the file, or {0, 0} on the command line.
   SourceFile::Position position(size_t offset) const;
+  /// The name of the file; none on the command line.
+  llvm::StringRef fileName(size_t offset) const {
+    return file ? file->nameAt(string->textOffset(offset)) : llvm::StringRef();
+  }
 
 private:
   const SourceFile *file = nullptr;

@@ -163,8 +163,24 @@ Step stepAt(Rule rule, Location loc, std::string fold, std::map<std::string, std
   if (auto place = loc->findInstanceOf<FileLineColLoc>()) {
     step.line = place.getLine();
     step.column = place.getColumn();
+    step.file = place.getFilename().str();
   }
   return step;
+}
+
+void forgetOwnFile(Step &step, Operation *op) {
+  auto program =
+      isa<attn::ProgramOp>(op) ? cast<attn::ProgramOp>(op) : op->getParentOfType<attn::ProgramOp>();
+  auto own = program ? program.getLoc()->findInstanceOf<FileLineColLoc>() : FileLineColLoc();
+  if (!own || own.getFilename() == step.file)
+    step.file.clear();
+}
+
+std::string placeText(const Step &step) {
+  if (!step.line)
+    return "";
+  std::string text = "line " + std::to_string(step.line);
+  return step.file.empty() ? text : text + " of " + step.file;
 }
 
 std::string specTextOf(const Step &step) {
@@ -187,6 +203,8 @@ Attribute encode(MLIRContext *context, const Step &step) {
   SmallVector<NamedAttribute> fields = {b.getNamedAttr("rule", b.getStringAttr(nameOf(step.rule)))};
   if (!step.fold.empty())
     fields.push_back(b.getNamedAttr("fold", b.getStringAttr(step.fold)));
+  if (!step.file.empty())
+    fields.push_back(b.getNamedAttr("file", b.getStringAttr(step.file)));
   if (step.line)
     fields.push_back(
         b.getNamedAttr("at", b.getDenseI32ArrayAttr({int(step.line), int(step.column)})));
@@ -205,6 +223,8 @@ static std::optional<Step> decode(DictionaryAttr fields) {
     if (auto text = dyn_cast<StringAttr>(field.getValue())) {
       if (field.getName() == "fold")
         step.fold = text.str();
+      else if (field.getName() == "file")
+        step.file = text.str();
       else if (field.getName() != "rule")
         step.details[field.getName().str()] = text.str();
     } else if (auto at = dyn_cast<DenseI32ArrayAttr>(field.getValue()); at && at.size() == 2) {
@@ -214,7 +234,9 @@ static std::optional<Step> decode(DictionaryAttr fields) {
   return step;
 }
 
-void record(Operation *op, const Step &step) {
+void record(Operation *op, const Step &found) {
+  Step step = found;
+  forgetOwnFile(step, op);
   SmallVector<Attribute> steps;
   if (auto known = op->getAttrOfType<ArrayAttr>(kAttr))
     llvm::append_range(steps, known);

@@ -68,9 +68,16 @@ struct Step {
   /// it stands in, and the "property" that it lacks.
   std::map<std::string, std::string> details;
   unsigned line = 0, column = 0; ///< in the spec, from 1; 0 where there is no such place
+  std::string file = {};         ///< of a step that is recorded: empty where it is the spec's own
 
   bool operator==(const Step &other) const = default;
 };
+
+/// Empties `step.file` where it is that of the program that `op` belongs to.
+void forgetOwnFile(Step &step, mlir::Operation *op);
+
+/// The place of a step: "line 15", or "line 15 of base.json"; empty where there is none.
+std::string placeText(const Step &step);
 
 /// A step at the place of `loc`.
 Step stepAt(Rule rule, mlir::Location loc, std::string fold,

@@ -94,7 +94,9 @@ void giveToNests(ProgramOp program) {
     auto has = [&](NestOp nest) {
       return llvm::any_of(nest.getBodyBlock()->getOps<FoldOp>(), [&](FoldOp fold) {
         derivation::Step here = derivation::stepAt(step.rule, fold.getLoc(), "");
-        return here.line == step.line && here.column == step.column;
+        derivation::forgetOwnFile(here, program);
+        return std::tie(here.file, here.line, here.column) ==
+               std::tie(step.file, step.line, step.column);
       });
     };
     auto *found = llvm::find_if(nests, has);

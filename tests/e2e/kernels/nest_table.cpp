@@ -1,8 +1,8 @@
 #include "tests/e2e/kernels/nest_table.h"
 #include "compiler/driver/compile.h"
 #include "compiler/explain/facts.h"
+#include "kernels_spec/library.h"
 #include "mlir/IR/MLIRContext.h"
-#include "tools/attnc/input/library.h"
 #include "tools/attnc/input/shape.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -55,8 +55,8 @@ Result<SpecRow> nestsOf(const std::string &name) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     driver::loadDialects(context);
     Diagnostics diagnostics;
-    std::optional<Spec> spec =
-        parseSpec(context, name + ".json", cli::findInLibrary(name)->text, {}, diagnostics);
+    std::optional<Spec> spec = parseSpec(context, name + ".json", findInLibrary(name)->text, {},
+                                         diagnostics, libraryBases());
     if (!spec)
       return invalidArgument(name + " has errors");
     driver::CompileOptions options;

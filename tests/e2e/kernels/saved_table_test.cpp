@@ -3,9 +3,9 @@
 // saved value, or one that is no longer saved, is a decision.
 #include "compiler/driver/gradient.h"
 #include "compiler/explain/text.h"
+#include "kernels_spec/library.h"
 #include "tests/e2e/kernels/golden_table.h"
 #include "tests/e2e/variant.h"
-#include "tools/attnc/input/library.h"
 #include "tools/attnc/input/shape.h"
 #include <fmt/format.h>
 #include <fstream>
@@ -32,8 +32,8 @@ Result<Json> rowOf(const std::string &name) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   driver::loadDialects(context);
   Diagnostics diagnostics;
-  std::optional<Spec> spec =
-      parseSpec(context, name + ".json", cli::findInLibrary(name)->text, {}, diagnostics);
+  std::optional<Spec> spec = parseSpec(context, name + ".json", findInLibrary(name)->text, {},
+                                       diagnostics, libraryBases());
   if (!spec)
     return invalidArgument(name + " has errors");
   spec->grad = driver::gradientInputs(*spec, {"all"});

@@ -5,7 +5,7 @@
 #include "compiler/evaluator/reverse/reverse_mode.h"
 #include "compiler/transforms/gradient/differentiate.h"
 #include "tests/e2e/variant.h"
-#include "tools/attnc/input/library.h"
+#include "kernels_spec/library.h"
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -29,7 +29,7 @@ class Iterated {
 public:
   explicit Iterated(int turns, const std::vector<std::string> &outputs = {"o"}) {
     driver::loadDialects(context);
-    auto text = nlohmann::ordered_json::parse(cli::findInLibrary("nystrom")->text);
+    auto text = nlohmann::ordered_json::parse(findInLibrary("nystrom")->text);
     text["dims"]["d"] = kWidth;
     text["dims"]["e"] = kValues;
     text["dims"]["m"] = kLandmarks;

@@ -168,7 +168,6 @@ class OnCpu(unittest.TestCase):
                 ({"scale": -1.0}, self.o, "param scale is -1"),
                 ({}, Array((1, 2, 5, 8), read_only=True), "output o is read-only"),
                 ({}, {"p": self.o}, "there is no p in"),
-                ({}, None, "attnc does not allocate a Array"),
                 ({}, self.q, "output o overlaps input q")):
             with self.subTest(reason), self.assertRaises(attnc.InvalidArgument) as raised:
                 self.program(out=out, **{**arrays, **changed})

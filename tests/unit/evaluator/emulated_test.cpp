@@ -4,6 +4,7 @@
 #include "compiler/evaluator/inputs/inputs.h"
 #include "compiler/evaluator/tolerance/compare.h"
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "kernels_spec/library.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -27,7 +28,7 @@ public:
   explicit Compiled(const std::string &text, const Overrides &overrides = {}) {
     driver::loadDialects(context);
     Diagnostics diagnostics;
-    spec = parseSpec(context, "test.json", text, overrides, diagnostics);
+    spec = parseSpec(context, "test.json", text, overrides, diagnostics, libraryBases());
     if (!spec)
       return;
     written = *spec->module->getOps<attn::ProgramOp>().begin();

@@ -1,5 +1,6 @@
 #include "gradient_check.h"
 
+#include "kernels_spec/library.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -99,7 +100,7 @@ SpecProgram::SpecProgram(const std::string &text, const Overrides &overrides)
     : context(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)) {
   context->loadDialect<attn::AttnDialect, arith::ArithDialect, math::MathDialect>();
   Diagnostics diagnostics;
-  spec = parseSpec(*context, "test.json", text, overrides, diagnostics);
+  spec = parseSpec(*context, "test.json", text, overrides, diagnostics, libraryBases());
   std::string findings;
   llvm::raw_string_ostream stream(findings);
   diagnostics.render(stream, /*colour=*/false);

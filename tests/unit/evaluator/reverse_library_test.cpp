@@ -2,6 +2,7 @@
 #include "gradient_check.h"
 
 #include "compiler/evaluator/inputs/inputs.h"
+#include "kernels_spec/library.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -35,7 +36,7 @@ int64_t reduced(int64_t extent) { return extent <= 12 ? extent : 10 + extent % 7
 
 /// Replaces what `--set` can replace of the spec's static extents and numbers, where it is large.
 /// 5, so that windows and kernels with a centre keep it.
-Overrides smallNumbers(const nlohmann::json &spec) {
+Overrides smallNumbers(const nlohmann::ordered_json &spec) {
   Overrides small;
   for (const char *key : {"dims", "let"}) {
     auto numbers = spec.value(key, nlohmann::json::object());
@@ -78,10 +79,10 @@ class ReverseLibrary : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReverseLibrary, AgreesWithDifferences) {
   std::string text = textOf(GetParam());
-  auto json = nlohmann::json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false,
-                                    /*ignore_comments=*/true);
-  ASSERT_FALSE(json.is_discarded());
-  SpecProgram spec(text, smallNumbers(json));
+  Diagnostics diagnostics;
+  auto json = wholeSpec("test.json", text, libraryBases(), diagnostics);
+  ASSERT_TRUE(json);
+  SpecProgram spec(text, smallNumbers(*json));
   ASSERT_TRUE(spec.isValid());
   for (InputKind kind : {InputKind::Random, InputKind::Planted, InputKind::InfiniteBias}) {
     SCOPED_TRACE(inputKindName(kind).str());

@@ -4,6 +4,7 @@
 
 #include "compiler/frontend/frontend.h"
 #include "dialects/Attn/Attn.h"
+#include "kernels_spec/library.h"
 #include "mlir/IR/MLIRContext.h"
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ protected:
   /// Parses `text` as `t.json`; the findings of the last call are in `diagnostics`.
   std::optional<Spec> parse(const std::string &text, const Overrides &overrides = {}) {
     diagnostics = Diagnostics();
-    return parseSpec(context, "t.json", text, overrides, diagnostics);
+    return parseSpec(context, "t.json", text, overrides, diagnostics, libraryBases());
   }
 
   /// A spec of these inputs (JSON members), body (JSON strings) and outputs (JSON members).

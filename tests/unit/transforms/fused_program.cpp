@@ -2,6 +2,7 @@
 #include "compiler/driver/compile.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/transforms/split.h"
+#include "kernels_spec/library.h"
 #include "mlir/IR/Verifier.h"
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ FusedProgram::FusedProgram(const std::string &body, const std::string &outputs) 
 void FusedProgram::parse(const std::string &text) {
   driver::loadDialects(context);
   Diagnostics diagnostics;
-  spec = parseSpec(context, "test.json", text, {}, diagnostics);
+  spec = parseSpec(context, "test.json", text, {}, diagnostics, libraryBases());
   if (!spec) {
     std::string errors;
     llvm::raw_string_ostream os(errors);

@@ -5,6 +5,7 @@
 #include "compiler/driver/gradient.h"
 #include "compiler/driver/spec_hints.h"
 #include "compiler/transforms/gradient/differentiate.h"
+#include "kernels_spec/library.h"
 #include "mlir/IR/Verifier.h"
 #include "tests/programs/gradient_comparison.h"
 #include <cmath>
@@ -27,7 +28,7 @@ public:
   explicit Gradients(const std::string &text, const Overrides &overrides = {}) {
     driver::loadDialects(context);
     Diagnostics diagnostics;
-    spec = parseSpec(context, "test.json", text, overrides, diagnostics);
+    spec = parseSpec(context, "test.json", text, overrides, diagnostics, libraryBases());
     std::string findings;
     llvm::raw_string_ostream out(findings);
     diagnostics.render(out, false);
@@ -100,7 +101,7 @@ std::string textOf(const std::filesystem::path &path) {
 
 int64_t reduced(int64_t extent) { return extent <= 9 ? extent : 7 + extent % 5; }
 
-Overrides smallNumbers(const nlohmann::json &spec) {
+Overrides smallNumbers(const nlohmann::ordered_json &spec) {
   Overrides small;
   for (const char *key : {"dims", "let"}) {
     auto numbers = spec.value(key, nlohmann::json::object());
@@ -121,9 +122,10 @@ class EverySpec : public testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(EverySpec, AgreesWithTheReverseModeOfTheEvaluator) {
   std::string text = textOf(GetParam());
-  auto json = nlohmann::json::parse(text, nullptr, false, /*ignore_comments=*/true);
-  ASSERT_FALSE(json.is_discarded());
-  Gradients gradients(text, smallNumbers(json));
+  Diagnostics diagnostics;
+  auto json = wholeSpec("test.json", text, libraryBases(), diagnostics);
+  ASSERT_TRUE(json);
+  Gradients gradients(text, smallNumbers(*json));
   ASSERT_TRUE(gradients.spec);
   std::vector<std::string> sources = gradients.sources();
   Status status = gradients.differentiate(sources);

@@ -1,7 +1,7 @@
 // attnc check: specs at their reference shape against the float64 evaluator.
 #include "compiler/driver/checks/check.h"
+#include "kernels_spec/library.h"
 #include "tools/attnc/commands/command.h"
-#include "tools/attnc/input/library.h"
 #include "tools/attnc/input/memory_budget.h"
 #include "tools/attnc/input/prepare.h"
 #include "tools/attnc/input/schedule_file.h"

@@ -26,6 +26,8 @@ Command addNewCommand(CLI::App &tool);
 Command addCacheCommand(CLI::App &tool);
 Command addDoctorCommand(CLI::App &tool);
 Command addCompletionCommand(CLI::App &tool);
+Command addServeCommand(CLI::App &tool);
+Command addWatchCommand(CLI::App &tool);
 
 } // namespace attnc::cli
 

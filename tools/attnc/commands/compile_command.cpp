@@ -1,5 +1,6 @@
 // attnc compile: a spec to IR, CUDA C++, PTX, a cubin, a manifest or a program file.
 #include "compiler/driver/entries.h"
+#include "compiler/driver/images/side_by_side.h"
 #include "compiler/driver/pipeline.h"
 #include "compiler/frontend/text/suggest.h"
 #include "compiler/jit/open_program.h"
@@ -12,6 +13,7 @@
 #include "tools/attnc/output/emit.h"
 #include "tools/attnc/output/launch_json.h"
 #include "tools/attnc/output/output_file.h"
+#include "tools/attnc/output/spec_lines.h"
 #include "tools/attnc/output/terminal.h"
 #include "tools/attnc/output/timing_report.h"
 
@@ -32,7 +34,7 @@ struct CompileArguments {
   SpecChanges changes;
   std::vector<std::string> printAfter;
   std::string reproducer;
-  bool launchJson = false, verifyPasses = false, timing = false, json = false;
+  bool launchJson = false, verifyPasses = false, timing = false, json = false, lines = false;
   bool printAfterAll = false;
 };
 
@@ -69,10 +71,22 @@ void checkEmit(const Emit &emit, const CompileArguments &arguments) {
                   "add -o FILE: the description is then FILE with the ending .launch.json");
 }
 
+void checkLines(const Emit &emit, const CompileArguments &arguments) {
+  if (!arguments.lines)
+    return;
+  if (!arguments.json || !arguments.output.empty())
+    throw Failure(Usage, "--lines adds to the JSON, and the texts are not in it",
+                  "add --json, without -o FILE");
+  if (!emit.hasLines())
+    throw Failure(Usage, fmt::format("'{}' does not know the lines of the spec", emit.name),
+                  "use --emit attn, red, tile, cuda or ptx");
+}
+
 /// A named part of the result: there is one for each nest's kernel.
 struct Part {
   std::string name;
   std::string text;
+  std::vector<unsigned> lines = {}; ///< --lines: where its lines come from
 };
 
 /// The kernels of the first variant that serves all sizes, but for those that copy tensors which
@@ -103,6 +117,15 @@ std::vector<Part> imagesOf(const Program &program, ImageKind kind, bool all) {
   return parts;
 }
 
+/// CUDA C++, one text for each nest.
+std::vector<Part> sourcesOf(const Compilation &compilation) {
+  std::vector<Part> parts;
+  for (const driver::NestReport &nest : compilation.nests)
+    if (!nest.source.empty())
+      parts.push_back({nest.launched(), nest.source});
+  return parts;
+}
+
 /// `name` is the entry point's, for what is one text.
 std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool all,
                           const std::string &name) {
@@ -120,11 +143,7 @@ std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool
     return {{name, readableJson(Json::parse(printManifest(compilation.program.manifest)))}};
   if (emit.isImage())
     return imagesOf(compilation.program, emit.is("ptx") ? ImageKind::Ptx : ImageKind::Cubin, all);
-  std::vector<Part> parts;
-  for (const driver::NestReport &nest : compilation.nests)
-    if (!nest.source.empty())
-      parts.push_back({nest.launched(), nest.source});
-  return parts;
+  return sourcesOf(compilation);
 }
 
 /// Those of the forward program, and of the backward one if there is one.
@@ -135,6 +154,39 @@ std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool
   std::vector<Part> parts = partsOf(compilation, emit, /*all=*/false, "forward");
   for (Part &part : partsOf(*backward, emit, /*all=*/false, driver::backwardEntry))
     parts.push_back(std::move(part));
+  return parts;
+}
+
+/// The kernels' PTX, compiled with the lines of their sources, which machine code in use is not.
+std::vector<Part> linedPtx(const Compilation &compilation, const Spec &spec) {
+  StatementLines statements = statementLines(spec);
+  std::shared_ptr<const ImageCompiler> images = ImageCompiler::ofUser();
+  std::vector<Part> parts;
+  for (Part &source : sourcesOf(compilation)) {
+    NvrtcRequest request = driver::requestFor(compilation.target, source.text, source.name);
+    request.options.push_back("--generate-line-info");
+    std::string ptx = orFail(images->compile(request), Internal).ptx;
+    std::vector<unsigned> lines = linesOfPtx(ptx, linesOfCuda(source.text, statements));
+    parts.push_back({source.name, std::move(ptx), std::move(lines)});
+  }
+  return parts;
+}
+
+/// The parts, with the lines of the spec that theirs come from.
+std::vector<Part> linedParts(const Compilation &compilation, const Emit &emit, const Spec &spec) {
+  if (emit.is("ptx"))
+    return linedPtx(compilation, spec);
+  StatementLines statements = statementLines(spec);
+  std::vector<Part> parts = partsOf(compilation, emit, /*all=*/false);
+  for (Part &part : parts) {
+    if (emit.is("cuda")) {
+      part.lines = linesOfCuda(part.text, statements);
+      continue;
+    }
+    LinedText lined = linesOfIr(part.text);
+    part.text = std::move(lined.text);
+    part.lines = std::move(lined.lines);
+  }
   return parts;
 }
 
@@ -228,9 +280,9 @@ void noteSpills(const Compilation &compilation) {
                        kernel->name, kernel->resources->spillStores));
 }
 
-void printSummary(const ReadyProgram &ready, const Emit &emit, const std::vector<Part> &parts,
-                  const std::vector<std::string> &files, const std::string &launchFile,
-                  const std::vector<StageTime> &times, bool json) {
+void printSummary(const ReadyProgram &ready, const Diagnostics &warnings, const Emit &emit,
+                  const std::vector<Part> &parts, const std::vector<std::string> &files,
+                  const std::string &launchFile, const std::vector<StageTime> &times, bool json) {
   const Compilation &compilation = ready.compilation;
   if (!json) {
     if (!times.empty())
@@ -256,13 +308,19 @@ void printSummary(const ReadyProgram &ready, const Emit &emit, const std::vector
       {"images_cached", sumOf(compilation, &Compilation::imagesCached)},
       {"repeats", sumOf(compilation, &Compilation::repeats)},
       {"kernels", kernelsJson(compilation)}};
+  if (!warnings.all().empty())
+    result["diagnostics"] = warnings.toJson();
   if (!times.empty())
     result["timing"] = timesJson(times);
   if (!files.empty())
     result["files"] = files;
   else
-    for (const Part &part : parts)
-      result["texts"].push_back({{"name", part.name}, {"text", part.text}});
+    for (const Part &part : parts) {
+      nlohmann::ordered_json text = {{"name", part.name}, {"text", part.text}};
+      if (!part.lines.empty())
+        text["lines"] = part.lines;
+      result["texts"].push_back(std::move(text));
+    }
   if (!launchFile.empty())
     result["launch_json"] = launchFile;
   printJson(result);
@@ -285,6 +343,9 @@ driver::CompileOptions optionsFor(const CompileArguments &arguments, const Emit 
   options.target = target.name;
   // Of the processor's kernels the manifest says nothing that LLVM finds out.
   options.upTo = emit.is("manifest") && target.isCpu() ? Stage::Red : emit.stage;
+  if (arguments.lines && emit.is("ptx"))
+    options.upTo = Stage::Cuda; // linedPtx goes on from there
+  options.marksLines = arguments.lines;
   options.keepTexts = false; // those of the stage are kept
   options.memoryBudget = readMemoryBudget(arguments.memoryBudget);
   options.verifyPasses = arguments.verifyPasses;
@@ -319,6 +380,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   driver::CompileOptions options = optionsFor(arguments, emit, target);
   checkTarget(emit, target, !arguments.target.empty());
   checkEmit(emit, arguments);
+  checkLines(emit, arguments);
   ScheduleFile schedule = readSchedule(arguments.schedule);
   noteUnused(schedule, target);
   auto start = std::chrono::steady_clock::now();
@@ -336,7 +398,8 @@ ExitCode compileSpec(const CompileArguments &arguments) {
     return compileFor(arguments, emit, *loaded.spec, options, schedule);
   }();
   const Compilation &compilation = ready.compilation;
-  std::vector<Part> parts = partsOf(compilation, emit, arguments.launchJson);
+  std::vector<Part> parts = arguments.lines ? linedParts(compilation, emit, *loaded.spec)
+                                            : partsOf(compilation, emit, arguments.launchJson);
   std::vector<std::string> files = write(parts, emit, arguments);
   std::string launchFile;
   if (arguments.launchJson)
@@ -344,7 +407,7 @@ ExitCode compileSpec(const CompileArguments &arguments) {
   std::vector<StageTime> times;
   if (arguments.timing)
     times = stageTimes(compilation, frontend.count());
-  printSummary(ready, emit, parts, files, launchFile, times, arguments.json);
+  printSummary(ready, loaded.warnings, emit, parts, files, launchFile, times, arguments.json);
   return Done;
 }
 
@@ -380,6 +443,9 @@ Command addCompileCommand(CLI::App &tool) {
          "File for the program and its passes, for attnc-opt to run again, should a pass fail")
       ->type_name("FILE");
   app->add_flag("--json", arguments->json, "A report as JSON on stdout");
+  app->add_flag("--lines", arguments->lines,
+                "Also, for each line of a text in the JSON, the line of the spec that it comes "
+                "from, or 0; PTX is compiled with line information for it");
   app->footer(
       "A program holds the kernels of all its variants, so that it runs without a compiler, and so "
       "do the files that --launch-json describes; the others hold the first.\n"

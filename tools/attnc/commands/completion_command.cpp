@@ -1,8 +1,8 @@
 // attnc completion: scripts for shells, made from the commands and options that there are.
 #include "compiler/frontend/text/suggest.h"
+#include "kernels_spec/library.h"
 #include "tools/attnc/commands/command.h"
 #include "tools/attnc/commands/completion_scripts.h"
-#include "tools/attnc/input/library.h"
 #include "tools/attnc/input/target.h"
 #include "tools/attnc/output/emit.h"
 #include "tools/attnc/output/terminal.h"

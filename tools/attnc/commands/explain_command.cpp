@@ -53,9 +53,12 @@ void printCuda(const Compilation &compilation) {
       print(fmt::format("\n// ---- {}.cu ----\n{}\n", nest.launched(), nest.source));
 }
 
-void printAsJson(const Explanation &explanation, const ExplainArguments &arguments) {
+void printAsJson(const Explanation &explanation, const Diagnostics &warnings,
+                 const ExplainArguments &arguments) {
   const Compilation &compilation = *explanation.compilation;
   nlohmann::ordered_json json = explainJson(explanation);
+  if (!warnings.all().empty())
+    json["diagnostics"] = warnings.toJson();
   if (arguments.ir) {
     json["attn"] = compilation.attn;
     for (const driver::PassRecord &pass : compilation.passes)
@@ -144,7 +147,7 @@ ExitCode explainSpec(const ExplainArguments &arguments) {
     note("wrote " + arguments.html);
   }
   if (arguments.json)
-    printAsJson(explanation, arguments);
+    printAsJson(explanation, loaded.warnings, arguments);
   else if (arguments.html.empty())
     printAsText(explanation, arguments);
   return Done;

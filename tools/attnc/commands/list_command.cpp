@@ -1,7 +1,7 @@
 // attnc list: the variant library.
 #include "compiler/frontend/frontend.h"
+#include "kernels_spec/library.h"
 #include "tools/attnc/commands/command.h"
-#include "tools/attnc/input/library.h"
 #include "tools/attnc/output/terminal.h"
 
 #include <algorithm>

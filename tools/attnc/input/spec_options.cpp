@@ -3,8 +3,8 @@
 #include "compiler/driver/gradient.h"
 #include "compiler/frontend/text/suggest.h"
 #include "compiler/jit/spec_texts.h"
+#include "kernels_spec/library.h"
 #include "tools/attnc/input/assignments.h"
-#include "tools/attnc/input/library.h"
 #include "tools/attnc/output/failure.h"
 #include "tools/attnc/output/terminal.h"
 
@@ -30,6 +30,7 @@ namespace {
 struct SourceText {
   std::string fileName;
   std::string text;
+  bool isFile = false;
 };
 
 /// Reads at most one byte more than a spec may have: parseSpec then says that it is too long.
@@ -47,7 +48,7 @@ SourceText readFile(const std::string &path) {
   if (!file)
     throw Failure(Environment, fmt::format("{} cannot be read: {}", path, std::strerror(errno)),
                   "check its permissions");
-  return {path, readAll(file.get(), path)};
+  return {path, readAll(file.get(), path), /*isFile=*/true};
 }
 
 Failure noSuchSpec(const std::string &argument) {
@@ -157,7 +158,9 @@ LoadedSpec loadSpec(const std::string &argument, const SpecChanges &changes) {
     throw Failure(Usage, fmt::format("{} is a program, and this takes a spec", argument),
                   "attnc run and attnc explain take programs");
   Overrides overrides{parseAssignments("--set", changes.set)};
-  LoadedSpec loaded = withContext(find(argument));
+  SourceText source = find(argument);
+  SpecBases bases = source.isFile ? fileBases() : libraryBases();
+  LoadedSpec loaded = withContext(std::move(source));
   Diagnostics diagnostics;
   std::optional<Spec> spec;
   if (llvm::StringRef(loaded.fileName).ends_with(".mlir")) {
@@ -166,11 +169,12 @@ LoadedSpec loadSpec(const std::string &argument, const SpecChanges &changes) {
                     "its extents and types are written in it");
     spec = parseAttnFile(*loaded.context, loaded.fileName, loaded.text, diagnostics);
   } else {
-    spec = parseSpec(*loaded.context, loaded.fileName, loaded.text, overrides, diagnostics);
+    spec = parseSpec(*loaded.context, loaded.fileName, loaded.text, overrides, diagnostics, bases);
   }
   if (!spec)
     throw Failure(std::move(diagnostics));
   diagnostics.render(llvm::errs(), colourOnStderr());
+  loaded.warnings = std::move(diagnostics);
   loaded.spec = std::make_unique<Spec>(std::move(*spec));
   askGradients(loaded, changes.grad);
   return loaded;

@@ -23,6 +23,8 @@ struct LoadedSpec {
   /// Of a program file, which is compiled already; `spec` is the one that it was made from.
   std::optional<Program> program;
 
+  Diagnostics warnings; ///< what was found in it
+
   /// What a run is compared with, and takes its inputs from.
   const Spec &meaning() const { return whole ? *whole : *spec; }
 };

@@ -3,6 +3,7 @@
 #include "compiler/frontend/text/suggest.h"
 #include "tools/attnc/output/failure.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace attnc::cli {
@@ -20,6 +21,11 @@ static constexpr Emit emits[] = {
     {"manifest", Stage::Cubin, Emit::Anywhere, false},
     {"llvm", Stage::Llvm, Emit::Cpu, false},
 };
+
+bool knowsLines(std::string_view emit) {
+  constexpr std::string_view known[] = {"attn", "red", "tile", "cuda", "ptx"};
+  return std::find(std::begin(known), std::end(known), emit) != std::end(known);
+}
 
 std::vector<std::string> emitNames() {
   std::vector<std::string> names;

@@ -4,9 +4,14 @@
 
 #include "compiler/driver/compile.h"
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace attnc::cli {
+
+/// Whether the lines of what is written under this name come from the spec's: IR of ours, and the
+/// code that is printed from it.
+bool knowsLines(std::string_view emit);
 
 /// One of the things that can be written.
 struct Emit {
@@ -16,6 +21,7 @@ struct Emit {
   bool binary;
 
   bool is(const char *other) const { return name == std::string_view(other); }
+  bool hasLines() const { return knowsLines(name); }
   /// Machine code, or what the driver makes it of: a file for each image.
   bool isImage() const { return is("ptx") || is("cubin"); }
 };

@@ -1,5 +1,7 @@
 #include "tools/attncd/http/route.h"
 
+#include "tools/explorer/explorer.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -21,6 +23,9 @@ constexpr Known knownPlaces[placeCount] = {
     {Place::Metrics, "metrics", "/metrics", "GET, HEAD"},
     {Place::Health, "healthz", "/healthz", "GET, HEAD"},
     {Place::Ready, "readyz", "/readyz", "GET, HEAD"},
+    {Place::Page, "page", "", "GET, HEAD"},
+    {Place::About, "about", explorer::aboutPath, "GET, HEAD"},
+    {Place::Command, "command", explorer::commandPath, "POST"},
     {Place::Nowhere, "other", "", ""}};
 
 constexpr std::string_view methodNames[methodCount] = {"GET", "HEAD", "PUT", "POST", "other"};
@@ -45,6 +50,10 @@ bool allows(Place place, Method method) {
 }
 
 Route routeOf(std::string_view path) {
+  if (explorer::findPageFile(path))
+    return {Place::Page, "", false};
+  if (path.starts_with(explorer::commandPath))
+    return {Place::Command, std::string(path.substr(explorer::commandPath.size())), false};
   for (const Known &one : knownPlaces) {
     if (one.place == Place::Program || one.place == Place::Image) {
       if (!path.starts_with(one.path))
@@ -62,9 +71,10 @@ Route routeOf(std::string_view path) {
 }
 
 Scope scopeOf(Place place, Method method) {
-  if (place == Place::Compile)
+  if (place == Place::Compile || place == Place::Command)
     return CompileSpecs;
-  if (place == Place::Nowhere || place == Place::Health || place == Place::Ready)
+  if (place == Place::Nowhere || place == Place::Page || place == Place::Health ||
+      place == Place::Ready)
     return NoScope;
   return method == Method::Put ? WriteEntries : ReadEntries;
 }

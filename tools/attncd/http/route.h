@@ -11,8 +11,21 @@
 namespace attnc::service {
 
 /// Nowhere is every path that there is not.
-enum class Place { Program, Image, Compile, Specs, Status, Metrics, Health, Ready, Nowhere };
-inline constexpr std::size_t placeCount = 9;
+enum class Place {
+  Program,
+  Image,
+  Compile,
+  Specs,
+  Status,
+  Metrics,
+  Health,
+  Ready,
+  Page,    ///< a file of the explorer
+  About,   ///< what the explorer asks for once
+  Command, ///< one that the explorer runs
+  Nowhere
+};
+inline constexpr std::size_t placeCount = 12;
 /// As metrics call it.
 std::string_view nameOf(Place place);
 
@@ -25,6 +38,7 @@ std::string_view nameOf(Method method);
 struct Route {
   Place place = Place::Nowhere;
   /// Of an entry: the last part of the path, which is 64 lower case hexadecimal digits if `isKey`.
+  /// Of a command: its name.
   std::string key;
   bool isKey = false;
 
@@ -32,8 +46,13 @@ struct Route {
   cache::Tier tier() const {
     return place == Place::Program ? cache::Tier::Program : cache::Tier::Image;
   }
-  /// Probes of whoever supervises the service need no token.
-  bool isOpen() const { return place == Place::Health || place == Place::Ready; }
+  bool isExplorer() const {
+    return place == Place::Page || place == Place::About || place == Place::Command;
+  }
+  /// Probes of whoever supervises the service need no token, nor does the page that asks for one.
+  bool isOpen() const {
+    return place == Place::Health || place == Place::Ready || place == Place::Page;
+  }
 };
 
 Route routeOf(std::string_view path);

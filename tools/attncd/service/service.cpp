@@ -1,7 +1,7 @@
 #include "tools/attncd/service/service.h"
 
 #include "compiler/jit/build_id.h"
-#include "tools/attnc/input/library.h"
+#include "kernels_spec/library.h"
 
 #include <algorithm>
 #include <cctype>
@@ -21,7 +21,7 @@ constexpr int retrySeconds = 2;
 
 std::string specsText() {
   Json all = Json::array();
-  for (const cli::LibrarySpec &spec : cli::library()) {
+  for (const LibrarySpec &spec : library()) {
     Json json = Json::parse(spec.text, nullptr, /*allow_exceptions=*/false,
                             /*ignore_comments=*/true);
     all.push_back({{"name", spec.name}, {"doc", json.is_object() ? json.value("doc", "") : ""}});
@@ -76,7 +76,11 @@ unsigned statusOf(std::string_view kind) {
 Service::Service(ServiceOptions given, SealedEntries &entries, Compiler &compiler, Metrics &metrics,
                  Log &log)
     : options(std::move(given)), entries(entries), compiler(compiler), metrics(metrics), log(log),
-      specs(specsText()), tokens(options.tokens), work(options.workThreads) {}
+      specs(specsText()), tokens(options.tokens),
+      explorer(options.explorerCommands
+                   ? std::make_unique<ExplorerAnswers>(options.explorerCommands)
+                   : nullptr),
+      work(options.workThreads) {}
 
 void Service::setTokens(std::shared_ptr<const Tokens> other) { tokens = std::move(other); }
 
@@ -96,14 +100,14 @@ Answer Service::ready() const {
   return textAnswer("ready\n");
 }
 
-std::optional<Answer> Service::quickAnswer(const Request &request) {
+std::optional<Answer> Service::quickAnswer(const Request &request, std::string_view path) {
   const Route &route = request.route;
   if (unsigned missing = scopeOf(route.place, request.method) & ~request.caller.scopes)
     return refuse(403, {"forbidden",
                         fmt::format("the token {} does not have the scope {}", request.caller.name,
                                     scopesText(missing)),
                         "a line of the tokens file says what a token may"});
-  if (route.place == Place::Nowhere)
+  if (route.place == Place::Nowhere || (route.isExplorer() && !explorer))
     return refuse(404, {"not_found", "there is no such path", "docs/service.md lists them"});
   if (!allows(route.place, request.method))
     return noMethod(route.place);
@@ -116,6 +120,10 @@ std::optional<Answer> Service::quickAnswer(const Request &request) {
     return ready();
   if (route.place == Place::Specs)
     return jsonAnswer(specs);
+  if (route.place == Place::Page)
+    return ExplorerAnswers::file(path);
+  if (route.place == Place::About)
+    return explorer->about();
   if (route.isEntry() && request.method != Method::Put)
     if (std::optional<SealedEntries::Found> found = entries.find(route.tier(), route.key)) {
       if (found->needsTouch)
@@ -138,7 +146,7 @@ Request Service::admit(const RequestHead &head) {
   }
   request.caller = caller.value_or(Caller{"", NoScope});
   request.wantsEntry = head.accept && head.accept->find(entryType) != std::string::npos;
-  request.answer = quickAnswer(request);
+  request.answer = quickAnswer(request, head.path);
   if (request.method == Method::Put)
     request.maxBodyBytes = options.maxEntryBytes;
   else if (request.method == Method::Post)
@@ -157,6 +165,13 @@ void Service::perform(const Request &request, std::string body, Answered answere
   };
   if (request.route.place == Place::Compile) {
     compile(request, std::move(body), std::move(last));
+    return;
+  }
+  if (request.route.place == Place::Command) {
+    if (body.size() > request.maxBodyBytes)
+      last(tooLarge(request.maxBodyBytes));
+    else
+      explorer->run(request.route.key, body, std::move(last));
     return;
   }
   work.add([this, request, body = std::move(body), last = std::move(last)] {

@@ -5,6 +5,7 @@
 #include "tools/attncd/http/route.h"
 #include "tools/attncd/log.h"
 #include "tools/attncd/service/answer.h"
+#include "tools/attncd/service/explorer_answers.h"
 #include "tools/attncd/service/sealed_entries.h"
 #include "tools/attncd/service/work_queue.h"
 #include "tools/attncd/workers/compiler.h"
@@ -41,6 +42,7 @@ struct ServiceOptions {
   std::shared_ptr<const Tokens> tokens;
   std::uint64_t maxEntryBytes = std::uint64_t(64) << 20; ///< of a PUT, sealed
   int workThreads = 2;
+  int explorerCommands = 0; ///< that run beside each other; 0: there is no explorer
 };
 
 /// The longest text of a request to compile.
@@ -75,7 +77,7 @@ public:
 private:
   std::optional<Caller> callerOf(const RequestHead &head) const;
   Answer ready() const;
-  std::optional<Answer> quickAnswer(const Request &request);
+  std::optional<Answer> quickAnswer(const Request &request, std::string_view path);
   Answer guarded(const std::function<Answer()> &answer);
   Answer slowAnswer(const Request &request, const std::string &body);
   Answer getEntry(const Request &request);
@@ -94,6 +96,7 @@ private:
   std::atomic<std::shared_ptr<const Tokens>> tokens;
   std::atomic<bool> drains = false;
   Observe observer;
+  std::unique_ptr<ExplorerAnswers> explorer;
   WorkQueue work; ///< last: what it runs uses the others
 };
 

@@ -6,6 +6,7 @@
 #include "compiler/jit/open_program.h"
 #include "compiler/jit/program_key.h"
 #include "compiler/jit/remote_compile.h"
+#include "kernels_spec/library.h"
 #include "runtime/program/byte_count.h"
 #include "tools/attncd/workers/compile_request.h"
 
@@ -58,7 +59,8 @@ struct Parsed {
   Status parse(const CompileRequest &request) {
     return runContained([&] {
       driver::loadDialects(context);
-      spec = parseSpec(context, request.name, request.text, request.overrides, diagnostics);
+      spec = parseSpec(context, request.name, request.text, request.overrides, diagnostics,
+                       libraryBases());
       if (!spec)
         return;
       // Without its text nobody asks another service for the program, which may be this one.

@@ -3,7 +3,7 @@
 #include "compiler/frontend/text/json_source.h"
 #include "compiler/frontend/text/suggest.h"
 #include "compiler/schedule/model/gpu_model.h"
-#include "tools/attnc/input/library.h"
+#include "kernels_spec/library.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -55,10 +55,10 @@ Status readLibrarySpec(const JsonValue &value, CompileRequest &request) {
   std::string name;
   if (Status status = readText("spec", value, mostShown, name); !status)
     return status;
-  const cli::LibrarySpec *spec = cli::findInLibrary(name);
+  const LibrarySpec *spec = findInLibrary(name);
   if (!spec)
     return wrong("spec", fmt::format("there is no '{}' in the library", name),
-                 didYouMean(name, cli::libraryNames(), "GET /v1/specs lists it"));
+                 didYouMean(name, libraryNames(), "GET /v1/specs lists it"));
   request.text = spec->text;
   if (request.name.empty())
     request.name = spec->name + ".json";
@@ -95,7 +95,7 @@ Status readSet(const JsonValue &value, CompileRequest &request) {
 Status readSchedule(const JsonValue &value, CompileRequest &request) {
   if (Status status = expect("schedule", value, JsonValue::Object); !status)
     return status;
-  request.schedule = value.toJson();
+  request.schedule = nlohmann::json(value.toJson());
   return {};
 }
 

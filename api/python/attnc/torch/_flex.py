@@ -5,7 +5,7 @@ import math
 import torch
 
 from attnc import errors
-from attnc.torch import _capture, _graph, _operators, _translate
+from attnc.torch import _capture, _graph, _operators, _record, _translate
 
 # By all that a spec depends on but some extents: the numbers of those captured tensors whose
 # extents are in the spec, and the cases by these.
@@ -144,6 +144,11 @@ def _traced(query, key, value, score_mod, mask_mod, scale, return_lse, captured,
     return (_operators.op(content, grad=tuple(grad)), takes, lacks_axes), tuple(sorted(fixed))
 
 
+def _exported(function, arguments, name):
+    program, held = _capture.export(function, arguments, name)
+    return program.graph, held
+
+
 def _applied(builder, function, scores, captured, add, held_values, fixed, of_scores, name):
     """What a function of scores, or of masks, gives for all of them at once: its indices have an
     axis each, and broadcast. The numbers of captured tensors with which more is done than to read
@@ -156,30 +161,30 @@ def _applied(builder, function, scores, captured, add, held_values, fixed, of_sc
         indices.append(torch.zeros((), dtype=torch.int64, device=device).expand(shape))
     score = torch.zeros((), dtype=torch.float32, device=device).expand(scores.shape)
     given = [score, *indices] if of_scores else indices
-    program, held = _capture.export(function, given, name)
+    graph, held = _record.record(function, given) or _exported(function, given, name)
     try:
         values = _capture.hold(builder, held, captured, add, held_values)
     except _graph.Untraceable as error:
         raise _capture.refused(function, given, name, error) from None
     by_value = {id(value): number for number, value in held_values.items()}
-    for node in program.graph.nodes:
+    for node in graph.nodes:
         number = by_value.get(id(values.get(node.name)))
         if number is not None and any(_translate.aten_name(user) != "index" or node in user.args[1]
                                       for user in node.users):
             fixed.add(number)
-    places = [n for n in program.graph.nodes if n.op == "placeholder" and n.name not in held]
+    places = [n for n in graph.nodes if n.op == "placeholder" and n.name not in held]
     index_values = [_graph.Value("0" if axis is None else f"%{axis}",
                                  tuple(axis if m == n else None for m in range(4)), torch.int64,
                                  tuple(extent if m == n else 1 for m in range(4)))
                     for n, (axis, extent) in enumerate(zip(scores.axes, scores.shape))]
     for node, own in zip(places, ([scores] if of_scores else []) + index_values):
         values[node.name] = own
-    nodes = [n for n in program.graph.nodes if n.op == "call_function"]
+    nodes = [n for n in graph.nodes if n.op == "call_function"]
     try:
         _translate.translate(nodes, values, builder)
     except _graph.Untraceable as error:
         raise _capture.refused(function, given, name, error) from None
-    result = program.graph.find_nodes(op="output")[0].args[0][0]
+    result = graph.find_nodes(op="output")[0].args[0][0]
     if not isinstance(result, torch.fx.Node):
         raise errors.InvalidArgument(f"{name} returns {result!r}, which is no tensor",
                                      "return a tensor that is computed from the arguments")

@@ -12,12 +12,13 @@ import threading
 import torch
 
 from attnc import _compilation, _spec_text, _specs, errors
+from attnc.torch import _differentiation, _mapping
+from attnc.torch._calls import Calls, as_list
 from attnc.torch._graph import TYPES
 
 _DTYPES = {name: dtype for dtype, name in TYPES.items()}
 _CAST_BY_AUTOCAST = (torch.float16, torch.bfloat16, torch.float32)
 _NAMESPACE = "attnc"
-_MOST_SHAPES = 1024
 
 
 def op(spec, grad="all", set=None, schedule=None, name=None):
@@ -93,8 +94,6 @@ class Operator:
         self.outputs = tuple(content.get("outputs", {}))
         self.params = tuple(content.get("params", {}))
         self._check_names()
-        self._conditions = [n for n, element in content.get("outputs", {}).items()
-                            if element == "bool"]
         dims = content.get("dims", {})
         # Where tensors say what is static: (input, axis) of a dim, (input) of a type.
         self._static = [(self.inputs.index(n), axis, dim) for n, (_, own) in self._signature.items()
@@ -112,10 +111,19 @@ class Operator:
                 raise errors.InvalidArgument(
                     f"{self._title}: there is no input '{other}' of real numbers to differentiate",
                     "grad lists inputs: " + ", ".join(self._real))
-        batch = self._batch = _spec_text.batch_dim(content)
-        self._batched = [self._signature.get(n, ("", ()))[1][:1] == (batch,) for n in self.inputs]
+        self._batch = _spec_text.batch_dim(content)
+        self._batched = [self._batch is not None and
+                        self._signature.get(n, ("", ()))[1][:1] == (self._batch,)
+                        for n in self.inputs]
         self._programs, self._lock = {}, threading.Lock()
-        self._of_shapes = {}  # the programs again, found without asking what is static
+        self._no_params = (None,) * len(self.params)
+        self._kinds = ["int" if text.split()[0].startswith("i") else "float"
+                       for text in content.get("params", {}).values()]
+        self._conditions = {n for n, element in content.get("outputs", {}).items()
+                            if element == "bool"}
+        # Of the program without gradients, of the one that saves for them, and of theirs.
+        self._plain, self._saving, self._gradients = (Calls(self._kinds, self._conditions)
+                                                      for _ in range(3))
         self._library = torch.library.Library(_NAMESPACE, "FRAGMENT")
         self._register()
 
@@ -131,40 +139,50 @@ class Operator:
     # --- calls ---------------------------------------------------------------------------------
 
     def __call__(self, *tensors, **named):
-        tensors, params = self._arguments(tensors, named)
-        if torch.compiler.is_compiling() or _is_transformed(tensors):
-            return self._forward(*tensors, *params)
-        return self._run_forward(*tensors, *params)  # as PyTorch's dispatcher would, twice as fast
+        params = self._no_params
+        if named or len(tensors) != len(self.inputs):
+            tensors, params = self._arguments(tensors, named)
+        if torch.compiler.is_compiling() or torch._C._is_any_autocast_enabled() \
+                or not _differentiation.is_plain(tensors):
+            tensors = self._as_autocast_has(self._checked(tensors))
+        else:
+            results = self._plain.again(tensors, params)  # as the dispatcher would, but sooner
+            if results is not None:
+                return results
+        return self._forward(*tensors, *params)
 
     def _arguments(self, tensors, named):
+        """Tensors and params in the order of the spec; None for params that are not given."""
         if len(tensors) > len(self.inputs):
             raise errors.InvalidArgument(
                 f"{self._title} takes {len(self.inputs)} tensors, {len(tensors)} were given",
                 "its inputs are " + ", ".join(self.inputs) + "; params are passed by name")
-        if len(tensors) < len(self.inputs):
-            missing = [n for n in self.inputs[len(tensors):] if n not in named]
-            if missing:
-                raise errors.InvalidArgument(f"{self._title}: there is no tensor for "
-                                             + ", ".join(missing))
-            tensors += tuple(named.pop(n) for n in self.inputs[len(tensors):])
-        params = [named.pop(n, None) for n in self.params]
+        missing = [n for n in self.inputs[len(tensors):] if n not in named]
+        if missing:
+            raise errors.InvalidArgument(f"{self._title}: there is no tensor for "
+                                         + ", ".join(missing))
+        tensors += tuple(named.pop(n) for n in self.inputs[len(tensors):])
+        params = tuple(named.pop(n, None) for n in self.params)
         if named:
             raise errors.InvalidArgument(
                 f"{self._title} has no argument " + ", ".join(sorted(named)),
                 "its inputs are " + ", ".join(self.inputs)
                 + ("; its params " + ", ".join(self.params) if self.params else ""))
+        return tensors, params
+
+    def _checked(self, tensors):
         for n, tensor in zip(self.inputs, tensors):
             if not isinstance(tensor, torch.Tensor):
                 raise errors.InvalidArgument(f"{n}: {type(tensor).__name__} is no tensor of "
                                              "PyTorch")
-        device = tensors[0].device.type if tensors else "cpu"
-        if torch.is_autocast_enabled(device):
-            tensors = self._autocast(tensors, torch.get_autocast_dtype(device))
-        return tensors, params
+        return tensors
 
-    def _autocast(self, tensors, dtype):
+    def _as_autocast_has(self, tensors):
         """Inputs whose type the spec names are cast, others have the type that it says."""
-        typed = {index for index, _ in self._typed}
+        device = tensors[0].device.type if tensors else "cpu"
+        if not torch.is_autocast_enabled(device):
+            return tensors
+        dtype, typed = torch.get_autocast_dtype(device), {index for index, _ in self._typed}
         return tuple(t.to(dtype) if i in typed and t.dtype in _CAST_BY_AUTOCAST else t
                      for i, t in enumerate(tensors))
 
@@ -216,84 +234,60 @@ class Operator:
     # --- registration --------------------------------------------------------------------------
 
     def _register(self):
-        kinds = {n: "int" if text.split()[0].startswith("i") else "float"
-                 for n, text in self.content.get("params", {}).items()}
         tensors = [f"Tensor {n}" for n in self.inputs]
-        params = [f"{kinds[n]}? {n}" for n in self.params]
+        params = [f"{kind}? {n}" for kind, n in zip(self._kinds, self.params)]
         gives = ["Tensor"] * len(self.outputs)
         self._forward = self._define(
             self.name, tensors + [f"{p}=None" for p in params], gives, self._run_forward,
-            self._shapes_of_forward, self._map)
-        self._library.impl(self.name, self._choose, "Autograd")
+            self._shapes_of_forward, _differentiation.compute, _mapping.forward)
         if not self.grad:
             return
         # Without defaults: PyTorch leaves out trailing arguments that are equal to theirs, and
         # wants a gradient for each of the others.
-        self._with_saved = self._define(self.name + "_with_saved", tensors + params, ["Tensor[]"],
-                                        self._run_with_saved, self._shapes_with_saved)
+        self._with_saved = self._define(
+            self.name + "_with_saved", tensors + params, ["Tensor[]"], self._run_with_saved,
+            self._shapes_with_saved, _differentiation.save, _mapping.with_saved)
         self._backward = self._define(
             self.name + "_backward", [*tensors, "Tensor[] saved", "Tensor?[] grads", *params],
-            ["Tensor[]"], self._run_backward, self._shapes_of_backward)
-        torch.library.register_autograd(self._with_saved, self._differentiate,
-                                        setup_context=self._save, lib=self._library)
+            ["Tensor[]"], self._run_backward, self._shapes_of_backward, _differentiation.give,
+            _mapping.backward)
 
-        def refuse(ctx, *_):
-            raise errors.InvalidArgument(f"{self._title}: gradients are not differentiated again")
-        torch.library.register_autograd(self._backward, refuse, lib=self._library)
-
-    def _define(self, name, takes, gives, run, shapes, vmap=None):
+    def _define(self, name, takes, gives, run, shapes, differentiate, vmap):
         returned = gives[0] if len(gives) == 1 else f"({', '.join(gives)})"
         self._library.define(f"{name}({', '.join(takes)}) -> {returned}",
                              tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order))
         for key in ("CPU", "CUDA"):
             self._library.impl(name, run, key)
+        self._library.impl(name, functools.partial(differentiate, self), "Autograd")
         full = f"{_NAMESPACE}::{name}"
         torch.library.register_fake(full, shapes, lib=self._library)
-        torch.library.register_vmap(full, vmap or functools.partial(_one_by_one, full),
-                                    lib=self._library)
+        torch.library.register_vmap(full, functools.partial(vmap, self), lib=self._library)
         return getattr(getattr(torch.ops, _NAMESPACE), name).default
-
-    def _choose(self, *arguments):
-        """What saves for the backward pass where a gradient is asked for, else the plain one."""
-        if torch.is_grad_enabled():
-            tensors = arguments[:len(self.inputs)]
-            wanted = [n for n, t in zip(self.inputs, tensors) if t.requires_grad]
-            if wanted:
-                self._check_differentiable(wanted)
-                absent = [None] * (len(self.inputs) + len(self.params) - len(arguments))
-                results = self._with_saved(*arguments, *absent)[:len(self.outputs)]
-                return results[0] if len(self.outputs) == 1 else tuple(results)
-        with torch._C._AutoDispatchBelowAutograd():
-            return self._forward(*arguments)
 
     # --- forward -------------------------------------------------------------------------------
 
-    def _run(self, grad, arguments):
-        count = len(self.inputs)
-        tensors = [_with_rows(t) for t in arguments[:count]]
-        given = {n: v for n, v in zip(self.params, arguments[count:]) if v is not None}
-        key = (grad, *[(t.shape, t.dtype, t.device) for t in tensors])
-        program = self._of_shapes.get(key)
-        if program is None:
-            if len(self._of_shapes) >= _MOST_SHAPES:
-                self._of_shapes.clear()
-            program = self._of_shapes[key] = self.program(*tensors, grad=grad)
-        results = program.launch(dict(zip(self.inputs, tensors)), params=given)
-        if not isinstance(results, dict):
-            results = {program.outputs[0].name: results}
-        for n in self._conditions:
-            results[n] = results[n].view(torch.bool)
-        return program, results
-
     def _run_forward(self, *arguments):
-        program, results = self._run(False, arguments)
-        if len(self.outputs) == 1:
-            return results[self.outputs[0]]
-        return tuple(results[n] for n in self.outputs)
+        return self._run(self._plain, False, arguments)
 
     def _run_with_saved(self, *arguments):
-        program, results = self._run(True, arguments)
-        return [results[t.name] for t in self._ordered(program)]
+        return as_list(self._run(self._saving, True, arguments))
+
+    def _run(self, calls, grad, arguments):
+        count = len(self.inputs)
+        tensors, params = arguments[:count], arguments[count:]
+        results = calls.again(tensors, params)
+        if results is not None:
+            return results
+        tensors = [_with_rows(t) for t in tensors]
+        program = self.program(*tensors, grad=grad)
+        return calls.first(program, [t.name for t in self._ordered(program)],
+                           dict(zip(self.inputs, tensors)), params, self._given(program, params))
+
+    def _given(self, program, params):
+        """Those params that are given and that a program takes, by name."""
+        taken = {p.name for p in program.params}
+        return {n: value for n, value in zip(self.params, params)
+                if value is not None and n in taken}
 
     def _ordered(self, program):
         """The outputs of the spec, then what is saved."""
@@ -328,51 +322,21 @@ class Operator:
         return self._empty(tensors, program, self._ordered(program),
                            dict(zip(self.inputs, tensors)))
 
-    def _map(self, info, in_dims, *arguments):
-        """vmap: the mapped dim and that of the batch are one dim of the program, if the spec has a
-        batch; else index by index."""
-        count = len(self.inputs)
-        tensors, dims = arguments[:count], in_dims[:count]
-        if self._batch is None or any(d is not None and not own
-                                      for d, own in zip(dims, self._batched)):
-            return _one_by_one(f"{_NAMESPACE}::{self.name}", info, in_dims, *arguments)
-        size = info.batch_size
-
-        def joined(tensor, dim):
-            whole = tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-            return whole.reshape(size * whole.shape[1], *whole.shape[2:])
-        tensors = [joined(t, d) if own else t for t, d, own in zip(tensors, dims, self._batched)]
-        outputs = self.program(*tensors).outputs
-        if any(output.dims[:1] != (self._batch,) for output in outputs):
-            return _one_by_one(f"{_NAMESPACE}::{self.name}", info, in_dims, *arguments)
-        results = self._forward(*tensors, *arguments[count:])
-
-        def apart(result):
-            return result.reshape(size, -1, *result.shape[1:])
-        if isinstance(results, torch.Tensor):
-            return apart(results), 0
-        return tuple(map(apart, results)), (0,) * len(results)
-
     # --- backward ------------------------------------------------------------------------------
 
-    def _save(self, ctx, inputs, output):
-        count = len(self.inputs)
-        ctx.params = inputs[count:]
-        ctx.save_for_backward(*inputs[:count], *output)
-        ctx.mark_non_differentiable(*(t for t in output[len(self.outputs):]),
-                                    *(t for t in output[:len(self.outputs)]
-                                      if not t.is_floating_point()))
-
-    def _differentiate(self, ctx, grads):
-        count, outputs = len(self.inputs), len(self.outputs)
-        saved = ctx.saved_tensors
-        inputs, results = saved[:count], saved[count:]
-        found = self._backward(*inputs, list(results), list(grads[:outputs]), *ctx.params)
-        by_name = dict(zip(self.grad, found))
-        return (*(by_name.get(n) for n in self.inputs), *(None for _ in self.params))
+    def _run_backward(self, *arguments):
+        forward, inputs, params = self._backward_arguments(arguments)
+        results = self._gradients.again(tuple(inputs.values()), params)
+        if results is None:
+            program = forward.backward
+            results = self._gradients.first(
+                program, ["grad_" + n for n in self.grad],
+                {n: _with_rows(t) for n, t in inputs.items()}, params,
+                self._given(program, params))
+        return as_list(results)
 
     def _backward_arguments(self, arguments):
-        """The backward program and its inputs by name; and the params that it takes."""
+        """The program that saves, the inputs by name of that of the gradients, and all params."""
         count = len(self.inputs)
         tensors, (results, grads), params = \
             arguments[:count], arguments[count:count + 2], arguments[count + 2:]
@@ -382,34 +346,12 @@ class Operator:
             known[output.name] = result
         for n, result, grad in zip(self.outputs, results, grads):
             known["grad_" + n] = torch.zeros_like(result) if grad is None else grad
-        backward = forward.backward
-        names = {p.name for p in backward.params}
-        given = {n: value for n, value in zip(self.params, params)
-                 if value is not None and n in names}
-        return backward, {t.name: known[t.name] for t in backward.inputs}, given
-
-    def _run_backward(self, *arguments):
-        backward, inputs, params = self._backward_arguments(arguments)
-        results = backward.launch({n: _with_rows(t) for n, t in inputs.items()}, params=params)
-        if not isinstance(results, dict):
-            results = {backward.outputs[0].name: results}
-        return [results["grad_" + n] for n in self.grad]
+        return forward, {t.name: known[t.name] for t in forward.backward.inputs}, params
 
     def _shapes_of_backward(self, *arguments):
         by_name = dict(zip(self.inputs, arguments))
         return [torch.empty_like(by_name[n], memory_format=torch.contiguous_format)
                 for n in self.grad]
-
-
-def _is_transformed(tensors):
-    """True where PyTorch does more with an operation than to compute it: gradients, transforms,
-    modes, tensors of other classes."""
-    wants_gradients = torch.is_grad_enabled()
-    for tensor in tensors:
-        if type(tensor) is not torch.Tensor or wants_gradients and tensor.requires_grad:
-            return True
-    return torch._C._len_torch_dispatch_stack() > 0 or torch._C._len_torch_function_stack() > 0 \
-        or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def _with_rows(tensor):
@@ -435,22 +377,3 @@ def target_of(device):
                                      "it computes on NVIDIA GPUs (cuda) and on the cpu")
     major, minor = torch.cuda.get_device_capability(device)
     return f"sm_{major}{minor}" + ("a" if (major, minor) == (9, 0) else "")
-
-
-def _one_by_one(full, info, in_dims, *arguments):
-    """vmap: one call for each index of the mapped dim, stacked."""
-    namespace, name = full.split("::")
-    operator = getattr(getattr(torch.ops, namespace), name).default
-
-    def at(index, argument, dim):
-        if isinstance(argument, (list, tuple)):
-            dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(argument)
-            return [at(index, a, d) for a, d in zip(argument, dims)]
-        return argument if dim is None else argument.select(dim, index)
-    results = [operator(*(at(index, a, d) for a, d in zip(arguments, in_dims)))
-               for index in range(info.batch_size)]
-    if isinstance(results[0], torch.Tensor):
-        return torch.stack(results), 0
-    stacked = [torch.stack(each) for each in zip(*results)]
-    dims = [0] * len(stacked)
-    return (stacked, dims) if isinstance(results[0], list) else (tuple(stacked), tuple(dims))

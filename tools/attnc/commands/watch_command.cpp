@@ -1,0 +1,154 @@
+// attnc watch: a spec is checked whenever its file changes.
+#include "tools/attnc/commands/command.h"
+#include "tools/attnc/input/spec_options.h"
+#include "tools/attnc/input/target.h"
+#include "tools/attnc/output/terminal.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/inotify.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace attnc::cli {
+
+namespace {
+
+struct WatchArguments {
+  std::string spec, target, schedule;
+  SpecChanges changes;
+  bool explains = false;
+};
+
+/// Changes of a file, also where an editor writes another one and renames it.
+class FileWatch {
+public:
+  explicit FileWatch(const fs::path &file)
+      : name(file.filename()), events(::inotify_init1(IN_CLOEXEC)) {
+    fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    constexpr unsigned changes = IN_CLOSE_WRITE | IN_MOVED_TO;
+    if (events < 0 || ::inotify_add_watch(events, folder.c_str(), changes) < 0)
+      throw Failure(Environment,
+                    fmt::format("{} cannot be watched: {}", folder.string(), std::strerror(errno)));
+  }
+  ~FileWatch() { ::close(events); }
+  FileWatch(const FileWatch &) = delete;
+  FileWatch &operator=(const FileWatch &) = delete;
+
+  /// Returns once the file has changed, and has then been left alone for a moment: an editor may
+  /// write it in parts.
+  void wait() {
+    constexpr int moment = 30; // milliseconds
+    while (!next(-1)) {
+    }
+    while (next(moment)) {
+    }
+  }
+
+private:
+  /// Whether something has happened to the file, among the events that come within `timeout`.
+  bool next(int timeout) {
+    pollfd polled = {events, POLLIN, 0};
+    if (::poll(&polled, 1, timeout) <= 0)
+      return false;
+    alignas(inotify_event) std::array<char, 4096> buffer;
+    ssize_t size = ::read(events, buffer.data(), buffer.size());
+    bool found = false;
+    for (ssize_t at = 0; at < size;) {
+      const auto *event = reinterpret_cast<const inotify_event *>(buffer.data() + at);
+      found |= event->len && name == event->name;
+      at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+    }
+    return found;
+  }
+
+  fs::path name;
+  int events;
+};
+
+/// Runs `attnc ARGUMENTS`, which prints here, in a process of its own: a spec that brings the
+/// compiler down does not end the watch. Its exit code.
+int runTool(const std::vector<std::string> &arguments) {
+  std::vector<std::string> words = {"attnc"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char *> pointers;
+  for (std::string &word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  pid_t process = 0;
+  if (int code =
+          ::posix_spawn(&process, "/proc/self/exe", nullptr, nullptr, pointers.data(), environ))
+    throw Failure(Environment, fmt::format("no process can be started: {}", std::strerror(code)));
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : Internal;
+}
+
+std::vector<std::string> argumentsFor(const char *command, const WatchArguments &arguments) {
+  std::vector<std::string> words = {command, arguments.spec};
+  auto add = [&](const char *option, const std::string &value) {
+    if (!value.empty())
+      words.insert(words.end(), {option, value});
+  };
+  add("--target", arguments.target);
+  add("--schedule", arguments.schedule);
+  for (const std::string &set : arguments.changes.set)
+    add("--set", set);
+  for (const std::string &grad : arguments.changes.grad)
+    add("--grad", grad);
+  return words;
+}
+
+/// One look at the spec.
+void look(const WatchArguments &arguments) {
+  if (stdoutIsTerminal())
+    print("\x1b[H\x1b[2J\x1b[3J"); // an empty screen, from its first line
+  print(fmt::format("{:%H:%M:%S}  {}\n", fmt::localtime(std::time(nullptr)), arguments.spec));
+  std::fflush(stdout);
+  auto start = std::chrono::steady_clock::now();
+  if (runTool(argumentsFor("check", arguments)) == Done && arguments.explains)
+    runTool(argumentsFor("explain", arguments));
+  std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  print(
+      styled(fmt::format("{:.2f} s; Ctrl-C ends\n", taken.count()), Style::Dim, colourOnStdout()));
+  std::fflush(stdout);
+}
+
+ExitCode watch(const WatchArguments &arguments) {
+  if (!fs::is_regular_file(arguments.spec))
+    throw Failure(Usage, fmt::format("there is no file '{}' to watch", arguments.spec),
+                  "attnc new NAME writes one to start from");
+  FileWatch file(arguments.spec);
+  for (;;) {
+    look(arguments);
+    file.wait();
+  }
+}
+
+} // namespace
+
+Command addWatchCommand(CLI::App &tool) {
+  auto arguments = std::make_shared<WatchArguments>();
+  CLI::App *app = tool.add_subcommand(
+      "watch", "Check a spec whenever its file is saved: its mistakes, or the verdict");
+  app->add_option("SPEC", arguments->spec, "A .json file")->required();
+  app->add_option("--target", arguments->target, targetHelp)->type_name("TARGET");
+  addSpecChanges(*app, arguments->changes);
+  app->add_option("--schedule", arguments->schedule, "As for check")->type_name("FILE");
+  app->add_flag("--explain", arguments->explains, "Also what attnc explain says");
+  app->footer("Example: attnc watch my_attention.json --target cpu");
+  return {app, [arguments] { return watch(*arguments); }};
+}
+
+} // namespace attnc::cli
