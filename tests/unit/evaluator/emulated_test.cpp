@@ -8,19 +8,12 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace mlir;
 
 namespace attnc::evaluator {
 namespace {
-
-std::string readText(const std::filesystem::path &path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// A spec as written and, if asked, after the passes.
 class Compiled {
@@ -84,17 +77,9 @@ void plantRounding(attn::ProgramOp program) {
   });
 }
 
-std::vector<std::string> librarySpecs() {
-  std::vector<std::string> names;
-  for (const auto &entry : std::filesystem::directory_iterator(ATTNC_SPEC_DIR))
-    names.push_back(entry.path().stem().string());
-  llvm::sort(names);
-  return names;
-}
-
 class EmulatedSpec : public testing::TestWithParam<std::string> {
 protected:
-  std::string text = readText(std::filesystem::path(ATTNC_SPEC_DIR) / (GetParam() + ".json"));
+  std::string text = std::string(findInLibrary(GetParam())->text);
 };
 
 TEST_P(EmulatedSpec, StaysWithinTheBoundsAsWrittenAndAsNests) {
@@ -122,7 +107,7 @@ TEST_P(EmulatedSpec, LeavesTheBoundsUnderALargerRounding) {
   EXPECT_GT(failures(exact, run(compiled.program, *inputs, Precision::EmulatedF32)), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Library, EmulatedSpec, testing::ValuesIn(librarySpecs()),
+INSTANTIATE_TEST_SUITE_P(Library, EmulatedSpec, testing::ValuesIn(libraryNames()),
                          [](const auto &info) { return info.param; });
 
 const char *kSpec = R"j({"attnc": 1, "name": "t", "types": {"T": "bf16"},

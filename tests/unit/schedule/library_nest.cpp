@@ -1,13 +1,14 @@
 #include "tests/unit/schedule/library_nest.h"
 #include "compiler/schedule/nest/planned_nest.h"
-#include <fstream>
+#include "kernels_spec/library.h"
 #include <stdexcept>
 
 namespace attnc::schedule {
 
 nlohmann::json librarySpec(const std::string &name, int64_t width) {
-  std::ifstream file(std::string(ATTNC_SPEC_DIR) + "/" + name + ".json");
-  auto json = nlohmann::json::parse(file);
+  Diagnostics diagnostics;
+  nlohmann::json json =
+      wholeSpec(name, findInLibrary(name)->text, libraryBases(), diagnostics).value();
   for (auto &[dim, extent] : json["dims"].items())
     extent = width;
   return json;

@@ -22,10 +22,22 @@ TEST(Route, EntriesAreTierAndKey) {
 
 TEST(Route, WhatIsNoPathIsNowhere) {
   for (const std::string &path :
-       {std::string(), std::string("/"), std::string("*"), std::string("/v1/compile/"),
+       {std::string(), std::string("//"), std::string("*"), std::string("/v1/compile/"),
         std::string("/V1/compile"), "/v1/program/" + key + "/", "/v1/program//" + key,
         "/v1/kernel/" + key, "http://host/v1/program/" + key})
     EXPECT_EQ(routeOf(path).place, Place::Nowhere) << path;
+}
+
+TEST(Route, TheExplorerHasItsPlaces) {
+  EXPECT_EQ(routeOf("/").place, Place::Page);
+  EXPECT_EQ(routeOf("/explorer.css").place, Place::Page);
+  EXPECT_EQ(routeOf("/explorer.cs").place, Place::Nowhere);
+  EXPECT_EQ(routeOf("/v1/explorer").place, Place::About);
+  EXPECT_EQ(routeOf("/v1/explorer/check").place, Place::Command);
+  EXPECT_EQ(routeOf("/v1/explorer/check").key, "check");
+  EXPECT_EQ(scopeOf(Place::Page, Method::Get), NoScope);
+  EXPECT_EQ(scopeOf(Place::About, Method::Get), ReadEntries);
+  EXPECT_EQ(scopeOf(Place::Command, Method::Post), CompileSpecs);
 }
 
 TEST(Route, EachMethodNeedsItsScope) {
