@@ -11,6 +11,7 @@ import report_attention
 import report_call_path
 import report_cliffs
 import report_compile
+import report_first_call
 import report_functions
 import report_halves
 import report_portable
@@ -32,7 +33,7 @@ test fails when they differ. [bench/README.md](../bench/README.md) says how to m
 # Who writes the section of a file, by the `kind` that it says it has; in the order of the page.
 KINDS = {"attention": report_attention, "variants": report_variants,
          "portable": report_portable, "halves": report_halves, "short": report_short,
-         "functions": report_functions,
+         "functions": report_functions, "first_call": report_first_call,
          "cliffs": report_cliffs, "call_path": report_call_path,
          "compile": report_compile}
 
