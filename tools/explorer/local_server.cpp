@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <netinet/in.h>
 #include <set>
+#include <sys/socket.h>
 #include <thread>
 
 namespace attnc::explorer {
@@ -35,7 +37,7 @@ class Server;
 /// A command that runs in a thread of its own. All else is of the server's thread.
 struct Job {
   Server *server;
-  evhttp_request *http; ///< null: the client has gone
+  evhttp_request *http;
   CommandRequest request;
   Reply reply = {};
   std::jthread thread = {};
@@ -61,6 +63,7 @@ private:
   void run(evhttp_request *http, std::string_view command);
   bool isFromHere(evhttp_request *http) const;
   void finish(Job *job, bool answers);
+  void endUnwanted();
   static void send(evhttp_request *http, unsigned status, std::string_view type,
                    std::string_view body);
   static void send(evhttp_request *http, const Reply &reply) {
@@ -133,21 +136,13 @@ void Server::run(evhttp_request *http, std::string_view command) {
   // A page of another site can send a form or plain text without asking, but not this.
   if (!headerOf(http, "Content-Type").starts_with("application/json"))
     return send(http, refuse(415, "the body has to be application/json"));
-  if (jobs.size() >= static_cast<std::size_t>(options.commands))
-    return send(http, refuse(429, "as many commands run as may", "try again in a moment"));
   Result<CommandRequest> request = readCommandRequest(command, bodyOf(http));
   if (!request)
     return send(http, refuse(400, request.error().message, request.error().remedy));
+  if (jobs.size() >= static_cast<std::size_t>(options.commands))
+    return send(http, refuse(429, "as many commands run as may", "try again in a moment"));
   Job *job = new Job{this, http, *std::move(request)};
   jobs.insert(job);
-  evhttp_connection_set_closecb(
-      evhttp_request_get_connection(http),
-      [](evhttp_connection *, void *given) {
-        auto *job = static_cast<Job *>(given);
-        job->http = nullptr; // libevent frees it
-        job->thread.request_stop();
-      },
-      job);
   job->thread =
       std::jthread([job, base = base.get(), &limits = options.limits](std::stop_token stop) {
         job->reply = runCommand(job->request, limits, std::move(stop));
@@ -164,12 +159,22 @@ void Server::run(evhttp_request *http, std::string_view command) {
 void Server::finish(Job *job, bool answers) {
   job->thread.join();
   jobs.erase(job);
-  if (job->http) {
-    evhttp_connection_set_closecb(evhttp_request_get_connection(job->http), nullptr, nullptr);
-    if (answers)
-      send(job->http, job->reply);
-  }
+  if (answers)
+    send(job->http, job->reply);
   delete job;
+}
+
+/// Ends the commands of clients that have gone. libevent does not look while a request is answered,
+/// and to let it read then would end this process if the client had sent more.
+void Server::endUnwanted() {
+  for (Job *job : jobs) {
+    evhttp_connection *connection = evhttp_request_get_connection(job->http);
+    evutil_socket_t socket = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+    char next = 0;
+    ssize_t count = ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
+      job->thread.request_stop();
+  }
 }
 
 Status Server::listen() {
@@ -197,7 +202,7 @@ Status Server::serve(const std::function<void(const std::string &)> &ready) {
     return environmentError("no server can be made: out of memory or of descriptors");
   evhttp_set_max_body_size(http.get(), maxRequestBytes);
   evhttp_set_max_headers_size(http.get(), 16384);
-  evhttp_set_timeout(http.get(), secondsOfSilence);
+  evhttp_set_timeout(http.get(), secondsOfSilence + static_cast<int>(options.limits.seconds));
   evhttp_set_allowed_methods(http.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
   evhttp_set_gencb(
       http.get(),
@@ -210,6 +215,12 @@ Status Server::serve(const std::function<void(const std::string &)> &ready) {
   Event terminated(evsignal_new(base.get(), SIGTERM, stop, base.get()));
   event_add(interrupted.get(), nullptr);
   event_add(terminated.get(), nullptr);
+  Event gone(event_new(
+      base.get(), -1, EV_PERSIST,
+      [](evutil_socket_t, short, void *server) { static_cast<Server *>(server)->endUnwanted(); },
+      this));
+  constexpr timeval interval = {0, 200000};
+  event_add(gone.get(), &interval);
   std::signal(SIGPIPE, SIG_IGN);
   if (Status status = listen(); !status)
     return status;
