@@ -57,7 +57,7 @@ static std::optional<SpecSource> readBase(const std::filesystem::path &path) {
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad())
     return std::nullopt;
-  return SpecSource{path.string(), std::move(text), /*isFile=*/true};
+  return SpecSource{path.lexically_normal().string(), std::move(text), /*isFile=*/true};
 }
 
 SpecBases libraryBases() {

@@ -276,4 +276,21 @@ attnc_error *attnc_compile_file(const char *path, const attnc_compile_options *o
   });
 }
 
+attnc_error *attnc_whole_spec(const char *path, const char *text, size_t length, char **whole) {
+  return atBorder([&]() -> ErrorPtr {
+    *whole = nullptr;
+    if (!text)
+      return toC(invalidArgument("the text of the spec is NULL"));
+    Diagnostics diagnostics;
+    auto json = wholeSpec(path ? path : "<text>", llvm::StringRef(text, length),
+                          path ? fileBases() : libraryBases(), diagnostics);
+    if (!json)
+      return ErrorPtr(new attnc_error{ATTNC_ERROR_SPEC, textOf(diagnostics), ""});
+    *whole = strdup(json->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return *whole ? nullptr : toC(environmentError("out of memory"));
+  });
+}
+
+void attnc_free_text(char *text) { std::free(text); }
+
 void attnc_program_destroy(attnc_program *program) { delete program; }

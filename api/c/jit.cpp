@@ -37,7 +37,8 @@ std::string keyOf(const SpecInput &input, const Options &options) {
   }
   key += '|';
   addText(key, input.text);
-  key += textsOfBases(input.name, input.text, input.bases);
+  for (const SpecSource &base : basesOf(input.name, input.text, input.bases))
+    addText(key, base.text);
   return key;
 }
 

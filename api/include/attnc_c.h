@@ -94,6 +94,13 @@ ATTNC_API attnc_error *attnc_compile_text(const char *name, const char *text, si
 /* The same for a file. ENVIRONMENT if it cannot be read. */
 ATTNC_API attnc_error *attnc_compile_file(const char *path, const attnc_compile_options *options,
                                           attnc_program **program);
+/* The text of a spec with all that it extends written out (docs/spec.md), for who looks at a spec
+ * itself. `path` is the file that it is in; NULL: it is in none, and may extend specs of the library
+ * alone. The result is freed with attnc_free_text. Nothing else of the spec is checked. Errors:
+ * SPEC. */
+ATTNC_API attnc_error *attnc_whole_spec(const char *path, const char *text, size_t length,
+                                        char **whole);
+ATTNC_API void attnc_free_text(char *text); /* NULL is allowed */
 ATTNC_API void attnc_program_destroy(attnc_program *program);
 
 /* Compiles now what launches may need later, of all entry points: variants that are compiled on

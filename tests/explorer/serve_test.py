@@ -102,12 +102,22 @@ class Serve(unittest.TestCase):
         self.assertEqual(status, 400)
         self.assertIn("out", json.loads(body)["error"]["message"])
         self.assertEqual(self.command("cache", {"spec": SPEC})[0], 400)
+        deep = '{"spec": "", "schedule": {"a": ' + "[" * 100000 + "]" * 100000 + "}}"
+        status, body, _ = self.request("POST", "/v1/explorer/check", deep,
+                                       Content_Type="application/json")
+        self.assertEqual(status, 400)
+        self.assertIn("nested", json.loads(body)["error"]["message"])
 
-    def test_a_body_that_is_too_long_is_not_read(self):
+    def test_a_body_that_is_too_long_is_refused(self):
+        status, body, _ = self.command("check", {"spec": " " * (3 << 20)})
+        self.assertEqual(status, 413)
+        self.assertIn("bytes", json.loads(body)["error"]["message"])
+
+    def test_a_body_that_is_much_too_long_is_not_read(self):
         with socket.create_connection(("127.0.0.1", self.port), 60) as connection:
             connection.sendall(f"POST /v1/explorer/check HTTP/1.1\r\nHost: {self.authority}\r\n"
                                "Content-Type: application/json\r\n"
-                               f"Content-Length: {3 << 20}\r\n\r\n".encode())
+                               f"Content-Length: {5 << 20}\r\n\r\n".encode())
             self.assertTrue(connection.recv(64).startswith(b"HTTP/1.1 413 "))
 
     def test_a_client_that_goes_ends_its_command(self):

@@ -72,6 +72,15 @@ def main(attnc):
         assert watch.is_quiet()
         watch.end()
 
+        (pathlib.Path(folder) / "base.json").write_text(json.dumps(SPEC))
+        path.write_text(json.dumps({"attnc": 1, "extends": "base.json"}))
+        watch = Watch(attnc, str(path))
+        expect(watch.answer(), "ok")
+        (pathlib.Path(folder) / "base.json").write_text(json.dumps({**SPEC, "body": ["o = z"]}))
+        expect(watch.answer(), "base.json:1:", "unknown name 'z'")
+        watch.end()
+
+        path.write_text(json.dumps(SPEC))
         watch = Watch(attnc, str(path), "--explain", "--set", "T=f32")
         expect(watch.answer(), "--set T=f32")
         watch.end()

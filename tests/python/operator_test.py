@@ -1,5 +1,6 @@
 """attnc.torch.op and attention, on the processor: numbers beside PyTorch's, and what its transforms
 ask of an operator."""
+import json
 import os
 import pathlib
 import subprocess
@@ -277,6 +278,44 @@ class Operator(unittest.TestCase):
         self.assertEqual(calls.names, [self.causal.name] * 2)
         torch.testing.assert_close(
             mixed, torch.stack([self.causal(a, k[0], b) for a, b in zip(q, v)]), **CLOSE)
+
+    def test_vmap_where_the_value_of_the_batch_matters(self):
+        size = attnc.torch.op({
+            "attnc": 1, "name": "by_size", "params": {"c": "f32 = 1/size(b)"},
+            "inputs": {"x": "f32[b, i]"}, "body": ["o[b,i] = x * c"], "outputs": {"o": "f32"}})
+        x = torch.ones(5, 2, 3)
+        torch.testing.assert_close(torch.vmap(size)(x), x / 2)
+        other = attnc.torch.op({
+            "attnc": 1, "name": "rows_of_another",
+            "inputs": {"x": "f32[b, i]", "y": "f32[n, i]"},
+            "body": ["o[b,i] = x + (y[b,i] else 0)"], "outputs": {"o": "f32"}})
+        y = torch.arange(12.0).reshape(4, 3)
+        torch.testing.assert_close(torch.vmap(other, in_dims=(0, None))(x, y),
+                                   x + y[:2].expand(5, 2, 3))
+
+    def test_vmap_of_nothing(self):
+        q, k = torch.randn(4, 2, 3, 0, 16), torch.randn(4, 2, 3, 7, 16)
+        self.assertEqual(torch.vmap(self.causal)(q, k, k).shape, (4, 2, 3, 0, 16))
+        self.assertEqual(torch.vmap(self.causal)(q[:0], k[:0], k[:0]).shape, (0, 2, 3, 0, 16))
+
+    def test_specs_that_extend_others(self):
+        for name in attnc.library():
+            operator, program = attnc.torch.op(name), attnc.compile(name, target="cpu")
+            self.assertEqual(operator.inputs, tuple(t.name for t in program.inputs), name)
+            self.assertEqual(operator.outputs, tuple(t.name for t in program.outputs), name)
+        q = torch.randn(1, 2, 5, 16)
+        capped = attnc.torch.op({"attnc": 1, "extends": "causal", "name": "halved",
+                                 "types": {"T": "f32"}, "body": ["o[b,h,i,e] = sum(j, p * v) / 2"]})
+        torch.testing.assert_close(2 * capped(q, q, q), self.causal(q, q, q), **CLOSE)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "mine.json"
+            (path.parent / "base.json").write_text(json.dumps(
+                {"attnc": 1, "inputs": {"x": "f32[i]"}, "body": ["o = 2 * x"],
+                 "outputs": {"o": "f32"}}))
+            path.write_text('{"attnc": 1, "extends": "base.json", "body": ["o = 3 * x"]}')
+            torch.testing.assert_close(attnc.torch.op(path)(torch.ones(2)), torch.full((2,), 3.0))
+            with self.assertRaisesRegex(attnc.SpecError, "no spec 'base.json' to extend"):
+                attnc.torch.op(path.read_text())
 
     def test_vmap_of_gradients_by_the_batch(self):
         q, k, v = (draw(4, 2, 3, 10, 16) for _ in range(3))

@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv) {
   // A command of the explorer is a process of this program.
-  if (argc > 1 && argv[1] == std::string_view(attnc::explorer::runTool)) {
+  if (argc > 1 && argv[1] == std::string_view(attnc::explorer::commandWord)) {
     --argc;
     ++argv;
   }

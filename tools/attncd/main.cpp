@@ -78,7 +78,7 @@ ExitCode dispatch(int argc, char **argv) {
 int main(int argc, char **argv) {
   if (argc == 2 && std::string_view(argv[1]) == "worker")
     return runWorker();
-  if (argc > 1 && std::string_view(argv[1]) == explorer::runTool)
+  if (argc > 1 && std::string_view(argv[1]) == explorer::commandWord)
     return cli::runCommandLine(argc - 1, argv + 1);
   try {
     return dispatch(argc, argv);

@@ -14,6 +14,7 @@ namespace attnc::explorer {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr int maxDepth = 16;
 
 Error wrong(std::string_view member, std::string_view what) {
   return invalidArgument(fmt::format("'{}' has to be {}", member, what));
@@ -145,7 +146,14 @@ Result<CommandRequest> readCommandRequest(std::string_view command, std::string_
   if (!isAmong(command, all))
     return invalidArgument(fmt::format("there is no command '{}' here", command),
                            "the commands are compile, explain, check and run");
-  Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  bool isDeep = false; // what is nested without end is neither kept nor printed
+  auto limitDepth = [&](int depth, Json::parse_event_t, Json &) {
+    isDeep |= depth > maxDepth;
+    return !isDeep;
+  };
+  Json json = Json::parse(body, limitDepth, /*allow_exceptions=*/false);
+  if (isDeep)
+    return invalidArgument(fmt::format("the body is nested more than {} deep", maxDepth));
   if (!json.is_object() || !json.contains("spec"))
     return invalidArgument("the body is no JSON object with the member 'spec'");
   CommandRequest request{{std::string(command), "-", "--json"}, "", ""};

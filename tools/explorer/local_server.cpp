@@ -94,8 +94,10 @@ std::string bodyOf(evhttp_request *http) {
 /// whose name was pointed here.
 bool Server::isFromHere(evhttp_request *http) const {
   std::string port = authority.substr(authority.rfind(':'));
-  std::string_view host = headerOf(http, "Host"), origin = headerOf(http, "Origin");
-  if (host != authority && host != "localhost" + port)
+  std::string host(headerOf(http, "Host")), origin(headerOf(http, "Origin"));
+  bool isUsualPort = port == ":80"; // which clients leave out
+  if (host != authority && host != "localhost" + port &&
+      !(isUsualPort && (host == "localhost" || host + port == authority)))
     return false;
   return origin.empty() || origin == fmt::format("http://{}", host);
 }
@@ -136,7 +138,10 @@ void Server::run(evhttp_request *http, std::string_view command) {
   // A page of another site can send a form or plain text without asking, but not this.
   if (!headerOf(http, "Content-Type").starts_with("application/json"))
     return send(http, refuse(415, "the body has to be application/json"));
-  Result<CommandRequest> request = readCommandRequest(command, bodyOf(http));
+  std::string body = bodyOf(http);
+  if (body.size() > maxRequestBytes)
+    return send(http, refuse(413, fmt::format("the body may have {} bytes", maxRequestBytes)));
+  Result<CommandRequest> request = readCommandRequest(command, body);
   if (!request)
     return send(http, refuse(400, request.error().message, request.error().remedy));
   if (jobs.size() >= static_cast<std::size_t>(options.commands))
@@ -200,7 +205,7 @@ Status Server::serve(const std::function<void(const std::string &)> &ready) {
   http.reset(base ? evhttp_new(base.get()) : nullptr);
   if (!http)
     return environmentError("no server can be made: out of memory or of descriptors");
-  evhttp_set_max_body_size(http.get(), maxRequestBytes);
+  evhttp_set_max_body_size(http.get(), 2 * maxRequestBytes); // beyond it libevent answers
   evhttp_set_max_headers_size(http.get(), 16384);
   evhttp_set_timeout(http.get(), secondsOfSilence + static_cast<int>(options.limits.seconds));
   evhttp_set_allowed_methods(http.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);

@@ -111,7 +111,7 @@ bool Child::start(const CommandRequest &request, const CommandLimits &limits,
                   const Folder &folder) {
   if (!input.open() || !output.open() || !errors.open())
     return false;
-  std::vector<std::string> words = {"attnc", runTool};
+  std::vector<std::string> words = {"attnc", commandWord};
   words.insert(words.end(), request.arguments.begin(), request.arguments.end());
   std::vector<char *> arguments;
   for (std::string &word : words)

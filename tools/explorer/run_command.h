@@ -25,14 +25,14 @@ struct Reply {
 /// {"ok": false, "exit": ..., "error": {"message", "remedy"}}, as the command line says it.
 Reply refuse(unsigned status, std::string message, std::string remedy = {});
 
-/// Runs this program, as `attnc ARGUMENTS` (its first arguments are `runTool`'s), and answers what
-/// it prints: 200, whatever its exit code is; 504 at the limit of seconds; 500 where it crashed or
-/// could not be started, with what it said on stderr. Ends it when `stop` is requested: then
-/// nobody reads the answer. Thread-safe.
+/// Runs this program again, as `attnc ARGUMENTS`, and answers what it prints: 200, whatever its
+/// exit code is; 504 at the limit of seconds; 500 where it crashed or could not be started, with
+/// what it said on stderr. Ends it when `stop` is requested: then nobody reads the answer.
+/// Thread-safe.
 Reply runCommand(const CommandRequest &request, const CommandLimits &limits, std::stop_token stop);
 
 /// The first argument of a process of ours that is to be `attnc` with the others.
-inline constexpr const char *runTool = "attnc-command";
+inline constexpr const char *commandWord = "attnc-command";
 
 } // namespace attnc::explorer
 

@@ -61,6 +61,7 @@ _FUNCTIONS = {
     "error_remedy": (text, pointer), "error_destroy": (None, pointer),
     "compile_text": (pointer, text, text, size_t, pointer, pointer),
     "compile_file": (pointer, text, pointer, pointer),
+    "whole_spec": (pointer, text, text, size_t, pointer), "free_text": (None, pointer),
     "program_destroy": (None, pointer), "program_save": (pointer, pointer, text),
     "program_load": (pointer, text, pointer),
     "program_entry": (pointer, pointer, text, pointer),

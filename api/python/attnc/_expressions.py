@@ -1,6 +1,7 @@
 """Expressions of named dims, which Python's operators put together, and their text."""
 import itertools
 import keyword
+import math
 import numbers
 import os
 import sys
@@ -71,7 +72,7 @@ def expression(value):
 def _real(value):
     if value != value:
         raise error("NaN cannot stand in an expression", "inf - inf or 0 * inf are NaN, too")
-    if value < 0:
+    if math.copysign(1, value) < 0:  # also of -0.0
         return Operation("-", _real(-value))
     return Constant("inf") if value == float("inf") else Number(value)
 

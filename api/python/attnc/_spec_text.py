@@ -1,15 +1,18 @@
 """Specs and their text, without compiling them: what it says of tensors, and how it is written."""
 import contextlib
 import copy
+import ctypes
 import json
+import os
 import re
 
-from attnc import errors
+from attnc import _abi, errors
 
 _NOT_JSON = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _OF_LINES = ("inputs", "body")  # keys whose entries have a line each
 _WIDTH = 100
+_LABEL = re.compile(r"\s*(\w+)\s*\[\s*(\w+)\s*[,\]]")  # name[dim, ...] = ...
 _TENSOR = re.compile(r"\s*(\w+)\s*(?:\[\s*(.*?)\s*\])?\s*")
 
 
@@ -18,33 +21,45 @@ def read(text):
     return json.loads(_NOT_JSON.sub(lambda match: match[1] or "", text))
 
 
+def whole(text, path=None):
+    """The spec of a text with all that it extends, as a dict; `path` is the file that it is in."""
+    library, written = _abi.library(), ctypes.c_void_p()
+    encoded = text.encode()
+    _abi.check(library.whole_spec(None if path is None else os.fsencode(path), encoded,
+                                  len(encoded), ctypes.byref(written)))
+    try:
+        return json.loads(ctypes.string_at(written.value))
+    finally:
+        library.free_text(written)
+
+
 def batch_dim(content):
     """A dim that is the first axis of tensors and otherwise only an index of them, so that what is
     computed for one of its indices does not depend on the others or on which one it is; or None."""
     own = signature(content)
-    firsts = {dims[0] for _, dims in own.values() if dims}
-    texts = [*map(str, content.get("body", [])), *map(str, content.get("let", {}).values()),
-             *content.get("require", []), *map(str, content.get("dims", {}).values())]
-    for dim in sorted(firsts):
+    firsts = {name: dims[0] for name, (_, dims) in own.items() if dims}
+    statements = [" ".join(map(str, s)) if isinstance(s, list) else str(s)
+                  for s in content.get("body", [])]
+    labels = {match[1]: match[2] for match in map(_LABEL.match, statements) if match}
+    texts = [*statements, *content.get("require", []),
+             *(str(value) for key in ("let", "dims", "params")
+               for value in content.get(key, {}).values())]
+    for dim in sorted(set(firsts.values())):
         if dim in content.get("dims", {}) or any(dim in dims[1:] for _, dims in own.values()):
             continue
-        if all(_is_only_index(dim, text) for text in texts):
+        first = {name for name, axis in {**labels, **firsts}.items() if axis == dim}
+        if all(_is_only_index(dim, text, first) for text in texts):
             return dim
     return None
 
 
-def _is_only_index(dim, text):
-    """True if a dim stands in a text only as `[dim, ...]` and `[..., dim, ...]`."""
-    tokens, within = re.findall(r"\w+|[^\w\s]", text), []
-    for n, token in enumerate(tokens):
-        if token in "([{":
-            within.append(token)
-        elif token in ")]}" and within:
-            within.pop()
-        elif token == dim and (not within or within[-1] != "[" or tokens[n - 1] not in "[,"
-                               or tokens[n + 1:n + 2] not in (["]"], [","])):
-            return False
-    return True
+def _is_only_index(dim, text, first):
+    """True if a dim stands in a text only as `name[dim, ...]`, of the names whose first axis it
+    is."""
+    tokens = re.findall(r"\w+|[^\w\s]", text)
+    return all(n > 1 and tokens[n - 1] == "[" and tokens[n - 2] in first
+               and tokens[n + 1:n + 2] in (["]"], [","])
+               for n, token in enumerate(tokens) if token == dim)
 
 
 def signature(content):

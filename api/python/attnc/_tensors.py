@@ -1,6 +1,7 @@
 """Tensors of other libraries, as the C interface takes them, and new ones like them."""
 import collections
 import ctypes
+import re
 import functools
 import sys
 
@@ -21,6 +22,9 @@ def view_of(name, tensor, wanted, stream=None):
     """A tensor of another library as what attnc needs to know; `wanted` is the program's dtype,
     `stream` that of the launch, as callers give it."""
     if hasattr(tensor, "data_ptr") and hasattr(tensor, "stride"):
+        if tensor.is_neg() or tensor.is_conj():
+            raise errors.InvalidArgument(f"{name}: its memory holds other values than it has",
+                                         "pass tensor.resolve_neg().resolve_conj()")
         kind = str(tensor.dtype).rpartition(".")[2]
         if kind not in TORCH:
             raise errors.InvalidArgument(f"{name}: attnc has no element type {tensor.dtype}")
@@ -57,6 +61,8 @@ def _view_of_dlpack(name, tensor, wanted, stream):
 
 
 def _view_of_interface(name, tensor, interface, wanted, cuda):
+    if not re.fullmatch(r"[<>|=]\w\d+", interface["typestr"]):
+        raise errors.InvalidArgument(f"{name}: attnc has no element type {interface['typestr']}")
     order, kind = interface["typestr"][0], interface["typestr"][1:]
     size = int(kind[1:])
     if kind in ("u2", "V2") and DTYPES[wanted] == "bf16":  # V2 is ml_dtypes' bfloat16
@@ -67,11 +73,13 @@ def _view_of_interface(name, tensor, interface, wanted, cuda):
         raise errors.InvalidArgument(f"{name}: attnc has no element type {interface['typestr']}")
     shape, strides = tuple(interface["shape"]), interface.get("strides")
     if strides is not None:
+        if len(strides) != len(shape):
+            raise errors.InvalidArgument(f"{name}: {len(shape)} dims and {len(strides)} strides")
         if any(stride % size for stride in strides):
             raise errors.InvalidArgument(
                 f"{name}: strides {strides} are no multiples of its elements")
         strides = tuple(stride // size for stride in strides)
-    if interface.get("mask") is not None:
+    if interface.get("mask") is not None or hasattr(tensor, "filled"):  # numpy.ma
         raise errors.InvalidArgument(f"{name} has a mask of elements that do not count",
                                      "pass an array without one, and the mask as an input")
     if interface.get("data") is None:

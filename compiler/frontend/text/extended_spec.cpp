@@ -246,12 +246,14 @@ private:
                     didYouMean(name.text, bases.names,
                                "a spec extends one of the library (attnc list), or, in a file, "
                                "another .json file by its path from there"));
-    chain.push_back(file.name().str());
-    if (llvm::is_contained(chain, source->fileName) || chain.size() > maxBases)
+    // A file may have the name of a spec of the library.
+    std::string identity = (source->isFile ? "file " : "library ") + source->fileName;
+    bool isKnown = llvm::is_contained(chain, identity);
+    chain.push_back(std::move(identity));
+    if (isKnown || chain.size() > maxBases)
       return refuse(file, name,
-                    chain.size() > maxBases
-                        ? "more than " + std::to_string(maxBases) + " specs extend one another"
-                        : "'" + name.text + "' extends this spec, or is it",
+                    !isKnown ? "more than " + std::to_string(maxBases) + " specs extend one another"
+                             : "'" + name.text + "' extends this spec, or is it",
                     "let one of them stand by itself");
     if (!checkSourceSize(source->fileName, source->text, diagnostics))
       return std::nullopt;
@@ -264,7 +266,7 @@ private:
 
   const SpecBases &bases;
   Diagnostics &diagnostics;
-  std::vector<std::string> chain; ///< of the files that extend one another
+  std::vector<std::string> chain; ///< of what was extended, one by the other
 };
 
 } // namespace
@@ -274,16 +276,20 @@ std::optional<JsonValue> readExtendedSpec(SourceFile &file, const SpecBases &bas
   return Reader(bases, diagnostics).read(file);
 }
 
-std::string textsOfBases(StringRef fileName, StringRef text, const SpecBases &bases) {
-  if (!text.contains("extends")) // most specs
-    return "";
+std::vector<SpecSource> basesOf(StringRef fileName, StringRef text, const SpecBases &bases) {
+  // Most specs extend nothing, which is seen at once; the key may be written with escapes.
+  if (!text.contains("extends") && !text.contains("\\u"))
+    return {};
   Diagnostics unused;
   SourceFile file(fileName, text);
   readExtendedSpec(file, bases, unused);
-  std::string texts;
-  for (const SourceFile *base = file.extended(); base; base = base->extended())
-    texts += base->text();
-  return texts;
+  std::vector<SpecSource> sources;
+  for (const SourceFile *at = &file; at->extended(); at = at->extended()) {
+    const SourceFile &base = *at->extended();
+    bool isFile = at->extendsFiles(); // a spec of the library extends none
+    sources.push_back({base.name().str(), base.text().str(), isFile});
+  }
+  return sources;
 }
 
 } // namespace attnc

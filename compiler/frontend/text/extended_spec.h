@@ -16,8 +16,9 @@ namespace attnc {
 std::optional<JsonValue> readExtendedSpec(SourceFile &file, const SpecBases &bases,
                                           Diagnostics &diagnostics);
 
-/// The texts of all that a spec extends, one behind the other; empty if it extends nothing.
-std::string textsOfBases(llvm::StringRef fileName, llvm::StringRef text, const SpecBases &bases);
+/// All that a spec extends, as far as it can be read.
+std::vector<SpecSource> basesOf(llvm::StringRef fileName, llvm::StringRef text,
+                                const SpecBases &bases);
 
 } // namespace attnc
 

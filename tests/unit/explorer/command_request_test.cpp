@@ -61,6 +61,14 @@ TEST(CommandRequest, NothingBecomesAnOptionOrAFile) {
   }
 }
 
+TEST(CommandRequest, NothingNestsWithoutEnd) {
+  std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  Result<CommandRequest> request =
+      readCommandRequest("check", R"({"spec": "", "schedule": {"a": )" + deep + "}}");
+  ASSERT_FALSE(request);
+  EXPECT_THAT(request.error().message, HasSubstr("nested"));
+}
+
 TEST(CommandRequest, OnlyTheseCommands) {
   for (const char *command : {"", "cache", "serve", "compile explain", "COMPILE", " run"})
     EXPECT_FALSE(readCommandRequest(command, R"({"spec": ""})")) << command;

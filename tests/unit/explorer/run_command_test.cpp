@@ -87,7 +87,7 @@ TEST(RunCommand, ALongSpecGoesThrough) {
 } // namespace attnc::explorer
 
 int main(int argc, char **argv) {
-  if (argc > 1 && argv[1] == std::string_view(attnc::explorer::runTool))
+  if (argc > 1 && argv[1] == std::string_view(attnc::explorer::commandWord))
     return attnc::cli::runCommandLine(argc - 1, argv + 1);
   ::testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();

@@ -201,10 +201,20 @@ TEST_F(ExtendedSpec, OnlyWhatExtendsFilesHasNoTextForOthers) {
   EXPECT_NE(parseWith(baseText)->text, "");
 }
 
-TEST_F(ExtendedSpec, TextsOfBases) {
+TEST_F(ExtendedSpec, AllThatASpecExtends) {
   files["more"] = R"j({"attnc": 1, "extends": "base"})j";
-  EXPECT_EQ(textsOfBases("t.json", R"j({"extends": "more"})j", bases()), files["more"] + baseText);
-  EXPECT_EQ(textsOfBases("t.json", baseText, bases()), "");
+  for (const char *text : {R"j({"extends": "more"})j", R"j({"ext\u0065nds": "more"})j"}) {
+    std::vector<SpecSource> sources = basesOf("t.json", text, bases());
+    ASSERT_EQ(sources.size(), 2u) << text;
+    EXPECT_EQ(sources[0].text, files["more"]);
+    EXPECT_EQ(sources[1].fileName, "base.json");
+  }
+  EXPECT_TRUE(basesOf("t.json", baseText, bases()).empty());
+}
+
+TEST_F(ExtendedSpec, MayHaveTheNameOfWhatItExtends) {
+  files["t"] = baseText;
+  EXPECT_TRUE(parseWith(R"j({"attnc": 1, "extends": "t"})j")) << rendered();
 }
 
 } // namespace

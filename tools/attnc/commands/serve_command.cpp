@@ -18,7 +18,7 @@ Command addServeCommand(CLI::App &tool) {
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   app->add_option("--seconds", options->limits.seconds, "What one command of the page may take")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
   app->footer("Ctrl-C ends it. Only this machine reaches it; from another one, through ssh -L "
               "8471:127.0.0.1:8471.\n"

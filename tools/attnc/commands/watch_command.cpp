@@ -1,4 +1,6 @@
 // attnc watch: a spec is checked whenever its file changes.
+#include "compiler/frontend/text/extended_spec.h"
+#include "kernels_spec/library.h"
 #include "tools/attnc/commands/command.h"
 #include "tools/attnc/input/spec_options.h"
 #include "tools/attnc/input/target.h"
@@ -12,7 +14,10 @@
 #include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fstream>
+#include <map>
 #include <poll.h>
+#include <set>
 #include <spawn.h>
 #include <sys/inotify.h>
 #include <sys/wait.h>
@@ -30,23 +35,26 @@ struct WatchArguments {
   bool explains = false;
 };
 
-/// Changes of a file, also where an editor writes another one and renames it.
+/// Changes of files, also where an editor writes another one and renames it.
 class FileWatch {
 public:
-  explicit FileWatch(const fs::path &file)
-      : name(file.filename()), events(::inotify_init1(IN_CLOEXEC)) {
-    fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    constexpr unsigned changes = IN_CLOSE_WRITE | IN_MOVED_TO;
-    if (events < 0 || ::inotify_add_watch(events, folder.c_str(), changes) < 0)
-      throw Failure(Environment,
-                    fmt::format("{} cannot be watched: {}", folder.string(), std::strerror(errno)));
+  explicit FileWatch(const std::set<fs::path> &files) : events(::inotify_init1(IN_CLOEXEC)) {
+    for (const fs::path &file : files) {
+      fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+      constexpr unsigned changes = IN_CLOSE_WRITE | IN_MOVED_TO;
+      int watch = events < 0 ? -1 : ::inotify_add_watch(events, folder.c_str(), changes);
+      if (watch < 0)
+        throw Failure(Environment, fmt::format("{} cannot be watched: {}", folder.string(),
+                                               std::strerror(errno)));
+      names[watch].insert(file.filename().string());
+    }
   }
   ~FileWatch() { ::close(events); }
   FileWatch(const FileWatch &) = delete;
   FileWatch &operator=(const FileWatch &) = delete;
 
-  /// Returns once the file has changed, and has then been left alone for a moment: an editor may
-  /// write it in parts.
+  /// Returns once a file has changed, and all have then been left alone for a moment: an editor may
+  /// write one in parts.
   void wait() {
     constexpr int moment = 30; // milliseconds
     while (!next(-1)) {
@@ -56,7 +64,7 @@ public:
   }
 
 private:
-  /// Whether something has happened to the file, among the events that come within `timeout`.
+  /// Whether something has happened to a file, among the events that come within `timeout`.
   bool next(int timeout) {
     pollfd polled = {events, POLLIN, 0};
     if (::poll(&polled, 1, timeout) <= 0)
@@ -66,15 +74,28 @@ private:
     bool found = false;
     for (ssize_t at = 0; at < size;) {
       const auto *event = reinterpret_cast<const inotify_event *>(buffer.data() + at);
-      found |= event->len && name == event->name;
+      found |= event->len && names[event->wd].contains(event->name);
       at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
     }
     return found;
   }
 
-  fs::path name;
   int events;
+  std::map<int, std::set<std::string>> names; ///< of a folder, by its watch
 };
+
+/// The files that the answer depends on: the spec, those that it extends, the schedule.
+std::set<fs::path> filesOf(const WatchArguments &arguments) {
+  std::set<fs::path> files = {arguments.spec};
+  if (!arguments.schedule.empty())
+    files.insert(arguments.schedule);
+  std::ifstream file(arguments.spec, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  for (const SpecSource &base : basesOf(arguments.spec, text, fileBases()))
+    if (base.isFile)
+      files.insert(base.fileName);
+  return files;
+}
 
 /// Runs `attnc ARGUMENTS`, which prints here, in a process of its own: a spec that brings the
 /// compiler down does not end the watch. Its exit code.
@@ -129,10 +150,10 @@ ExitCode watch(const WatchArguments &arguments) {
   if (!fs::is_regular_file(arguments.spec))
     throw Failure(Usage, fmt::format("there is no file '{}' to watch", arguments.spec),
                   "attnc new NAME writes one to start from");
-  FileWatch file(arguments.spec);
   for (;;) {
+    FileWatch files(filesOf(arguments)); // before the look, which may take a while
     look(arguments);
-    file.wait();
+    files.wait();
   }
 }
 

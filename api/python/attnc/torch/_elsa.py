@@ -12,6 +12,7 @@ def elsa_attention(q, k, v, *, bias=None, is_causal=False, scale=None):
     if bias is None:
         return _operator(is_causal, "")(q, k, v, scale=scale)
     full = (*q.shape[:3], k.shape[2])
+    bias = bias.reshape(1) if bias.dim() == 0 else bias
     fits = bias.dim() <= 4 and all(own in (1, extent) for own, extent
                                    in zip(reversed(bias.shape), reversed(full)))
     if not fits or not bias.is_floating_point():

@@ -2,6 +2,8 @@
 has a batch; else there is a call for each index."""
 import torch
 
+from attnc import errors
+
 
 def forward(operator, info, in_dims, *arguments):
     return _of_inputs(operator, operator._forward, False, info, in_dims, arguments)
@@ -15,11 +17,13 @@ def backward(operator, info, in_dims, *arguments):
     count, size = len(operator.inputs), info.batch_size
     tensors = _joined(size, arguments[:count], in_dims[:count], operator._batched)
     if tensors is not None:
+        own = _own_batch(arguments[:count], in_dims[:count], operator._batched)
         saving = operator.program(*tensors, grad=True)
         if _all_batched(operator, saving.outputs + saving.backward.outputs):
             saved, grads = (_joined(size, arguments[n], in_dims[n], [True] * len(arguments[n]))
                             for n in (count, count + 1))
-            return _apart(size, operator._backward(*tensors, saved, grads, *arguments[count + 2:]))
+            return _apart(size, own,
+                          operator._backward(*tensors, saved, grads, *arguments[count + 2:]))
     return _one_by_one(operator._backward, info, in_dims, arguments)
 
 
@@ -28,7 +32,8 @@ def _of_inputs(operator, operation, grad, info, in_dims, arguments):
     tensors = _joined(size, arguments[:count], in_dims[:count], operator._batched)
     if tensors is not None and _all_batched(operator,
                                             operator.program(*tensors, grad=grad).outputs):
-        return _apart(size, operation(*tensors, *arguments[count:]))
+        own = _own_batch(arguments[:count], in_dims[:count], operator._batched)
+        return _apart(size, own, operation(*tensors, *arguments[count:]))
     return _one_by_one(operation, info, in_dims, arguments)
 
 
@@ -50,9 +55,15 @@ def _join(size, tensor, dim):
     return whole.reshape(size * whole.shape[1], *whole.shape[2:])
 
 
-def _apart(size, results):
+def _own_batch(tensors, dims, batched):
+    """The extent of the batch in one of the calls that are mapped."""
+    tensor, dim = next((t, d) for t, d, own in zip(tensors, dims, batched) if own)
+    return tensor.shape[0] if dim is None else tensor.movedim(dim, 0).shape[1]
+
+
+def _apart(size, own, results):
     def apart(result):
-        return result.reshape(size, -1, *result.shape[1:])
+        return result.reshape(size, own, *result.shape[1:])
     if isinstance(results, torch.Tensor):
         return apart(results), 0
     kind = type(results)
@@ -60,6 +71,10 @@ def _apart(size, results):
 
 
 def _one_by_one(operation, info, in_dims, arguments):
+    if not info.batch_size:
+        raise errors.InvalidArgument("vmap over no elements, of a spec without a batch",
+                                     "such a call gives no shapes: map at least one element")
+
     def at(index, argument, dim):
         if isinstance(argument, (list, tuple)):
             dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(argument)

@@ -57,10 +57,13 @@ _lock = threading.Lock()
 
 
 def content_of(spec):
-    """A spec, as `op` takes it, as a dict that nobody else has."""
+    """A spec, as `op` takes it, as a dict that nobody else has, with what it extends."""
+    path = None
     if isinstance(spec, dict):
-        return copy.deepcopy(spec)
-    if isinstance(spec, str) and spec.lstrip().startswith(("{", "/*", "//")):
+        if "extends" not in spec:
+            return copy.deepcopy(spec)
+        text = json.dumps(spec)
+    elif isinstance(spec, str) and spec.lstrip().startswith(("{", "/*", "//")):
         text = spec
     else:
         path = _specs.path_of(spec)
@@ -71,7 +74,8 @@ def content_of(spec):
                 f"cannot read the spec '{os.fspath(path)}': {error.strerror}",
                 "give the name of a spec (attnc.library() lists them), a path, its text or a dict")
     try:
-        return _spec_text.read(text)
+        content = _spec_text.read(text)
+        return _spec_text.whole(text, path) if "extends" in content else content
     except json.JSONDecodeError as error:
         raise errors.SpecError(f"the spec is no JSON: {error}") from error
 
