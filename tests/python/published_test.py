@@ -156,6 +156,14 @@ class Nystrom(unittest.TestCase):
             own = attnc.torch.flash_nystrom_attention(*self.inputs, 4, newton_iter=2, **options)
             expect_close(self, own, nystrom(*self.inputs, 4, 2, expected))
 
+    def test_convolutions_that_make_no_sense(self):
+        heads = self.inputs[0].shape[1]
+        for options in ({"conv_kernel_size": 3},
+                        {"conv_kernel_size": 3, "conv_weight": torch.ones(heads, 5)},
+                        {"conv_kernel_size": 4, "conv_weight": torch.ones(heads, 4)}):
+            with self.assertRaises(attnc.InvalidArgument):
+                attnc.torch.flash_nystrom_attention(*self.inputs, 4, **options)
+
 
 class Module(unittest.TestCase):
     """State under the names of FlashNystrom's module, and of the package nystrom-attention."""

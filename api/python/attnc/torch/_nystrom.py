@@ -24,6 +24,9 @@ def nystrom_attention(query, key, value, num_landmarks=64, iterations=6, weight=
                                      "both are at least 1")
     if initial not in _LARGEST:
         raise errors.InvalidArgument(f"initial is {initial!r}", "one of " + ", ".join(_LARGEST))
+    if weight is not None and weight.shape[-1] % 2 == 0:
+        raise errors.InvalidArgument(f"the convolution is over {weight.shape[-1]} neighbours",
+                                     "choose an odd number: as many before as behind")
     operator = _operator(weight is not None, mask is not None, num_landmarks, iterations, initial)
     if mask is None:
         return operator(query, key, value, *([] if weight is None else [weight]))
@@ -41,8 +44,13 @@ def flash_nystrom_attention(q, k, v, num_landmarks=64, newton_iter=6, conv_weigh
                             conv_kernel_size=0, fast_dk2inv=True):
     """`nystrom_attention` with the arguments of FlashNystrom's function. There is no convolution
     where `conv_kernel_size` is 0. `fast_dk2inv`, which is of its kernels, is ignored."""
-    return nystrom_attention(q, k, v, num_landmarks, newton_iter,
-                             conv_weight if conv_kernel_size > 0 else None)
+    if conv_kernel_size <= 0:
+        return nystrom_attention(q, k, v, num_landmarks, newton_iter)
+    if conv_weight is None or conv_weight.shape[-1] != conv_kernel_size:
+        given = "none" if conv_weight is None else f"{tuple(conv_weight.shape)}"
+        raise errors.InvalidArgument(f"conv_weight is {given} for {conv_kernel_size} neighbours",
+                                     "it is [heads, conv_kernel_size]")
+    return nystrom_attention(q, k, v, num_landmarks, newton_iter, conv_weight)
 
 
 # The largest sum of a column, by where the steps begin. Those of rows are 1.
