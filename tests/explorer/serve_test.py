@@ -139,8 +139,8 @@ class Serve(unittest.TestCase):
         self.assertEqual(received.count(b"HTTP/1.1 200"), 2)
 
     def test_too_many_commands_are_refused(self):
-        held = [self.sent(LONG) for _ in range(4)]
-        self.wait(lambda: len(running(self.server)) == 4)
+        held = [self.sent(LONG) for _ in range(8)]
+        self.wait(lambda: len(running(self.server)) == 8)
         self.assertEqual(self.command("check", {"spec": SPEC})[0], 429)
         for connection in held:
             connection.close()

@@ -11,7 +11,7 @@ namespace attnc::explorer {
 struct LocalServerOptions {
   std::string host = "127.0.0.1"; ///< a loopback address: 127.0.0.1 or ::1
   int port = 8471;                ///< 0: one that is free
-  int commands = 4;               ///< that run beside each other; one more is refused with 429
+  int commands = 8; ///< that run beside each other, of which a page wants six at most; else 429
   CommandLimits limits = {};
 };
 
