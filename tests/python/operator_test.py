@@ -293,6 +293,16 @@ class Operator(unittest.TestCase):
         torch.testing.assert_close(torch.vmap(other, in_dims=(0, None))(x, y),
                                    x + y[:2].expand(5, 2, 3))
 
+    def test_jacobian_of_what_has_no_batch(self):
+        double = attnc.torch.op({"attnc": 1, "name": "doubled", "inputs": {"x": "f32[]"},
+                                 "body": ["o = x * x"], "outputs": {"o": "f32"}})
+        cubes = attnc.torch.op({
+            "attnc": 1, "name": "cubes", "inputs": {"x": "f32[i]"}, "dims": {"i": 3},
+            "body": ["o = x * x * x"], "outputs": {"o": "f32"}})
+        torch.testing.assert_close(torch.func.jacrev(double)(torch.tensor(3.0)), torch.tensor(6.0))
+        x = torch.tensor([1.0, 2.0, 3.0])
+        torch.testing.assert_close(torch.func.jacrev(cubes)(x), torch.diag(3 * x * x))
+
     def test_vmap_of_nothing(self):
         q, k = torch.randn(4, 2, 3, 0, 16), torch.randn(4, 2, 3, 7, 16)
         self.assertEqual(torch.vmap(self.causal)(q, k, k).shape, (4, 2, 3, 0, 16))

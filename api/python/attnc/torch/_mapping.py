@@ -17,11 +17,11 @@ def backward(operator, info, in_dims, *arguments):
     count, size = len(operator.inputs), info.batch_size
     tensors = _joined(size, arguments[:count], in_dims[:count], operator._batched)
     if tensors is not None:
-        own = _own_batch(arguments[:count], in_dims[:count], operator._batched)
         saving = operator.program(*tensors, grad=True)
         if _all_batched(operator, saving.outputs + saving.backward.outputs):
             saved, grads = (_joined(size, arguments[n], in_dims[n], [True] * len(arguments[n]))
                             for n in (count, count + 1))
+            own = _own_batch(arguments[:count], in_dims[:count], operator._batched)
             return _apart(size, own,
                           operator._backward(*tensors, saved, grads, *arguments[count + 2:]))
     return _one_by_one(operator._backward, info, in_dims, arguments)
