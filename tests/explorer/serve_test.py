@@ -84,6 +84,17 @@ class Serve(unittest.TestCase):
         status, body, _ = self.command("check", {"spec": SPEC, "target": "cpu"})
         self.assertEqual((status, json.loads(body)["checks"][0]["verdict"]), (200, "ok"))
 
+    def test_every_kernel_has_its_lines(self):
+        if not json.loads(self.request("GET", "/v1/explorer")[1])["nvrtc"]:
+            self.skipTest("PTX needs NVRTC")
+        asked = {"spec": SPEC, "target": "sm_80", "grad": "x"}
+        cuda, ptx = (json.loads(self.command("compile", {**asked, "emit": emit})[1])["texts"]
+                     for emit in ("cuda", "ptx"))
+        self.assertEqual([t["name"] for t in ptx], [t["name"] for t in cuda])
+        self.assertGreater(len(ptx), 1)  # those of the backward program, too
+        for text in [*cuda, *ptx]:
+            self.assertEqual(len(text["lines"]), text["text"].count("\n"))
+
     def test_pages_of_others_are_refused(self):
         check = {"spec": SPEC, "target": "cpu"}
         for headers in ({"Host": "evil.example"}, {"Host": f"evil.example:{self.port}"},

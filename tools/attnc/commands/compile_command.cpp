@@ -157,18 +157,26 @@ std::vector<Part> partsOf(const Compilation &compilation, const Emit &emit, bool
   return parts;
 }
 
+/// The forward program, and the backward one if there is one.
+std::vector<const Compilation *> programsOf(const Compilation &compilation) {
+  if (compilation.backward)
+    return {&compilation, compilation.backward.get()};
+  return {&compilation};
+}
+
 /// The kernels' PTX, compiled with the lines of their sources, which machine code in use is not.
 std::vector<Part> linedPtx(const Compilation &compilation, const Spec &spec) {
   StatementLines statements = statementLines(spec);
   std::shared_ptr<const ImageCompiler> images = ImageCompiler::ofUser();
   std::vector<Part> parts;
-  for (Part &source : sourcesOf(compilation)) {
-    NvrtcRequest request = driver::requestFor(compilation.target, source.text, source.name);
-    request.options.push_back("--generate-line-info");
-    std::string ptx = orFail(images->compile(request), Internal).ptx;
-    std::vector<unsigned> lines = linesOfPtx(ptx, linesOfCuda(source.text, statements));
-    parts.push_back({source.name, std::move(ptx), std::move(lines)});
-  }
+  for (const Compilation *program : programsOf(compilation))
+    for (const Part &source : sourcesOf(*program)) {
+      NvrtcRequest request = driver::requestFor(compilation.target, source.text, source.name);
+      request.options.push_back("--generate-line-info");
+      std::string ptx = orFail(images->compile(request), Internal).ptx;
+      std::vector<unsigned> lines = linesOfPtx(ptx, linesOfCuda(source.text, statements));
+      parts.push_back({source.name, std::move(ptx), std::move(lines)});
+    }
   return parts;
 }
 
@@ -247,13 +255,6 @@ void addKernels(const Compilation &compilation, nlohmann::ordered_json &kernels)
                              {"static_shared_bytes", decl->resources->staticSharedBytes}};
     kernels.push_back(kernel);
   }
-}
-
-/// The forward program, and the backward one if there is one.
-std::vector<const Compilation *> programsOf(const Compilation &compilation) {
-  if (compilation.backward)
-    return {&compilation, compilation.backward.get()};
-  return {&compilation};
 }
 
 nlohmann::ordered_json kernelsJson(const Compilation &compilation) {
