@@ -69,6 +69,8 @@ class Without(unittest.TestCase):
                                  ("POST", "/v1/explorer/check")):
                 body = "{}" if method == "POST" else None
                 self.assertEqual(daemon.request(method, path, body).status, 404, path)
+                stranger = daemon.request(method, path, body, token=None)
+                self.assertEqual(stranger.status, 401, path)
 
 
 if __name__ == "__main__":

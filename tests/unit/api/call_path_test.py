@@ -70,6 +70,11 @@ class Tensor:
     def stride(self):
         return tuple(math.prod(self.shape[axis + 1:]) for axis in range(len(self.shape)))
 
+    def is_neg(self):
+        return False
+
+    is_conj = is_neg
+
     def record_stream(self, stream):
         self.recorded.append(stream.cuda_stream)
 

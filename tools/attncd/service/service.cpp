@@ -107,7 +107,7 @@ std::optional<Answer> Service::quickAnswer(const Request &request, std::string_v
                         fmt::format("the token {} does not have the scope {}", request.caller.name,
                                     scopesText(missing)),
                         "a line of the tokens file says what a token may"});
-  if (route.place == Place::Nowhere || (route.isExplorer() && !explorer))
+  if (route.place == Place::Nowhere)
     return refuse(404, {"not_found", "there is no such path", "docs/service.md lists them"});
   if (!allows(route.place, request.method))
     return noMethod(route.place);
@@ -138,6 +138,8 @@ std::optional<Answer> Service::quickAnswer(const Request &request, std::string_v
 Request Service::admit(const RequestHead &head) {
   Request request;
   request.route = routeOf(head.path);
+  if (request.route.isExplorer() && !explorer)
+    request.route = {}; // and so a stranger is not told
   request.method = methodOf(head.method);
   std::optional<Caller> caller = callerOf(head);
   if (!caller && !(request.route.isOpen() && allows(request.route.place, request.method))) {
