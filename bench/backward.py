@@ -21,7 +21,8 @@ import attnc
 
 Cell = collections.namedtuple("Cell", "mask dtype d b h n target peers")
 CELLS = [Cell(mask, "bf16", d, 4, 2048 // d, 4096, target, ("cudnn", "flash"))
-         for target in ("sm_90a", "sm_80") for d in (64, 128) for mask in ("full", "causal")]
+         for target, widths in (("sm_90a", (64, 96, 128, 192, 256)), ("sm_80", (64, 128)))
+         for d in widths for mask in ("full", "causal")]
 CELLS += [Cell("full", "f32", 64, 1, 8, 16384, "sm_90a", ("efficient",))]
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 WARM, RUNS = 3, 10

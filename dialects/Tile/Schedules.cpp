@@ -49,6 +49,7 @@ ScheduleKeys WarpgroupSchedule::keys() {
            true},
           {"seesaw", &seesaw, {}, true},
           {"cluster", &cluster, {}, true},
+          {"staged_weights", &stagedWeights, {}, true},
           {"accuracy", &accuracy, {}, true}};
 }
 
@@ -127,6 +128,17 @@ std::string WarpgroupSchedule::check() const {
   return why.empty() ? conflict() : why;
 }
 
+// "a excludes b, c: ...", of those that are set, or "".
+static std::string exclusion(StringRef key, ArrayRef<std::pair<StringRef, bool>> excluded) {
+  SmallVector<StringRef> found;
+  for (auto [name, isSet] : excluded)
+    if (isSet)
+      found.push_back(name);
+  if (found.empty())
+    return "";
+  return key.str() + " excludes " + llvm::join(found, ", ") + ": leave out the one or the other";
+}
+
 std::string WarpgroupSchedule::conflict() const {
   if (seesaw)
     return seesawConflict();
@@ -142,6 +154,10 @@ std::string WarpgroupSchedule::conflict() const {
            "ones";
   if (pingPong && groups == 1)
     return "ping_pong needs 2 groups or more";
+  const std::pair<StringRef, bool> notStaged[] = {{"ping_pong", pingPong}, {"depth", depth != 0}};
+  if (stagedWeights)
+    if (std::string why = exclusion("staged_weights", notStaged); !why.empty())
+      return why;
   if (residentInputs)
     if (std::string why = residentConflict(); !why.empty())
       return why;
@@ -154,17 +170,6 @@ std::string WarpgroupSchedule::conflict() const {
                          : groups == 2 ? "2, 4 or 8"
                                        : "2, 4, 8 or 16");
   return "";
-}
-
-// "a excludes b, c: ...", of those that are set, or "".
-static std::string exclusion(StringRef key, ArrayRef<std::pair<StringRef, bool>> excluded) {
-  SmallVector<StringRef> found;
-  for (auto [name, isSet] : excluded)
-    if (isSet)
-      found.push_back(name);
-  if (found.empty())
-    return "";
-  return key.str() + " excludes " + llvm::join(found, ", ") + ": leave out the one or the other";
 }
 
 // Blocks take row tiles that follow each other, of one cell each, and see all columns of these.
@@ -190,7 +195,8 @@ std::string WarpgroupSchedule::seesawConflict() const {
                                                  {"pack", pack != 1},
                                                  {"row_stages", rowStages != 1},
                                                  {"depth_stages", depthStages != 0},
-                                                 {"resident_inputs", residentInputs != 0}};
+                                                 {"resident_inputs", residentInputs != 0},
+                                                 {"staged_weights", stagedWeights}};
   if (std::string why = exclusion("seesaw", excluded); !why.empty())
     return why;
   if (headDimTile == 0)

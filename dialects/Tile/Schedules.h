@@ -81,6 +81,10 @@ struct WarpgroupSchedule {
   /// states, and sums scores over half of their depth, which it adds to the other's through
   /// distributed shared memory.
   bool cluster = false;
+  /// Each weight is made, and multiplied, as soon as its scores are there, those of one tile after
+  /// the other. Else all scores of a tile come first, and what they are multiplied with while those
+  /// of the next tile are computed.
+  bool stagedWeights = false;
   Accuracy accuracy = Accuracy::F32; ///< of products of f32
 
   /// That share rows and the depth of scores.

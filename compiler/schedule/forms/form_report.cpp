@@ -3,6 +3,7 @@
 #include "compiler/schedule/model/schedule_ranking.h"
 #include "compiler/schedule/portable/portable_schedule.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/stream/weight_stages.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "runtime/program/byte_count.h"
@@ -43,6 +44,11 @@ public:
     else if (s.groups > 1)
       into.roles.push_back(s.pingPong ? "groups start their products one after the other"
                                       : "groups start their products as they come");
+    if (s.stagedWeights)
+      into.roles.push_back(
+          fmt::format("weights are made one after the other, in {} stages, each as "
+                      "soon as its scores are there",
+                      weightStages(nest, plan).size()));
     if (s.pack > 1)
       into.roles.push_back(fmt::format("a row tile has {} rows of each of {} indices of {}",
                                        s.rowIndices(), s.pack, plan.packing->dim.str()));

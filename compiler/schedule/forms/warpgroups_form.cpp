@@ -151,10 +151,11 @@ protected:
 
   std::string shortOf(const WarpgroupSchedule &s) const override {
     return fmt::format("{} groups, stream_tile {}, {} stages{}{}", s.groups, s.streamTile, s.stages,
-                       s.cluster    ? ", seesaw of a cluster"
-                       : s.seesaw   ? ", seesaw"
-                       : s.pingPong ? ", ping-pong"
-                                    : "",
+                       s.cluster         ? ", seesaw of a cluster"
+                       : s.seesaw        ? ", seesaw"
+                       : s.stagedWeights ? ", staged weights"
+                       : s.pingPong      ? ", ping-pong"
+                                         : "",
                        s.dynamicScheduler ? ", dynamic scheduler"
                        : s.persistent     ? ", persistent"
                                           : "");
@@ -283,7 +284,7 @@ private:
     RegisterBudget budget = registerBudget(nest.op(), plan, schedule);
     schedule.producerRegisters = budget.load;
     schedule.consumerRegisters = budget.group;
-    schedule.pingPong = schedule.groups > 1 && !schedule.seesaw;
+    schedule.pingPong = schedule.groups > 1 && !schedule.seesaw && !schedule.stagedWeights;
     schedule.persistent = !schedule.seesaw;
     (void)setKeys(schedule.keys(), name(), keys);
     return schedule;

@@ -1,6 +1,7 @@
 #include "compiler/schedule/model/cost_model.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/stream/weight_stages.h"
 #include "compiler/schedule/warpgroups/row_runs.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -23,11 +24,18 @@ static constexpr double kStepLatency = 300;
 // One warp in each scheduler gets this part of the rate of the arithmetic units: its operations
 // depend on each other.
 static constexpr double kLoneRate = 0.75;
+// Of staged weights, for each stage but the first: the wait for its scores, which start behind the
+// weights before. Fitted to the kernels of keys and values of docs/notes/backward.md.
+static constexpr double kStageWait = 100;
 // Groups get in each other's way where several bounds are close: the step is the p-norm of its
 // bounds. Groups that take turns do so less.
 static constexpr double kNormInTurns = 10, kNormInAnyOrder = 8;
 // From the release of a slot to the first bytes of its next tile.
 static constexpr double kCopyLatency = 300;
+// Of an operand that scores multiply, and states a tile later, slots are free by this much of a
+// step later; with two slots for two groups hardly any time is left. Fitted to kernels of gradients
+// with two and three stages (docs/notes/backward.md).
+static constexpr double kHeldLonger = 0.32, kLeastFree = 0.1;
 // Elements that code reads from memory itself arrive this much after they are asked for.
 static constexpr double kReadLatency = 600;
 // With a mask the groups of a block see different parts of the stream, and one whose turn it is may
@@ -172,6 +180,14 @@ static RingParts ringParts(const StreamPlan &plan, const WarpgroupSchedule &sche
   return all;
 }
 
+static double stageWaits(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
+  if (!schedule.stagedWeights)
+    return 0;
+  red::FoldOp fold = plan.contractions.front().fold;
+  auto stages = weightStages(fold->getParentOfType<red::NestOp>(), plan).size();
+  return kStageWait * static_cast<double>(stages - 1);
+}
+
 // A slot is free for the next tile from when the last group has released it: the groups follow
 // each other, the last one almost a step behind the first.
 static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &schedule,
@@ -188,6 +204,8 @@ static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &sche
     // Of an operand in parts one is in use, by all groups at about the same time.
     double free = inParts ? static_cast<double>(schedule.depthStages - 1)
                           : static_cast<double>(schedule.stages) - (2 - 1 / groups);
+    if (isScoreOperand(plan, i) && isStateOperand(plan, i) && !schedule.stagedWeights)
+      free = std::max(free - kHeldLonger, kLeastFree);
     longest =
         std::max(longest, clocks * static_cast<double>(inParts ? partsOf(operand) : 1) / free);
   }
@@ -281,7 +299,8 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
   if (schedule.seesaw)
     turn += kPartStart * ringParts(plan, schedule, rates).count;
   step.chain = turn + (group.arithmetic + (which.masking ? masking : 0)) / kLoneRate +
-               kStepLatency + (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
+               kStepLatency + stageWaits(plan, schedule) +
+               (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
   step.bounds = {
       {"tensor cores", groups * (group.products + kProductStart)},
       {"shared memory",

@@ -2,6 +2,7 @@
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/stream/tiled_plan.h"
+#include "compiler/schedule/stream/weight_stages.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -247,6 +248,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
   WarpgroupSchedule schedule;
   schedule.accuracy = accuracy;
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
+  bool hasStages = weightStages(nest, plan).size() > 1;
   if (isWide && !hasEncoded(plan) && !rowTile &&
       widestColumns(plan) > 0) // without values there is nothing to share
     addSeesaws(all, nest, plan, machine, model);
@@ -257,7 +259,12 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
       schedule.streamTile = tile;
       if (rowTile && schedule.rowTile() != rowTile)
         continue;
-      addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
+      for (bool staged : {false, true})
+        if (!staged || hasStages) {
+          schedule.stagedWeights = staged;
+          addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
+        }
+      schedule.stagedWeights = false;
       if (isWide && tile <= kLargestWideTile)
         addTiledSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
     }

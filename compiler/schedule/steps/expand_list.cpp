@@ -225,7 +225,7 @@ Value Expansion::foldList(Value tilesBefore) {
   SmallVector<Value> start = {tilesBefore, take(tilesBefore)};
   if (!groupsAsk()) {
     Value after = foldRun(start[0], start[1]).front();
-    releaseRows();
+    releaseRows(1);
     return after;
   }
   auto isTile = [&](OpBuilder &, Location, ValueRange values) {
@@ -252,7 +252,7 @@ Value Expansion::foldList(Value tilesBefore) {
   };
   SmallVector<Type> types(2, b.getI32Type());
   auto loop = scf::WhileOp::create(b, loc, types, start, isTile, runOrPass);
-  releaseRows();
+  releaseRows(1);
   return loop.getResult(0);
 }
 

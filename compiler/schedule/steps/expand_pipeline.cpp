@@ -228,13 +228,14 @@ Value Expansion::expandStream(StreamOp op, Value tilesBefore) {
   runStage(0, at);
   loopOverTiles(add(ownFirst, 1), ownEnd, shift, at);
   Value after = add(ownEnd, shift, "tiles_after");
-  releaseRows();
+  releaseRows(0);
   // As late as the time until the last slot is free still hides how long it takes.
   if (rows.getCounter())
     draw();
   Tile last = begin(add(ownEnd, -1), add(after, -1, "last"), /*isFirst=*/false, /*isLast=*/true);
   receive(handOn(at), last);
   runLast(last);
+  releaseRows(1);
   return after;
 }
 
@@ -272,10 +273,14 @@ void Expansion::receive(ValueRange values, Tile &into) {
     into.map(value, now);
 }
 
-// What rows need is free when the last tile's first steps are done.
-void Expansion::releaseRows() {
+// What rows need is free when the last tile's last steps that read it are done.
+void Expansion::releaseRows(unsigned stage) {
+  llvm::SmallPtrSet<Value, 4> later;
+  for (StepOp step : stepsOfStage(stage + 1))
+    step.walk([&](StageOp tile) { later.insert(tile.getRing()); });
   for (auto release : llvm::make_early_inc_range(stream.getBodyBlock()->getOps<ReleaseOp>()))
-    release->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+    if (!later.contains(release.getPipe()))
+      release->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
 }
 
 // The last stage of the last tile: what it has started is awaited at its end.

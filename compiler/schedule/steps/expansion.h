@@ -42,7 +42,8 @@ private:
   llvm::SmallVector<tile::StepOp> runStage(unsigned stage, Tile &at);
   void runAll(Tile &now, Tile &before);
   void runLast(Tile &last);
-  void releaseRows();
+  /// What rows need and no step of a later stage reads; or what is left of that.
+  void releaseRows(unsigned stage);
   void loopOverTiles(mlir::Value from, mlir::Value to, mlir::Value shift, Tile &first);
   void passOver(mlir::Value from, mlir::Value to, mlir::Value shift);
   void passTile(Tile &at);
@@ -93,7 +94,7 @@ private:
   tile::RowTilesOp rows;
   mlir::OpBuilder b;
   tile::StreamOp stream;
-  mlir::Value turn;  ///< i32: row tiles that the block took before
+  mlir::Value turn;     ///< i32: row tiles that the block took before
   bool allCopy = false; ///< all threads of the role copy the stream's tiles
   mlir::Value drawn; ///< i32: the number of the block's next row tile; null in a role that is told
   llvm::SmallVector<mlir::Value> carried; ///< results of steps that steps of a later stage use

@@ -20,6 +20,8 @@ void StepsLowering::build() {
   placeShared();
   placeDifferences();
   placeAddends();
+  if (schedule.stagedWeights)
+    weightStagesOf = weightStages(nest, plan);
   Location loc = nest.getLoc();
   auto flag = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
   auto rows = tile::RowTilesOp::create(
@@ -208,6 +210,7 @@ void StepsLowering::fetchStreamed() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Streamed)) {
     unsigned i = map.half == Half::Low ? tilesOf.size() - 1 : tilesOf.size();
     bool isLate = !isScoreOperand(plan, i);
+    bool isAhead = weightStagesOf.empty() ? !isLate : isOfFirstStage(i);
     Value column = columnPart && isLate ? partBegin() : scoreParts(i) > 1 ? constant(0) : Value();
     tile::FetchOp op = fetch(map, column0, column);
     if (map.half == Half::Low) {
@@ -217,8 +220,11 @@ void StepsLowering::fetchStreamed() {
       lowTilesOf.push_back({});
     }
     op.setParts(scoreParts(i));
-    op.setStage(isLate);
-    op.setOrder(isLate ? kValues : scoreParts(i) > 1 ? kScoreOperandsInParts : kScoreOperands);
+    op.setStage(!isAhead);
+    op.setOrder(!weightStagesOf.empty() ? isAhead ? kValues : kScoreOperands
+                : isLate                ? kValues
+                : scoreParts(i) > 1     ? kScoreOperandsInParts
+                                        : kScoreOperands);
   }
 }
 
@@ -228,12 +234,14 @@ void StepsLowering::fetchInputs() {
       continue;
     tile::FetchOp tile = fetch(map, row0, column0);
     tile.setOrder(kInputs);
+    tile.setStage(schedule.stagedWeights);
     tile.setByGroup(schedule.seesaw);
     inputsOf[map.read] = tile;
   }
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Vector)) {
     tile::FetchOp tile = fetch(map, {}, column0);
     tile.setOrder(kInputs);
+    tile.setStage(schedule.stagedWeights);
     tile.setByGroup(schedule.seesaw);
     stagedTiles[map.read->getResult(0)] = {tile, /*turned=*/false, /*isVector=*/true};
   }
@@ -273,6 +281,8 @@ void StepsLowering::beginStreamTile() {
 // The products of a tile's scores are started before those of the tile before with its weights, and
 // run while the weights are computed.
 void StepsLowering::describeSteps() {
+  if (schedule.stagedWeights)
+    return describeStagedSteps();
   tile::StepOp addends = addendStep();
   scoreSteps();
   tile::StepOp differences = differenceStep();

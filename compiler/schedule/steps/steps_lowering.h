@@ -83,6 +83,15 @@ private:
                const llvm::DenseMap<mlir::Operation *, Value> &tiles);
   void scoreProducts(const Contraction &contraction, Value place);
 
+  // staged_steps.cpp
+  void describeStagedSteps();
+  /// True if the first stage's scores multiply the streamed operand.
+  bool isOfFirstStage(unsigned streamed) const;
+  tile::StepOp stagedScores(const WeightStage &stage, int64_t ahead);
+  void stagedWeights(const WeightStage &stage);
+  /// Null where no state multiplies what the stage makes.
+  tile::StepOp stagedValues(const WeightStage &stage);
+
   // band_steps.cpp
   /// Starts the products behind the stream, and waits for them.
   void multiplyBands();
@@ -134,6 +143,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
   llvm::DenseMap<mlir::Operation *, Value> bandTiles;  ///< fetched for the row tile, by read
+  std::vector<WeightStage> weightStagesOf; ///< of the plan; empty: weights are not staged
   Value isDescending;                            ///< i1; null: tiles come as they are in the stream
   llvm::SmallDenseMap<int64_t, Value> distances; ///< shared tiles, by the step of addends
   llvm::DenseMap<Value, Value> slopes;           ///< operands, by sum with an addend

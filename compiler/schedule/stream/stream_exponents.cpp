@@ -356,45 +356,54 @@ Value StreamLowering::liftWeight(PointEvaluator &evaluator, Location loc, red::F
 Value StreamLowering::weightFragment(unsigned number) {
   if (plan.weights[number].reference != -1)
     return exponentialWeight(plan.weights[number]);
-  if (plainWeights.empty())
-    writePlainWeights();
+  if (plainWeights.empty()) {
+    SmallVector<StagedWeight> all;
+    for (auto [each, weight] : llvm::enumerate(plan.weights))
+      if (weight.reference == -1)
+        all.push_back({static_cast<unsigned>(each), std::nullopt, weight.factors});
+    writePlainWeights(all);
+  }
   return plainWeights[number];
 }
 
 // Weights without exponents are computed together, since they share values, and without masks where
 // the tile needs none.
-void StreamLowering::writePlainWeights() {
-  SmallVector<const Weight *> weights;
-  SmallVector<Value> outs;
+void StreamLowering::writePlainWeights(ArrayRef<StagedWeight> weights, ArrayRef<Value> arrays) {
+  SmallVector<Value> outs, factors(arrays);
   SmallVector<Input> ins;
-  for (auto [number, weight] : llvm::enumerate(plan.weights))
-    if (weight.reference == -1) {
-      weights.push_back(&weight);
-      Location loc = attn::renamed(weight.factors.front().getLoc(), "weight");
-      outs.push_back(plainWeights[number] = registers(loc, scoreType()));
-      addFactorInputs(weight.factors, ins);
-    }
-  Location loc = weights.front()->factors.front().getLoc();
+  for (Value array : arrays)
+    outs.push_back(registers(array.getLoc(), scoreType()));
+  for (const StagedWeight &weight : weights) {
+    Location loc = attn::renamed(plan.weights[weight.number].factors.front().getLoc(), "weight");
+    outs.push_back(plainWeights[weight.number] = registers(loc, scoreType()));
+    addFactorInputs(weight.others, ins);
+    llvm::append_range(factors, weight.others);
+  }
+  DenseMap<unsigned, size_t> known; // places of earlier weights among the inputs
+  for (const StagedWeight &weight : weights)
+    if (weight.from && known.try_emplace(*weight.from, ins.size()).second)
+      ins.push_back({plainWeights[*weight.from], {}});
+  Location loc = plan.weights[weights.front().number].factors.front().getLoc();
   bool sumsAtOnce = !hasMoments();
-  SmallVector<Value> factors;
-  for (const Weight *weight : weights)
-    llvm::append_range(factors, weight->factors);
   auto write = [&](bool full) {
     map(loc, {plan.stream, column0, /*partial=*/!full, full}, factors, ins, outs,
-        [&](PointEvaluator &evaluator, ValueRange) {
+        [&](PointEvaluator &evaluator, ValueRange x) {
           SmallVector<Value> elements;
-          for (const Weight *weight : weights) {
-            Value element = liftWeight(evaluator, loc, sumOf(*weight), weight->factors, {});
+          for (Value array : arrays)
+            elements.push_back(evaluator.evaluate(array));
+          for (const StagedWeight &weight : weights) {
+            red::FoldOp sum = sumOf(plan.weights[weight.number]);
+            Value element = liftWeight(evaluator, loc, sum, weight.others, {});
+            if (weight.from)
+              element = arith::MulFOp::create(b, loc, x[known.lookup(*weight.from)], element);
             elements.push_back(full ? element
                                     : untilColumn(loc, extent32(plan.stream), element, real(0)));
           }
           return elements;
         });
     if (sumsAtOnce)
-      for (const Weight *weight : weights) {
-        unsigned number = weight - plan.weights.begin();
-        addRows(number, plainWeights[number]);
-      }
+      for (const StagedWeight &weight : weights)
+        addRows(weight.number, plainWeights[weight.number]);
   };
   auto branch = scf::IfOp::create(b, loc, isFull(), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -402,6 +411,8 @@ void StreamLowering::writePlainWeights() {
   write(/*full=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
   write(/*full=*/false);
+  for (auto [array, place] : llvm::zip(arrays, outs))
+    inputTiles[array] = place;
 }
 
 Value StreamLowering::exponentialWeight(const Weight &weight) {

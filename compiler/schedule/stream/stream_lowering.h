@@ -3,7 +3,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_LOWERING_H
 #define ATTNC_COMPILER_SCHEDULE_STREAM_STREAM_LOWERING_H
 
-#include "compiler/schedule/stream/stream_plan.h"
+#include "compiler/schedule/stream/weight_stages.h"
 #include "compiler/schedule/threads/point_evaluator.h"
 
 namespace attnc::schedule {
@@ -150,7 +150,8 @@ protected:
   /// The tile's elements of a weight, by its number in the plan.
   Value weightFragment(unsigned number);
   Value exponentialWeight(const Weight &weight);
-  void writePlainWeights();
+  /// And `arrays`, which what is made later then finds.
+  void writePlainWeights(llvm::ArrayRef<StagedWeight> weights, llvm::ArrayRef<Value> arrays = {});
   void addFactorInputs(llvm::ArrayRef<Value> factors, llvm::SmallVectorImpl<Input> &ins);
   /// In a map: the element of a weight, of whose exponent the reference is taken away.
   Value liftExponential(PointEvaluator &evaluator, mlir::Location loc, const Weight &weight,

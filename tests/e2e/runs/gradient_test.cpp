@@ -90,6 +90,52 @@ INSTANTIATE_TEST_SUITE_P(
                                      "scores_of_all_heads")),
     [](const auto &info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
+struct Staged {
+  std::string name, spec, kernel, keys;
+};
+
+void PrintTo(const Staged &staged, std::ostream *os) { *os << staged.name; }
+
+/// Weights that are made one after the other, with the schedule's other choices.
+class StagedGradients : public testing::TestWithParam<Staged> {};
+
+TEST_P(StagedGradients, areCorrectInAnyOrder) {
+  WithGradients gradients(GetParam().spec);
+  ASSERT_TRUE(gradients.whole);
+  auto keys = nlohmann::json::parse(GetParam().keys);
+  keys["form"] = "warpgroups";
+  keys["staged_weights"] = true;
+  driver::CompileOptions options;
+  options.schedule = {{GetParam().kernel, keys}};
+  options.target = "sm_90a";
+  options.upTo = driver::Stage::Tile;
+  Result<driver::Compilation> compilation = driver::compile(*gradients.spec, options);
+  ASSERT_TRUE(compilation.ok()) << compilation.error().text();
+  for (Lengths lengths : {Lengths{1, 70}, Lengths{150, 90}})
+    gradients.expectCorrect(driver::makeInterpreterExecutor(*compilation, {.seeds = {0, 6}}),
+                            gradients.spec.extents(lengths));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Some, StagedGradients,
+    testing::Values(Staged{"one_group", "full", "full_grad_grad_k_grad_v",
+                           R"({"groups": 1, "stream_tile": 16, "persistent": false})"},
+                    Staged{"in_turn", "full", "full_grad_grad_k_grad_v",
+                           R"({"groups": 2, "stream_tile": 48, "stages": 3, "persistent": true})"},
+                    Staged{
+                        "rows_ahead", "full", "full_grad_grad_k_grad_v",
+                        R"({"groups": 1, "stream_tile": 32, "persistent": true, "row_stages": 2})"},
+                    Staged{"mask", "causal", "causal_grad_grad_k_grad_v",
+                           R"({"groups": 2, "stream_tile": 32, "persistent": true})"},
+                    Staged{"drawn", "causal", "causal_grad_grad_k_grad_v",
+                           R"({"groups": 3, "stream_tile": 16, "dynamic_scheduler": true})"},
+                    Staged{"window", "sliding_window", "sliding_window_grad_grad_k_grad_v",
+                           R"({"groups": 2, "stream_tile": 16})"},
+                    // The second weight reads the first scores, too.
+                    Staged{"scores_read_again", "softcap", "softcap_grad_grad_k_grad_v",
+                           R"({"groups": 2, "stream_tile": 32})"}),
+    [](const auto &info) { return info.param.name; });
+
 class GpuGradients : public testing::TestWithParam<std::string> {};
 
 TEST_P(GpuGradients, areCorrectAndTheSameEachTime) {
@@ -158,8 +204,8 @@ TEST_P(GradientsThroughTables, areCorrectAndTheSameEachTime) {
 INSTANTIATE_TEST_SUITE_P(
     Targets, GradientsThroughTables,
     testing::Combine(testing::Values("cpu", "sm_80", "sm_90a"),
-                     testing::Values("paged", "gathered_rows", "gathered_odd_rows", "gathered_weights",
-                                     "gathered_result", "neighbours")),
+                     testing::Values("paged", "gathered_rows", "gathered_odd_rows",
+                                     "gathered_weights", "gathered_result", "neighbours")),
     [](const auto &info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 TEST(SavesLess, givesTheSameGradients) {

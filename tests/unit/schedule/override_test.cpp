@@ -147,7 +147,7 @@ TEST_F(Override, refusalsNameTheKey) {
             "row_stages, producer_registers, consumer_registers, ping_pong, persistent, "
             "dynamic_scheduler, "
             "copy_inputs, bulk_stores, pack, rescale_threshold, head_dim_tile, depth, "
-            "depth_stages, resident_inputs, seesaw, cluster, accuracy");
+            "depth_stages, resident_inputs, seesaw, cluster, staged_weights, accuracy");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"accuracy", "TF32"}}),
             "schedule: accuracy is \"f32\", \"halves\" or \"tf32\", not \"TF32\"");
