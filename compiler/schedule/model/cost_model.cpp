@@ -204,7 +204,7 @@ static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &sche
     // Of an operand in parts one is in use, by all groups at about the same time.
     double free = inParts ? static_cast<double>(schedule.depthStages - 1)
                           : static_cast<double>(schedule.stages) - (2 - 1 / groups);
-    if (isScoreOperand(plan, i) && isStateOperand(plan, i) && !schedule.stagedWeights)
+    if (!inParts && isScoreOperand(plan, i) && isStateOperand(plan, i) && !schedule.stagedWeights)
       free = std::max(free - kHeldLonger, kLeastFree);
     longest =
         std::max(longest, clocks * static_cast<double>(inParts ? partsOf(operand) : 1) / free);

@@ -42,7 +42,7 @@ private:
   llvm::SmallVector<tile::StepOp> runStage(unsigned stage, Tile &at);
   void runAll(Tile &now, Tile &before);
   void runLast(Tile &last);
-  /// What rows need and no step of a later stage reads; or what is left of that.
+  /// Releases what rows need that no step of a stage after this one reads.
   void releaseRows(unsigned stage);
   void loopOverTiles(mlir::Value from, mlir::Value to, mlir::Value shift, Tile &first);
   void passOver(mlir::Value from, mlir::Value to, mlir::Value shift);

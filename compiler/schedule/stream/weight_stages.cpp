@@ -68,12 +68,21 @@ private:
     return type.hasDim(plan.row) && type.hasDim(plan.stream) && type.getElementType().isF32();
   }
 
-  // Of those that are made, the one with the most of the weight's factors, and no others.
+  static bool repeats(ArrayRef<Value> factors) {
+    return llvm::SmallPtrSet<Value, 4>(factors.begin(), factors.end()).size() != factors.size();
+  }
+
+  // Of those that are made, the one with the most of the weight's factors, and no others. Squares
+  // are no sets: they are made anew.
   StagedWeight begin(unsigned number) {
     ArrayRef<Value> factors = plan.weights[number].factors;
     StagedWeight weight{number, std::nullopt, llvm::to_vector(factors)};
+    if (repeats(factors))
+      return weight;
     for (unsigned earlier : made) {
       ArrayRef<Value> known = plan.weights[earlier].factors;
+      if (repeats(known))
+        continue;
       auto isOwn = [&](Value factor) { return llvm::is_contained(factors, factor); };
       size_t size = weight.from ? plan.weights[*weight.from].factors.size() : 0;
       if (known.size() > size && llvm::all_of(known, isOwn))
@@ -111,7 +120,9 @@ private:
     for (unsigned number : left) {
       Numbers missing = contractionsOf(plan.weights[number].factors);
       missing.set_subtract(started);
-      if (!fewest || missing.size() < fewest->size())
+      if (fewest && missing.empty()) // made with the others
+        continue;
+      if (!fewest || fewest->empty() || missing.size() < fewest->size())
         fewest = missing;
     }
     stage.contractions.assign(fewest->begin(), fewest->end());

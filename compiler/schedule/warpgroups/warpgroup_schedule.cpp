@@ -570,8 +570,9 @@ static std::string checkStaged(red::NestOp nest, const StreamPlan &plan,
   if (liveCondition(nest))
     return "staged_weights has no list of the tiles that matter: leave it out";
   if (weightStages(nest, plan).size() < 2)
-    return "staged_weights takes weights without a running maximum that need different scores: "
-           "leave it out";
+    return plan.references.empty()
+               ? "staged_weights takes two weights or more that need different scores: leave it out"
+               : "staged_weights takes weights without a running maximum: leave it out";
   return "";
 }
 

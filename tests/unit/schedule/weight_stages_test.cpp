@@ -51,6 +51,29 @@ TEST(WeightStages, anArrayThatBothWeightsAreMadeOfStays) {
   EXPECT_THAT(stages[1].contractionsRead, IsEmpty());
 }
 
+// Factors are no set: p * p * t has more of p than p.
+TEST(WeightStages, squaresAreMadeAnew) {
+  for (const char *second : {"p * p * t", "t * t * p"}) {
+    LibraryNest of(twoSums(second));
+    auto stages = weightStages(of.nest, of.plan);
+    ASSERT_THAT(stages, SizeIs(2));
+    EXPECT_EQ(stages[1].weights[0].from, std::nullopt);
+    EXPECT_THAT(stages[1].weights[0].others, SizeIs(3));
+  }
+  nlohmann::json spec = twoSums("s * t");
+  spec["body"][3] = "o[i,e] = sum(j, s * s * v[j,e])";
+  LibraryNest of(spec);
+  EXPECT_EQ(weightStages(of.nest, of.plan)[1].weights[0].from, std::nullopt);
+}
+
+TEST(WeightStages, aWeightWithoutScoresIsMadeWithTheFirstThatHasSome) {
+  nlohmann::json spec = twoSums("w[i,j] * t");
+  spec["inputs"]["w"] = "T[i, j]";
+  spec["body"][3] = "o[i,e] = sum(j, w[i,j] * v[j,e])";
+  LibraryNest of(spec);
+  EXPECT_THAT(weightStages(of.nest, of.plan), SizeIs(1));
+}
+
 TEST(WeightStages, scoresThatAreReadAgainStay) {
   LibraryNest of(twoSums("p * (t + s)"));
   auto stages = weightStages(of.nest, of.plan);
