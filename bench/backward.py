@@ -23,6 +23,8 @@ Cell = collections.namedtuple("Cell", "mask dtype d b h n target peers")
 CELLS = [Cell(mask, "bf16", d, 4, 2048 // d, 4096, target, ("cudnn", "flash"))
          for target, widths in (("sm_90a", (64, 96, 128, 192, 256)), ("sm_80", (64, 128)))
          for d in widths for mask in ("full", "causal")]
+CELLS += [Cell(mask, "bf16", d, 1, h, 4096, "sm_90a", ("efficient",))
+          for d, h in ((320, 32), (512, 32), (1024, 16)) for mask in ("full", "causal")]
 CELLS += [Cell("full", "f32", 64, 1, 8, 16384, "sm_90a", ("efficient",))]
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 WARM, RUNS = 3, 10

@@ -18,6 +18,8 @@
 #include "compiler/driver/step_pass.h"
 #include "compiler/schedule/chains/chain_nests.h"
 #include "compiler/schedule/choice/choose_schedule.h"
+#include "compiler/schedule/model/gpu_model.h"
+#include "compiler/schedule/slab/store_weights.h"
 #include "compiler/schedule/steps/step_text.h"
 #include "compiler/schedule/stream/stream_plan.h"
 #include "compiler/schedule/threads/lower_rows.h"
@@ -99,6 +101,7 @@ private:
     fold = *choice;
     if (own.isVariant()) {
       fold.fold = own.fold;
+      fold.slabBytes = own.slabBytes;
       keys.update(own.keys());
     }
     std::optional<Error> error;
@@ -180,6 +183,12 @@ private:
         nest.scheduled.steps = schedule::stepLines(kernel);
     if (&step == findStep("choose-schedules") && !onCpu()) {
       reportSchedules();
+      if (fold.slabBytes.value_or(0) > 0 && hasSlab() && !storesWeights(program))
+        return invalidArgument("schedule: slab_bytes: " + withoutSlab() +
+                                   " would store or multiply weights, and has no kernel of the "
+                                   "form warpgroups, which alone knows slabs",
+                               "leave slab_bytes out of the schedule, or name a schedule of that "
+                               "form for the kernel");
       if (own.isInParts() && !foldsSplitsByTiles(program))
         return compilationError("parts are not folded by tiles", "fold the stream in one pass");
     }
@@ -322,13 +331,40 @@ private:
   // somebody has chosen in the schedule stands for one program, not for several.
   void lowerVariants() {
     if (options.parts == SplitVariant::None || fold.fold != FoldChoice::Fold::Auto ||
-        !overrides.empty() || own.isVariant())
+        !overrides.empty() || own.isVariant() || fold.slabBytes.value_or(0) > 0)
       return;
     lowerInParts();
+    lowerSlab();
     for (auto [each, keys] :
          llvm::zip(schedule::shortSequences(), shortKeys(program, options.target)))
       if (!keys.empty())
         lowerVariant({each.prefix.str(), FoldChoice::Fold::OnePass, keys, &each});
+  }
+
+  // The first kernel of a slab that has another form.
+  std::string withoutSlab() {
+    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
+      if (nest->hasAttr(schedule::kSlabAttr) &&
+          !tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()))
+        return schedule::kernelName(nest);
+    return "";
+  }
+
+  bool hasSlab() {
+    return llvm::any_of(program.getBodyBlock()->getOps<red::NestOp>(),
+                        [](red::NestOp nest) { return nest->hasAttr(schedule::kSlabAttr); });
+  }
+
+  // The program that stores weights, where there are such.
+  void lowerSlab() {
+    const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
+    OwningOpRef<attn::ProgramOp> trial = program.clone();
+    if (fold.slabBytes || !machine || !machine->warpgroups ||
+        !schedule::storeWeights(*trial, kSlabBytes, schedule::kSlabColumns))
+      return;
+    VariantProgram variant{kSlabPrefix.str()};
+    variant.slabBytes = kSlabBytes;
+    lowerVariant(std::move(variant));
   }
 
   void lowerInParts() {

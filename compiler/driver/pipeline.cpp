@@ -17,6 +17,7 @@
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/slab/store_weights.h"
 #include "compiler/schedule/steps/assign_roles.h"
 #include "compiler/schedule/steps/expand_pipeline.h"
 #include "compiler/schedule/steps/place.h"
@@ -137,6 +138,20 @@ Status giveAllPairRoles(Operation *op, const PipelineOptions &options) {
          (isTurned(nest) && schedule::multipliesFloats(nest))))
       takePairRoles(nest);
   }
+  return {};
+}
+
+// Where the schedule says how much memory weights may take.
+Status storeAllWeights(Operation *op, const PipelineOptions &options) {
+  nlohmann::json keys = options.overrides;
+  Result<FoldChoice> choice = takeFoldChoice(keys);
+  if (!choice)
+    return choice.error();
+  auto program = cast<attn::ProgramOp>(op);
+  const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
+  if (choice->slabBytes.value_or(0) > 0 && machine && machine->warpgroups &&
+      schedule::storeWeights(program, *choice->slabBytes))
+    deriveUpdates(program);
   return {};
 }
 
@@ -278,6 +293,8 @@ constexpr Step table[] = {
      Program, outlineEpilogue, /*asksOptions=*/true},
     {"order-nests", "passes over sequences behind the small nests that do not need them", Program,
      onProgram<orderNests>},
+    {"store-weights", "weights that several products read are computed once, and stored", Program,
+     storeAllWeights, /*asksOptions=*/true},
     {"pack-results", "rows of packed sequences are stored by who computes them", Program,
      packOutputs, /*asksOptions=*/true},
     {"pair-roles", "values of pairs that are stored get a row and a stream dim, for tiles", Program,

@@ -106,7 +106,9 @@ private:
       if (!scope.sizes.contains(dim))
         return std::nullopt;
     Result<TensorRef> placed = intermediateAt(nullptr, decl, scope);
-    return placed ? spanBytes(*placed) : std::nullopt;
+    Result<int64_t> bytes =
+        placed ? intermediateBytes(decl, *placed, scope) : Result<int64_t>(placed.error());
+    return bytes ? std::optional(*bytes) : std::nullopt;
   }
 
   /// The tensors that the nest's kernel reads.

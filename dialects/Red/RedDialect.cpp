@@ -145,11 +145,13 @@ static LogicalResult verifyDomain(NestOp nest) {
   return success();
 }
 
-// True if the types are alike but for the order of dims.
+// True if the types are alike but for the order of dims; f32 may be stored rounded to 16 bits.
 static bool isLayoutOf(Type yielded, Type stored) {
   auto from = cast<attn::ArrayType>(yielded), to = cast<attn::ArrayType>(stored);
   auto ofFrom = from.getDims(), ofTo = to.getDims();
-  return from.getElementType() == to.getElementType() &&
+  Type element = to.getElementType();
+  bool isRounded = from.getElementType().isF32() && (element.isF16() || element.isBF16());
+  return (from.getElementType() == element || isRounded) &&
          std::is_permutation(ofFrom.begin(), ofFrom.end(), ofTo.begin(), ofTo.end());
 }
 

@@ -28,7 +28,8 @@ def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects,
     results of earlier nests.
 
     A result has the dims of the array that red.yield names for it, in the order in which its axes lie
-    in memory, the last one contiguous: its layout.
+    in memory, the last one contiguous: its layout. f32 may be stored as a type of 16 bits, to which
+    it is rounded then.
 
     The optional `domain` region computes, for a tile of rows, which part of the stream matters. Its
     block arguments, all i64, are: the index of each grid dim; the first and the last index of each

@@ -98,7 +98,8 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-// An extent: an integer, ["size", dim], ["param", name], or an operation on extents.
+// An extent: an integer, ["size", dim], ["param", name], ["let", name] of a loop around the launch,
+// or an operation on extents.
 static bool isExtent(Attribute extent) {
   if (isa<IntegerAttr>(extent))
     return true;
@@ -106,7 +107,7 @@ static bool isExtent(Attribute extent) {
   auto head = list && !list.empty() ? dyn_cast<StringAttr>(list[0]) : StringAttr();
   if (!head)
     return false;
-  if (head == "size" || head == "param")
+  if (head == "size" || head == "param" || head == "let")
     return list.size() == 2 && isa<StringAttr>(list[1]);
   if (head == "multiprocessors")
     return list.size() == 1;

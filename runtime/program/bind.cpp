@@ -394,6 +394,23 @@ Result<TensorRef> intermediateAt(void *data, const TensorDecl &decl, const Scope
   return tensor;
 }
 
+Result<std::int64_t> intermediateBytes(const TensorDecl &decl, const TensorRef &tensor,
+                                       const Scope &scope) {
+  std::optional<std::int64_t> whole = spanBytes(tensor);
+  if (whole && (!decl.window || *whole == 0))
+    return *whole;
+  Result<std::int64_t> count =
+      decl.window ? evaluateInteger(decl.window->count, scope) : Result<std::int64_t>(0);
+  if (!count)
+    return count.error();
+  std::int64_t bytes = static_cast<std::int64_t>(dtypeSize(decl.dtype));
+  if (!decl.window || __builtin_mul_overflow(bytes, *count, &bytes) ||
+      __builtin_mul_overflow(bytes, tensor.strides[static_cast<std::size_t>(decl.window->axes) - 1],
+                             &bytes))
+    return invalidArgument(fmt::format("{} has more than 2^63 bytes", decl.name));
+  return bytes;
+}
+
 Status checkAlignment(const TensorDecl &decl, const TensorRef &tensor, std::int64_t align) {
   if (spanBytes(tensor) == 0)
     return {};

@@ -79,6 +79,11 @@ Result<std::vector<std::int64_t>> shapeOf(const TensorDecl &tensor, const Scope 
 /// as shapeOf, of the padded tensor.
 Result<TensorRef> intermediateAt(void *data, const TensorDecl &decl, const Scope &scope);
 
+/// Bytes that an intermediate, laid out so, takes: of its window, if it has one. Errors: those of
+/// the window's expressions; more than 2^63 - 1.
+Result<std::int64_t> intermediateBytes(const TensorDecl &decl, const TensorRef &tensor,
+                                       const Scope &scope);
+
 /// Whether the base of `tensor`, and the strides of all axes but the last with more than one
 /// element, are multiples of `align` bytes (of an element, if that is more). An empty tensor's
 /// always are. The error names the tensor, the axis and the remedy.

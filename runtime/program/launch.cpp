@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <type_traits>
@@ -170,9 +171,18 @@ private:
     auto planned = workspace.offsets.find(name);
     if (planned == workspace.offsets.end())
       return internalError(name + " has no place in the workspace");
-    Result<TensorRef> tensor = intermediateAt(nullptr, *manifest.findTensor(name), binding.scope);
+    const TensorDecl &decl = *manifest.findTensor(name);
+    Result<TensorRef> tensor = intermediateAt(nullptr, decl, binding.scope);
     if (!tensor)
       return tensor.error();
+    if (decl.window) {
+      Result<std::int64_t> count = evaluateInteger(decl.window->count, binding.scope);
+      if (!count)
+        return inContext("window of " + name, count.error());
+      auto last = static_cast<std::size_t>(decl.window->axes) - 1;
+      std::fill_n(tensor->shape.begin(), last, 1);
+      tensor->shape[last] = *count;
+    }
     return Placed{*std::move(tensor), {Place::workspace, planned->second}};
   }
 
@@ -266,8 +276,10 @@ Result<Workspace> planWorkspace(const Manifest &manifest, const VariantDecl &var
     Result<TensorRef> placed = intermediateAt(nullptr, tensor, binding.scope);
     if (!placed)
       return placed.error();
-    // Fits: intermediateAt has counted more.
-    std::optional<std::int64_t> offset = reserve(workspace, *spanBytes(*placed));
+    Result<std::int64_t> bytes = intermediateBytes(tensor, *placed, binding.scope);
+    if (!bytes)
+      return bytes.error();
+    std::optional<std::int64_t> offset = reserve(workspace, *bytes);
     if (!offset)
       return tooMany;
     workspace.offsets[tensor.name] = *offset;

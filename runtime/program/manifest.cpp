@@ -102,6 +102,9 @@ private:
         if (tensor.align < 0 || tensor.align > 4096 || (tensor.align & (tensor.align - 1)) != 0)
           return fail("tensor " + tensor.name,
                       fmt::format("'align' is {}, not a power of two up to 4096", tensor.align));
+        if (tensor.window && (group != &manifest.intermediates || tensor.window->axes < 1 ||
+                              tensor.window->axes >= static_cast<int>(tensor.dims.size())))
+          return fail("tensor " + tensor.name, "a window is of the first axes of an intermediate");
         if (group == &manifest.intermediates && tensor.align > 256)
           return fail(
               "tensor " + tensor.name,
@@ -283,6 +286,11 @@ private:
           (arg.axis < 0 || static_cast<std::size_t>(arg.axis) >= tensor->dims.size()))
         return fail(where, fmt::format("{} has {} axes, so none is {}", arg.name,
                                        tensor->dims.size(), arg.axis));
+      if (tensor->window && arg.kind != ArgKind::TensorMap)
+        return fail(where, fmt::format("{} has a window, which only tensor maps show", arg.name));
+      if (tensor->window)
+        if (Status status = checkExprAt(tensor->window->count, "window of " + where); !status)
+          return status;
       if (arg.offset)
         return checkExprAt(*arg.offset, "offset of " + where);
       return arg.kind == ArgKind::TensorMap ? checkMap(arg, *tensor, where) : Status();
@@ -380,6 +388,8 @@ const LoopDecl *VariantDecl::loopAround(std::size_t launch) const {
 
 std::vector<std::string> needsOf(const Manifest &manifest) {
   bool loops = false, offsets = false, guards = false;
+  bool windows = std::any_of(manifest.intermediates.begin(), manifest.intermediates.end(),
+                             [](const TensorDecl &tensor) { return tensor.window.has_value(); });
   for (const VariantDecl &variant : manifest.variants) {
     loops |= !variant.loops.empty();
     for (const LaunchDecl &launch : variant.launches) {
@@ -389,7 +399,8 @@ std::vector<std::string> needsOf(const Manifest &manifest) {
     }
   }
   std::vector<std::string> needs;
-  for (auto [used, name] : {std::pair(loops, "loops"), {offsets, "offsets"}, {guards, "guards"}})
+  for (auto [used, name] :
+       {std::pair(loops, "loops"), {offsets, "offsets"}, {guards, "guards"}, {windows, "windows"}})
     if (used)
       needs.emplace_back(name);
   return needs;

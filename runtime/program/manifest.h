@@ -22,7 +22,7 @@ namespace attnc {
 
 /// The format that is written and read. A newer minor may have keys that a reader passes over; what
 /// may not be passed over is named in the manifest's "needs" (needsOf).
-inline constexpr int manifestMajor = 2, manifestMinor = 2;
+inline constexpr int manifestMajor = 2, manifestMinor = 3;
 
 /// The most passes of a loop: each is a launch or more.
 inline constexpr std::int64_t maxLoopPasses = 1 << 16;
@@ -40,6 +40,15 @@ struct DimDecl {
   std::int64_t min = 1; ///< the smallest extent that the kernels accept: 0 or 1
 };
 
+/// What of an intermediate lies in memory at a time: with the indices of the first `axes` axes as
+/// one number, the last fastest, `count` of these. Kernels reach it through tensor maps alone,
+/// where the last of these axes has `count` indices, and those before it have one. JSON:
+/// `"window": {"axes": 2, "count": EXPR}`.
+struct WindowDecl {
+  int axes = 1;
+  Expr count;
+};
+
 /// A tensor in elements of `dtype`; its shape is that of its dims, in order.
 struct TensorDecl {
   std::string name;
@@ -54,6 +63,7 @@ struct TensorDecl {
   /// a program does not depend on where its spec lay; or empty.
   std::string place = {};
   std::string reason = {}; ///< of an intermediate: why it is stored between kernels; or empty
+  std::optional<WindowDecl> window = {}; ///< of an intermediate: it is never there as a whole
 };
 
 /// A number known once sizes are: `g = size(h) // size(hk)`. Sees sizes and earlier lets.
@@ -154,8 +164,8 @@ struct LaunchDecl {
   /// it is among the launch's pointers and the kernel returns at once. Empty: always.
   std::string guard = {};
   /// The kernel reads nothing that the launch before it stores, and ends no earlier; it may start
-  /// as soon as that one says so (PTX griddepcontrol.launch_dependents). Whoever launches may ignore
-  /// it. Not where the launch before it is left out.
+  /// as soon as that one says so (PTX griddepcontrol.launch_dependents). Whoever launches may
+  /// ignore it. Not where the launch before it is left out.
   bool beside = false;
 };
 
@@ -214,7 +224,8 @@ struct Manifest {
 /// Whether names are unique, whatever refers to a name finds it, and numbers are in range.
 Status checkManifest(const Manifest &manifest);
 
-/// What a reader must know to run the manifest, of "loops", "offsets" and "guards": JSON's "needs".
+/// What a reader must know to run the manifest, of "loops", "offsets", "guards" and "windows":
+/// JSON's "needs".
 std::vector<std::string> needsOf(const Manifest &manifest);
 
 /// Reads and checks a manifest. Any text is safe to pass. Errors (InvalidArgument) also: another

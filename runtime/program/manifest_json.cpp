@@ -13,8 +13,14 @@ DimDecl readDim(Fields &fields) {
 }
 
 TensorDecl readTensor(Fields &fields) {
-  return {fields.text("name"),        fields.dtype("dtype"),        fields.names("dims"),
-          fields.integer("align", 0), fields.optionalText("place"), fields.optionalText("reason")};
+  TensorDecl tensor{fields.text("name"),          fields.dtype("dtype"),
+                    fields.names("dims"),         fields.integer("align", 0),
+                    fields.optionalText("place"), fields.optionalText("reason")};
+  if (const Json *json = fields.find("window", false))
+    tensor.window = fields.nested(*json, "window", [](Fields &window) {
+      return WindowDecl{window.smallInteger("axes"), window.expr("count")};
+    });
+  return tensor;
 }
 
 LetDecl readLet(Fields &fields) { return {fields.text("name"), fields.expr("expr")}; }
@@ -183,7 +189,7 @@ void readVersion(Fields &fields) {
                        major < manifestMajor ? older : newer);
   if (minor > manifestMinor)
     fields.passOverUnknown();
-  constexpr std::string_view knownNeeds[] = {"loops", "offsets", "guards"};
+  constexpr std::string_view knownNeeds[] = {"loops", "offsets", "guards", "windows"};
   if (fields.find("needs", false))
     for (const std::string &need : fields.names("needs"))
       if (std::find(std::begin(knownNeeds), std::end(knownNeeds), need) == std::end(knownNeeds))
@@ -246,6 +252,8 @@ Json write(const TensorDecl &tensor) {
     json["align"] = tensor.align;
   addText(json, "place", tensor.place);
   addText(json, "reason", tensor.reason);
+  if (tensor.window)
+    json["window"] = {{"axes", tensor.window->axes}, {"count", exprToJson(tensor.window->count)}};
   return json;
 }
 

@@ -40,7 +40,9 @@ std::vector<StoredValue> storedValues(const Manifest &manifest, const Workspace 
     if (!workspace.offsets.count(tensor.name))
       continue;
     Result<TensorRef> placed = intermediateAt(nullptr, tensor, scope);
-    values.push_back({&tensor, placed ? spanBytes(*placed).value_or(0) : 0});
+    Result<std::int64_t> bytes =
+        placed ? intermediateBytes(tensor, *placed, scope) : Result<std::int64_t>(placed.error());
+    values.push_back({&tensor, bytes ? *bytes : 0});
   }
   std::sort(values.begin(), values.end(), [](const StoredValue &a, const StoredValue &b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.tensor < b.tensor; // as declared

@@ -125,11 +125,15 @@ Result<InterpreterExecutor::Plan> InterpreterExecutor::plan(const Binding &bindi
     plan.ranges.push_back(rangeOf(name, tensor, output));
   }
   for (const auto &[name, offset] : planned->workspace.offsets) {
-    Result<TensorRef> tensor =
-        intermediateAt(planned->base + offset, *manifest().findTensor(name), binding.scope);
+    const TensorDecl &decl = *manifest().findTensor(name);
+    Result<TensorRef> tensor = intermediateAt(planned->base + offset, decl, binding.scope);
     if (!tensor)
       return tensor.error();
-    plan.ranges.push_back(rangeOf(name, *tensor, true));
+    Result<int64_t> bytes = intermediateBytes(decl, *tensor, binding.scope);
+    if (!bytes)
+      return bytes.error();
+    plan.ranges.push_back({name, static_cast<std::byte *>(tensor->data),
+                           static_cast<size_t>(*bytes), /*writable=*/true});
   }
   for (int64_t offset : planned->workspace.counters)
     plan.ranges.push_back({"a counter", planned->base + offset, sizeof(int32_t), true});

@@ -8,8 +8,10 @@ Result<FoldChoice> takeFoldChoice(nlohmann::json &keys) {
   nlohmann::json fold = keys.value("fold", nlohmann::json("auto"));
   bool isSaid = keys.contains("splits");
   nlohmann::json splits = keys.value("splits", nlohmann::json("auto"));
+  nlohmann::json slab = keys.value("slab_bytes", nlohmann::json("auto"));
   keys.erase("fold");
   keys.erase("splits");
+  keys.erase("slab_bytes");
   if (fold == "stream")
     return invalidArgument("schedule: fold \"stream\" is called \"one_pass\"", "write one_pass");
   if (fold != "auto" && fold != "one_pass" && fold != "two_pass")
@@ -22,7 +24,14 @@ Result<FoldChoice> takeFoldChoice(nlohmann::json &keys) {
                                        "number from 2 to {}",
                                        splits.dump(), kMostParts),
                            "leave the key out");
+  if (slab != "auto" && !(slab.is_number_integer() && slab >= 0))
+    return invalidArgument(
+        "schedule: slab_bytes is " + slab.dump() +
+            "; it can be \"auto\", or bytes of memory for weights, and 0 for none",
+        "leave the key out");
   FoldChoice choice;
+  if (slab != "auto")
+    choice.slabBytes = slab.get<std::int64_t>();
   choice.fold = fold == "auto" ? Fold::Auto : fold == "one_pass" ? Fold::OnePass : Fold::TwoPass;
   if (isNumber)
     choice.parts = splits.get<std::int64_t>();

@@ -15,6 +15,8 @@ struct FoldChoice {
   Fold fold = Fold::Auto;
   /// Parts of a stream; none: as many as fill the GPU at hand.
   std::optional<std::int64_t> parts;
+  /// Memory for weights that several products read; 0: none is used; nothing: what is best.
+  std::optional<std::int64_t> slabBytes;
 };
 
 inline constexpr std::int64_t kDefaultSplits = 8;

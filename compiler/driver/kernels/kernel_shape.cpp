@@ -1,6 +1,7 @@
 #include "compiler/driver/kernels/kernel_shape.h"
 #include "compiler/schedule/nest/signature.h"
 #include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/slab/cells.h"
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
@@ -25,6 +26,10 @@ static ArgDecl argument(const schedule::KernelArg &arg) {
                               arg.swizzle);
   case schedule::KernelArg::Kind::Counter:
     return ArgDecl::counter();
+  case schedule::KernelArg::Kind::Cells: {
+    schedule::SlabCells cells = schedule::slabCells(arg.array.getDefiningOp<red::NestOp>());
+    return ArgDecl::value(*gridExpr(arg.axis ? cells.end : cells.first), DType::I32);
+  }
   }
   return {};
 }
@@ -54,7 +59,10 @@ static nlohmann::ordered_json toJson(Attribute attribute) {
 Result<Expr> gridExpr(Attribute extent) { return parseExpr(toJson(extent)); }
 
 Result<KernelShape> shapeOf(red::NestOp nest, tile::KernelOp kernel) {
-  return shapeOf(schedule::KernelSignature(nest), kernel);
+  Result<KernelShape> shape = shapeOf(schedule::KernelSignature(nest), kernel);
+  if (shape && nest->hasAttr(schedule::kSlabAttr))
+    shape->slabs = *gridExpr(schedule::slabCells(nest).slabs);
+  return shape;
 }
 
 Result<KernelShape> shapeOf(const schedule::KernelSignature &signature, tile::KernelOp kernel) {

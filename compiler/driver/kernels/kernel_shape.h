@@ -24,6 +24,8 @@ struct KernelShape {
   /// where the size of an element is enough. Empty on the cpu, where it is everywhere.
   std::vector<std::int64_t> align;
   bool beside = false; ///< as tile.kernel says
+  std::optional<Expr> slabs =
+      {}; ///< of a kernel that is launched for each slab: how many there are
   /// What is launched before and after each launch of it, for it alone.
   std::vector<KernelShape> before, after;
 };

@@ -5,6 +5,7 @@
 #include "compiler/evaluator/inputs/positive_dims.h"
 #include "compiler/schedule/model/gpu_model.h"
 #include "compiler/schedule/nest/signature.h"
+#include "compiler/schedule/slab/cells.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "dialects/Tile/ElementTypes.h"
 #include "dialects/Tile/Tile.h"
@@ -147,6 +148,10 @@ static void addTensors(attn::ProgramOp program, Manifest &manifest) {
       if (schedule::tensorOf(result).kind == schedule::Tensor::Kind::Intermediate) {
         manifest.intermediates.push_back(declareAt(result, computed.getLoc()));
         manifest.intermediates.back().reason = whyStored(result);
+        if (schedule::liesInSlab(result) && !nest.getGrid().empty())
+          manifest.intermediates.back().window =
+              WindowDecl{static_cast<int>(nest.getGrid().size()),
+                         *gridExpr(schedule::slabCells(nest).together)};
       }
   for (Operation &op : *program.getBodyBlock())
     if (isa<red::TopsOp, red::EncodeOp, red::LostOp>(op))
@@ -242,11 +247,16 @@ static VariantDecl variantOf(ArrayRef<KernelShape> kernels, const AlignedCopies 
   copyAll(/*outputs=*/false);
   const KernelShape *last = nullptr;
   for (const KernelShape &kernel : kernels) {
+    size_t first = variant.launches.size();
     forAll(kernel, [&](const KernelShape &each) {
       variant.launches.push_back(launchOnCopies(each, copied));
       variant.launches.back().beside =
           each.beside && last && kernel.before.empty() && last->after.empty() && &each == &kernel;
     });
+    if (kernel.slabs && variant.loops.empty())
+      variant.loops.push_back({schedule::kSlabIndex.str(), *kernel.slabs, first, 0});
+    if (kernel.slabs)
+      variant.loops.front().launches = variant.launches.size() - variant.loops.front().first;
     if (!kernel.name.empty())
       last = &kernel;
   }

@@ -4,6 +4,7 @@
 #include "compiler/schedule/choice/few_rows.h"
 #include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/choice/schedule_json.h"
+#include "compiler/schedule/slab/cells.h"
 #include "compiler/transforms/split.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
@@ -225,12 +226,42 @@ static Expr areShort(attn::ProgramOp program, const VariantProgram &variant) {
 }
 
 //===----------------------------------------------------------------------===//
+// Stored weights
+//===----------------------------------------------------------------------===//
+
+static std::vector<red::NestOp> slabNests(attn::ProgramOp program) {
+  std::vector<red::NestOp> nests;
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
+    if (nest->hasAttr(schedule::kSlabAttr))
+      nests.push_back(nest);
+  return nests;
+}
+
+bool storesWeights(attn::ProgramOp program) {
+  std::vector<red::NestOp> nests = slabNests(program);
+  return !nests.empty() && llvm::all_of(nests, [](red::NestOp nest) {
+    return bool(tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()));
+  });
+}
+
+// That the weights of one cell fit, and are as many as several kernels are worth.
+static Expr fitsSlab(attn::ProgramOp program, std::int64_t bytes) {
+  red::NestOp nest = slabNests(program).front();
+  std::vector<Expr> all = {
+      apply(ExprOp::Le, *gridExpr(schedule::slabCells(nest).bytes), Expr::constant(bytes))};
+  for (ArrayAttr role : {nest.getRow(), nest.getStream()})
+    all.push_back(atLeast(Expr::size(cast<StringAttr>(role[0]).str()), kLeastOfSlab));
+  return join(ExprOp::And, std::move(all));
+}
+
+//===----------------------------------------------------------------------===//
 // Which variant
 //===----------------------------------------------------------------------===//
 
 nlohmann::json VariantProgram::keys() const {
   nlohmann::json all = schedule;
   all["fold"] = isInParts() ? "two_pass" : "one_pass";
+  all["slab_bytes"] = slabBytes;
   return all;
 }
 
@@ -239,6 +270,8 @@ Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
                    std::map<std::string, Expr> &counts) {
   if (variant.sequences)
     return areShort(program, variant);
+  if (variant.slabBytes)
+    return fitsSlab(program, variant.slabBytes);
   std::vector<Expr> all, several;
   if (variant.packs())
     all.push_back(hasFewRows(program));
@@ -346,10 +379,11 @@ private:
   // One variant runs at a time: what differs in no more than its name and its alignment is one
   // tensor.
   TensorDecl *sharedWith(const TensorDecl &tensor, const std::string &name) {
-    auto same = std::find_if(
-        manifest.intermediates.begin(), manifest.intermediates.end(), [&](const TensorDecl &known) {
-          return known.name == name && known.dtype == tensor.dtype && known.dims == tensor.dims;
-        });
+    auto same = std::find_if(manifest.intermediates.begin(), manifest.intermediates.end(),
+                             [&](const TensorDecl &known) {
+                               return known.name == name && known.dtype == tensor.dtype &&
+                                      known.dims == tensor.dims && !known.window && !tensor.window;
+                             });
     return same == manifest.intermediates.end() ? nullptr : &*same;
   }
 

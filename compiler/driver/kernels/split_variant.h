@@ -15,6 +15,13 @@ namespace attnc::driver {
 /// rows: in one pass, and in parts.
 inline constexpr llvm::StringLiteral kSplitPrefix = "split_", kPackedPrefix = "packed_",
                                      kPackedSplitPrefix = "packed_split_";
+/// The same of the program that stores weights.
+inline constexpr llvm::StringLiteral kSlabPrefix = "slab_";
+
+/// Memory for weights where nobody says how much. Measured at D512 (docs/notes/backward.md).
+inline constexpr std::int64_t kSlabBytes = std::int64_t(256) << 20;
+/// Shorter sequences are left to the program without a slab.
+inline constexpr std::int64_t kLeastOfSlab = 512;
 
 /// How a program is compiled that is a variant of another.
 struct VariantProgram {
@@ -23,6 +30,7 @@ struct VariantProgram {
   /// By kernel: for few rows (fewRowsKeys), for short sequences (shortKeys), or empty.
   nlohmann::json schedule = nlohmann::json::object();
   const schedule::ShortSequences *sequences = nullptr; ///< those that it is for, if it is
+  std::int64_t slabBytes = 0;                          ///< of a program that stores weights
 
   bool isVariant() const { return !prefix.empty(); }
   bool isInParts() const { return fold == FoldChoice::Fold::TwoPass; }
@@ -44,6 +52,10 @@ nlohmann::json fewRowsKeys(attn::ProgramOp program, llvm::StringRef target);
 /// The same for each of shortSequences().
 std::vector<nlohmann::json> shortKeys(attn::ProgramOp program, llvm::StringRef target);
 
+/// Whether some nests of a scheduled program store weights for others (store_weights.h), and all of
+/// these have kernels that count the cells of a slab.
+bool storesWeights(attn::ProgramOp program);
+
 /// How many parts each of the program's part dims has: as many as let the launch fill the
 /// multiprocessors, at least `kLeastOfPart` elements each, at most `most`; 1 where rows fill the
 /// GPU already, or more than half of it. Of products without warpgroups there are up to
@@ -63,8 +75,8 @@ inline constexpr std::int64_t kLeastOfPart = 1024, kLeastOfPacked = 256;
 inline constexpr std::int64_t kLeastOfSlow = 128, kMostOfSlow = 16, kLeastSlowStream = 512;
 
 /// Where the variant runs, if none does that is chosen after it: what packs where rows are few and
-/// some indices see the same stream, what is for short sequences where all are short, what is in
-/// parts where some stream has at least two. In
+/// some indices see the same stream, what is for short sequences where all are short, what stores
+/// weights where those of a cell fit, what is in parts where some stream has at least two. In
 /// `counts` are the parts of streams where it does not run, by dim; it adds its own. `kernels` are
 /// those of the program's nests, in order.
 Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,

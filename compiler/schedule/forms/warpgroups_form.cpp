@@ -4,6 +4,8 @@
 #include "compiler/schedule/model/schedule_ranking.h"
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/slab/store_weights.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include <fmt/format.h>
 
 namespace attnc::schedule {
@@ -25,6 +27,19 @@ constexpr double kAsGoodWhole = 0.8;
 // elements, D64: 0.22 ms in equal strides and 0.205 drawn with 3 groups and tiles of 48, 0.19 and
 // 0.16 with 2 and 64 (not recorded).
 constexpr ReferenceExtents kWhereDataDecide[] = {{1024, 1024, 256}};
+
+// What a launch for one slab has, at lengths of which some cells fit.
+std::vector<ReferenceExtents> extentsInSlab(red::NestOp nest) {
+  auto bytes = nest->getAttrOfType<mlir::IntegerAttr>(kSlabAttr);
+  if (!bytes)
+    return {};
+  constexpr int64_t kBytesOfPair = 4; // two weights
+  std::vector<ReferenceExtents> all;
+  for (int64_t length : {2048, 4096})
+    all.push_back(
+        {length, length, std::max<int64_t>(1, bytes.getInt() / (kBytesOfPair * length * length))});
+  return all;
+}
 
 // One group with nothing beside it to do while it waits. Predictions of such are too good, too.
 bool isAlone(const RankedSchedule &ranked) {
@@ -77,7 +92,8 @@ public:
     std::vector<RankedSchedule> ranked = ranking(nest, machine, why);
     if (ranked.empty())
       return {};
-    if (isAlone(ranked.front())) {
+    bool hasOther = !nest.op()->hasAttr(kSlabAttr); // which other forms do not know
+    if (hasOther && isAlone(ranked.front())) {
       why = fmt::format("the best schedule waits for one group at a time: {:.0f} % of the tensor "
                         "cores' peak by prediction",
                         100 * ranked.front().step.tensorShare);
@@ -97,7 +113,7 @@ public:
   // check says why.
   Result<red::Schedule> withKeys(PlannedNest &nest, const GpuModel &machine,
                                  const Json &keys) const override {
-    WarpgroupSchedule schedule;
+    WarpgroupSchedule schedule = defaultFor(nest);
     // The keys are checked before anything is made of them.
     if (Status status = setKeys(schedule.keys(), name(), keys); !status)
       return status.error();
@@ -162,6 +178,17 @@ protected:
   }
 
 private:
+  // What stands for keys that nobody says where no candidate has those that somebody does.
+  static WarpgroupSchedule defaultFor(PlannedNest &nest) {
+    WarpgroupSchedule schedule;
+    if (!nest.ofHalves())
+      return schedule;
+    bool storesPairs = !nest.ofHalves()->pairs.empty();
+    schedule.bulkStores = storesPairs;
+    schedule.pingPong = !storesPairs && !multipliesTiles(*nest.ofHalves());
+    return schedule;
+  }
+
   // What the machine or the nest lacks, whatever the schedule, or "".
   static std::string lackOf(PlannedNest &nest, const GpuModel &machine) {
     std::string why;
@@ -190,8 +217,12 @@ private:
                                              bool dynamicScheduler,
                                              tile::Accuracy accuracy = tile::Accuracy::F32) {
     bool unequal = isUnequal(nest);
+    std::vector<ReferenceExtents> inSlab = extentsInSlab(nest.op());
+    llvm::ArrayRef<ReferenceExtents> references =
+        unequal ? llvm::ArrayRef(kWhereDataDecide)
+                : (inSlab.empty() ? referenceExtents() : llvm::ArrayRef(inSlab));
     return rankSchedules(nest.op(), *nest.ofHalves(), machine, dynamicScheduler || unequal,
-                         unequal ? llvm::ArrayRef(kWhereDataDecide) : referenceExtents(), accuracy);
+                         references, accuracy);
   }
 
   static std::vector<RankedSchedule> ranking(PlannedNest &nest, const GpuModel &machine,
@@ -258,7 +289,7 @@ private:
     auto rowsAhead = [&](const WarpgroupSchedule &schedule) {
       return keys.contains("row_stages") ? schedule : withNextRows(nest, machine, schedule);
     };
-    WarpgroupSchedule asked;
+    WarpgroupSchedule asked = defaultFor(nest);
     (void)setKeys(asked.keys(), name(), keys);
     std::vector<RankedSchedule> all =
         rankAll(nest, machine, asked.dynamicScheduler, asked.accuracy);

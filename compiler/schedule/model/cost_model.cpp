@@ -1,5 +1,6 @@
 #include "compiler/schedule/model/cost_model.h"
 #include "compiler/schedule/encode/encoded_operands.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "compiler/schedule/stream/weight_stages.h"
 #include "compiler/schedule/warpgroups/row_runs.h"
@@ -27,6 +28,10 @@ static constexpr double kLoneRate = 0.75;
 // Of staged weights, for each stage but the first: the wait for its scores, which start behind the
 // weights before. Fitted to the kernels of keys and values of docs/notes/backward.md.
 static constexpr double kStageWait = 100;
+// Values of pairs leave through shared memory, which the copies before have to have read. And of
+// scores in parts beside such values, what a part takes from the release of a slot until it is
+// there. Fitted to the kernels that store weights of docs/notes/backward.md.
+static constexpr double kPairStore = 500, kPairPart = 1600;
 // Groups get in each other's way where several bounds are close: the step is the p-norm of its
 // bounds. Groups that take turns do so less.
 static constexpr double kNormInTurns = 10, kNormInAnyOrder = 8;
@@ -142,7 +147,8 @@ static GroupPhases phasesOf(const StreamPlan &plan, const WarpgroupSchedule &sch
   }
   double ofWeights = weights * weightProducts(plan, schedule.accuracy);
   phases.products = ofScores + scores * ofWeights / rates.products;
-  double sharedWeights = 2.0 * ofWeights * columns / rates.sharedBytes;
+  double rows = multipliesTiles(plan) ? 64.0 * static_cast<double>(plan.states.size()) : 0;
+  double sharedWeights = 2.0 * columns * (ofWeights + rows) / rates.sharedBytes;
   phases.both =
       std::max(ofScores, phases.shared) + std::max(phases.products - ofScores, sharedWeights);
   phases.shared += sharedWeights;
@@ -183,8 +189,7 @@ static RingParts ringParts(const StreamPlan &plan, const WarpgroupSchedule &sche
 static double stageWaits(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   if (!schedule.stagedWeights)
     return 0;
-  red::FoldOp fold = plan.contractions.front().fold;
-  auto stages = weightStages(fold->getParentOfType<red::NestOp>(), plan).size();
+  auto stages = weightStages(plan.nest(), plan).size();
   return kStageWait * static_cast<double>(stages - 1);
 }
 
@@ -201,6 +206,13 @@ static double refillClocks(const StreamPlan &plan, const WarpgroupSchedule &sche
                                        schedule.streamTile);
     double clocks = kCopyLatency + bytes / rates.cacheBytes;
     bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
+    if (inParts && !plan.pairs.empty()) {
+      auto operands = static_cast<double>(sharesRing(plan) ? plan.streamed.size() : 1);
+      double slots = operands * static_cast<double>(schedule.depthStages) - 1;
+      longest =
+          std::max(longest, operands * static_cast<double>(partsOf(operand)) * kPairPart / slots);
+      continue;
+    }
     // Of an operand in parts one is in use, by all groups at about the same time.
     double free = inParts ? static_cast<double>(schedule.depthStages - 1)
                           : static_cast<double>(schedule.stages) - (2 - 1 / groups);
@@ -298,8 +310,14 @@ StepPrediction predictStep(const StreamPlan &plan, const StreamWork &ofNest,
   double turn = group.both + kProductStart;
   if (schedule.seesaw)
     turn += kPartStart * ringParts(plan, schedule, rates).count;
-  step.chain = turn + (group.arithmetic + (which.masking ? masking : 0)) / kLoneRate +
-               kStepLatency + stageWaits(plan, schedule) +
+  double alone = (group.arithmetic + (which.masking ? masking : 0)) / kLoneRate;
+  // What is stored is made of scores while the next ones are computed, unless groups wait with each
+  // part of these for the others.
+  bool inParts = depthTiles(plan) > 1;
+  double productsAndAlone = turn + alone;
+  if (!plan.pairs.empty())
+    productsAndAlone = kPairStore + (inParts ? groups * turn + alone : std::max(turn, alone));
+  step.chain = productsAndAlone + kStepLatency + stageWaits(plan, schedule) +
                (step.readBytes > 0 && !copiesReads ? kReadLatency : 0);
   step.bounds = {
       {"tensor cores", groups * (group.products + kProductStart)},

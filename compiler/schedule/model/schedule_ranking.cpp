@@ -1,6 +1,7 @@
 #include "compiler/schedule/model/schedule_ranking.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "compiler/schedule/stream/weight_stages.h"
 #include "llvm/Support/MathExtras.h"
@@ -102,7 +103,7 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
   // changes nothing about the registers.
   llvm::SmallVector<std::pair<bool, RegisterBudget>, 4> copyInputs;
   for (bool copies : {true, false}) {
-    if (!copies && plan.inputs.empty())
+    if (!copies && (plan.inputs.empty() || multipliesTiles(plan)))
       continue;
     schedule.copyInputs = copies;
     for (RegisterBudget budget : registerBudgets(nest, plan, schedule))
@@ -128,7 +129,7 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
           schedule.copyInputs = copies;
           schedule.producerRegisters = budget.load;
           schedule.consumerRegisters = budget.group;
-          schedule.bulkStores = !plan.results.empty();
+          schedule.bulkStores = !plan.results.empty() || !plan.pairs.empty();
           bool fitting = fits(nest, plan, schedule, machine);
           if (!fitting && schedule.bulkStores) {
             schedule.bulkStores = false;
@@ -139,13 +140,16 @@ static void addSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
         }
 }
 
-// Sets the most slots for parts that fit beside two tiles of other operands; false if none do.
+// Sets the most slots for parts that fit beside two tiles of other operands, and of inputs and
+// vectors if these are copied; false if none do.
 static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const GpuModel &machine,
-                      WarpgroupSchedule &schedule) {
+                      bool copyInputs, WarpgroupSchedule &schedule) {
   TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   WarpgroupSchedule least = schedule;
-  least.pingPong = least.bulkStores = least.copyInputs = false;
+  least.pingPong = false;
+  least.copyInputs = copyInputs;
+  least.bulkStores = !plan.pairs.empty();
   RegisterBudget budget = registerBudget(nest, plan, least);
   least.producerRegisters = budget.load;
   least.consumerRegisters = budget.group;
@@ -158,6 +162,15 @@ static bool mostSlots(red::NestOp nest, const StreamPlan &whole, const GpuModel 
   return false;
 }
 
+// True if rows of the operands of scores leave no room for whole tiles of the stream: beside tiles
+// of results those of all scores count.
+static bool isDeep(const StreamPlan &plan) {
+  int64_t depth = 0;
+  for (const Contraction &contraction : plan.contractions)
+    depth += contraction.resident.wholeCols();
+  return (plan.pairs.empty() ? widestDepth(plan) : depth) > kWideOperand;
+}
+
 // The same where columns are cut; of the tiles in which operands of scores arrive, as many as fit.
 static void addTiledSchedules(std::vector<RankedSchedule> &all, red::NestOp nest,
                               const StreamPlan &plan, const GpuModel &machine, CostModel &model,
@@ -167,7 +180,7 @@ static void addTiledSchedules(std::vector<RankedSchedule> &all, red::NestOp nest
   if (widest > most)
     columns.push_back(llvm::alignTo(evenColumns(widest, most), 64));
   llvm::SmallVector<int64_t, 3> depths = {0};
-  if (widestDepth(plan) > kWideOperand && !hasEncoded(plan))
+  if (isDeep(plan) && !hasEncoded(plan))
     depths.assign(std::begin(kDepths), std::end(kDepths));
   for (int64_t each : columns)
     for (int64_t depth : depths) {
@@ -178,8 +191,9 @@ static void addTiledSchedules(std::vector<RankedSchedule> &all, red::NestOp nest
           addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
         continue;
       }
-      if (mostSlots(nest, plan, machine, schedule))
-        addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
+      for (bool copies : {true, false})
+        if ((copies || !plan.inputs.empty()) && mostSlots(nest, plan, machine, copies, schedule))
+          addSchedules(all, nest, plan, machine, model, schedule, dynamicScheduler);
     }
 }
 
@@ -247,7 +261,8 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
     largest = std::max(largest, std::min(reference.stream, kLargestStreamTile));
   WarpgroupSchedule schedule;
   schedule.accuracy = accuracy;
-  bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan);
+  bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan) ||
+                (!plan.pairs.empty() && isDeep(plan));
   bool hasStages = weightStages(nest, plan).size() > 1;
   if (isWide && !hasEncoded(plan) && !rowTile &&
       widestColumns(plan) > 0) // without values there is nothing to share

@@ -1,6 +1,7 @@
 #include "compiler/schedule/model/stream_work.h"
 #include "compiler/schedule/model/scalar_cost.h"
 #include "compiler/schedule/nest/score_scale.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Tile/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,6 +24,8 @@ public:
       for (Value operand : fold->getOperands())
         if (isScores(operand))
           countArray(operand);
+    if (multipliesTiles(plan)) // no element passes registers
+      work.plain = 0;
     auto yield = cast<red::YieldOp>(body()->getTerminator());
     for (OpResult pair : plan.pairs)
       countArray(yield.getValues()[pair.getResultNumber()]);

@@ -18,6 +18,8 @@ Type argumentType(const KernelArg &arg, MLIRContext *context) {
     return IntegerType::get(context, 64);
   case KernelArg::Kind::TensorMap:
     return tile::TensorMapType::get(context, arg.box, tensorOf(arg.array).element);
+  case KernelArg::Kind::Cells:
+    return IntegerType::get(context, 32);
   case KernelArg::Kind::Counter:
     return tile::PtrType::get(context, IntegerType::get(context, 32));
   }
@@ -54,6 +56,7 @@ Value KernelMemory::tensorMap(Value result) const {
   return args->getArgument(signature.tensorMap(result));
 }
 
+Value KernelMemory::cells(bool isEnd) const { return args->getArgument(signature.cells(isEnd)); }
 Value KernelMemory::counter() const { return args->getArgument(signature.counter()); }
 
 Value KernelMemory::extent(OpBuilder &builder, Location loc, StringAttr dim) const {

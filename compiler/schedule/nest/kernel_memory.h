@@ -26,6 +26,8 @@ public:
   mlir::Value tensorMap(attn::ReadOp read, Half half = Half::None) const;
   mlir::Value tensorMap(mlir::Value result) const;
   mlir::Value counter() const;
+  /// i32, of a nest of a slab.
+  mlir::Value cells(bool isEnd) const;
 
   /// The extent of a dim: a constant, or the size argument.
   mlir::Value extent(mlir::OpBuilder &builder, mlir::Location loc, mlir::StringAttr dim) const;

@@ -3,6 +3,7 @@
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/planned_nest.h"
 #include "compiler/schedule/nest/symbol_name.h"
+#include "compiler/schedule/slab/store_weights.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -334,6 +335,13 @@ KernelSignature::KernelSignature(PlannedNest &planned) {
   for (Value value : captures)
     if (value.getDefiningOp<attn::ParamOp>())
       addParams(value);
+  if (nest->hasAttr(kSlabAttr))
+    for (unsigned isEnd : {0, 1})
+      list.push_back({KernelArg::Kind::Cells,
+                      isEnd ? "end_cell" : "first_cell",
+                      nest.getResult(0),
+                      isEnd,
+                      {}});
   if (drawsRowTiles(nest))
     list.push_back({KernelArg::Kind::Counter, "drawn", {}, 0, {}});
   if (red::LostOp lost = lostOf(nest); lost && takesTensors)
@@ -383,6 +391,12 @@ unsigned KernelSignature::tensorMap(Value result) const {
 unsigned KernelSignature::size(StringAttr dim) const {
   return positionIn(list, [&](const KernelArg &arg) {
     return arg.kind == KernelArg::Kind::Size && arg.dim == dim;
+  });
+}
+
+unsigned KernelSignature::cells(bool isEnd) const {
+  return positionIn(list, [&](const KernelArg &arg) {
+    return arg.kind == KernelArg::Kind::Cells && arg.axis == isEnd;
   });
 }
 

@@ -42,11 +42,13 @@ struct KernelArg {
     Param,     ///< the param `name`: f32, or i64
     TensorMap, ///< `tensor` for copies of boxes of `box` elements, innermost axis first
     Counter,   ///< address of an i32 that is 0 when the kernel starts and when it ends
+    Cells, ///< i32 of the slab at hand (slab/cells.h): its first cell, and with axis 1 their end
   };
   Kind kind;
-  std::string name;  ///< a C identifier, unique but for the counter's: q, q_stride0, size_j, scale
-  mlir::Value array; ///< Pointer, Stride, Param: the captured value, or the nest's result
-  unsigned axis = 0; ///< Stride
+  std::string name; ///< a C identifier, unique but for the counter's: q, q_stride0, size_j, scale
+  /// Pointer, Stride, Param: the captured value, or the nest's result; Cells: a result of the nest.
+  mlir::Value array;
+  unsigned axis = 0;      ///< Stride
   mlir::StringAttr dim;   ///< Size
   attn::ReadOp read = {}; ///< TensorMap: the operand that arrives through it; null of results
   llvm::SmallVector<int64_t> box = {};
@@ -87,6 +89,7 @@ public:
   unsigned tensorMap(mlir::Value result) const;
   unsigned size(mlir::StringAttr dim) const;
   unsigned counter() const;
+  unsigned cells(bool isEnd) const;
 
 private:
   /// The pointer and the strides of a tensor.

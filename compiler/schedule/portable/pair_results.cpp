@@ -36,36 +36,12 @@ void WarpLowering::keepInPart() {
   endTile = arith::MinSIOp::create(b, named("end_tile"), endTile, end);
 }
 
-// The tile's elements of the array. Those beyond the extents are whatever comes of the last ones.
-Value WarpLowering::pairFragment(Value array) {
-  Location loc = array.getLoc();
-  SmallVector<Input> ins = tileInputs(array);
-  Value into = registers(loc, scoreType());
-  auto write = [&](bool partial) {
-    map(loc, {plan.stream, column0, partial}, array, ins, into,
-        [&](PointEvaluator &evaluator, ValueRange) -> SmallVector<Value> {
-          return {evaluator.evaluate(array)};
-        });
-  };
-  if (!readsAlong(array, plan.stream, ins)) {
-    write(/*partial=*/false);
-    return into;
-  }
-  auto branch = scf::IfOp::create(b, loc, isFull(), /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  for (bool partial : {false, true}) {
-    b.setInsertionPointToStart(&branch->getRegion(partial).front());
-    write(partial);
-  }
-  return into;
-}
-
 // Through shared memory, so that global memory sees rows of the tile.
 void WarpLowering::storePairs() {
   auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
   for (auto [pair, shared] : llvm::zip(plan.pairs, pairTiles)) {
     Value array = yield.getValues()[pair.getResultNumber()];
-    tile::StoreFragmentOp::create(b, array.getLoc(), pairFragment(array),
+    tile::StoreFragmentOp::create(b, array.getLoc(), pairFragments(array).front(),
                                   warpStrip(array.getLoc(), shared));
   }
   tile::BarrierOp::create(b, nest.getLoc());

@@ -93,7 +93,6 @@ private:
   Value takeStreamPart(Value cell);
   void keepInPart();
   void storePairs();
-  Value pairFragment(Value array);
   void storePairTile(mlir::OpResult pair, Value shared);
 
   // stream_inputs.cpp: what scalar code reads and arrives as tiles.

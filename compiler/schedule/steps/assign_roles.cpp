@@ -110,7 +110,7 @@ Places Roles::pipesOf(FetchOp fetch) {
   int64_t groups = rows.getGroups(), count = fetch.getByGroup() ? groups : 1;
   Places places;
   for (int64_t group = 0; group < count; ++group) {
-    bool isIn = fetch.getInRing() && static_cast<int64_t>(rings.size()) == groups;
+    bool isIn = fetch.getInRing() && static_cast<int64_t>(rings.size()) == count;
     std::string suffix = count > 1 ? std::to_string(group) : "";
     places.push_back(PipeOp::create(
         b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0, kGroupWarps * groups / count,

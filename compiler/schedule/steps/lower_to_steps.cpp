@@ -2,6 +2,7 @@
 #include "compiler/schedule/cleanup/kernel_cleanup.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include "compiler/schedule/steps/seesaw_steps.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Attn/SpecLocation.h"
@@ -62,8 +63,10 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   // Whoever copies does so for all groups: these may differ in the index of a packed dim.
   for (const OperandMap &map : maps) {
     attn::ReadOp read = map.read;
-    if (!map.byRows)
-      indicesOf[read] = operandIndices(read, map.rowAxis);
+    if (map.byRows)
+      continue;
+    indicesOf[read] = operandIndices(read, map.rowAxis);
+    takeSlabIndices(read.getSource(), indicesOf[read]);
   }
   fetchRows();
   chooseDirection();
@@ -80,6 +83,8 @@ void StepsLowering::describeRowTile(tile::RowTilesOp rows) {
   foldStream();
   completeRowTile();
   multiplyBands();
+  if (!plan.pairs.empty())
+    return storeZeros();
   storeResults(
       [&](Value array, Value result, bool isLast) { storeFragment(array, result, isLast); });
 }
@@ -210,7 +215,7 @@ void StepsLowering::fetchStreamed() {
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Streamed)) {
     unsigned i = map.half == Half::Low ? tilesOf.size() - 1 : tilesOf.size();
     bool isLate = !isScoreOperand(plan, i);
-    bool isAhead = weightStagesOf.empty() ? !isLate : isOfFirstStage(i);
+    bool isAhead = multipliesTiles(plan) || (weightStagesOf.empty() ? !isLate : isOfFirstStage(i));
     Value column = columnPart && isLate ? partBegin() : scoreParts(i) > 1 ? constant(0) : Value();
     tile::FetchOp op = fetch(map, column0, column);
     if (map.half == Half::Low) {
@@ -220,6 +225,10 @@ void StepsLowering::fetchStreamed() {
       lowTilesOf.push_back({});
     }
     op.setParts(scoreParts(i));
+    if (sharesRing(plan)) {
+      op.setInRing(true);
+      op.setStages(map.stages * static_cast<int64_t>(plan.streamed.size()));
+    }
     op.setStage(!isAhead);
     op.setOrder(!weightStagesOf.empty() ? isAhead ? kValues : kScoreOperands
                 : isLate                ? kValues
@@ -229,19 +238,21 @@ void StepsLowering::fetchStreamed() {
 }
 
 void StepsLowering::fetchInputs() {
+  SmallVector<attn::ReadOp> turned = turnedWeights(plan);
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Input)) {
     if (map.stays)
       continue;
-    tile::FetchOp tile = fetch(map, row0, column0);
+    bool isTurned = llvm::is_contained(turned, map.read);
+    tile::FetchOp tile = isTurned ? fetch(map, column0, row0) : fetch(map, row0, column0);
     tile.setOrder(kInputs);
-    tile.setStage(schedule.stagedWeights);
+    tile.setStage(schedule.stagedWeights || !plan.pairs.empty());
     tile.setByGroup(schedule.seesaw);
     inputsOf[map.read] = tile;
   }
   for (const OperandMap &map : mapsOf(OperandMap::Kind::Vector)) {
     tile::FetchOp tile = fetch(map, {}, column0);
     tile.setOrder(kInputs);
-    tile.setStage(schedule.stagedWeights);
+    tile.setStage(schedule.stagedWeights || !plan.pairs.empty());
     tile.setByGroup(schedule.seesaw);
     stagedTiles[map.read->getResult(0)] = {tile, /*turned=*/false, /*isVector=*/true};
   }
@@ -283,6 +294,10 @@ void StepsLowering::beginStreamTile() {
 void StepsLowering::describeSteps() {
   if (schedule.stagedWeights)
     return describeStagedSteps();
+  if (multipliesTiles(plan))
+    return tileStep();
+  if (!plan.pairs.empty())
+    return describePairSteps();
   tile::StepOp addends = addendStep();
   scoreSteps();
   tile::StepOp differences = differenceStep();
@@ -308,6 +323,32 @@ void StepsLowering::describeSteps() {
       order.append({fold, promoteStep(fold.getResults().drop_front(moved.size()))});
   }
   setOrder(order);
+}
+
+// The group's rows of a weight, and whether they are columns of what arrives.
+std::pair<Value, bool> StepsLowering::weightTile(const Weight &weight) {
+  TileWeight tile = tileWeight(plan, weight);
+  Location loc = tile.input.read.getLoc();
+  Value arrived = inputsOf.lookup(tile.input.read);
+  if (!tile.isTurned)
+    return {strip(loc, arrived, 64, groupRow()), false};
+  auto type = cast<tile::SharedType>(arrived.getType());
+  auto columns = tile::SharedType::get(b.getContext(), type.getRows(), 64, type.getElement(),
+                                       type.getPanelRows());
+  return {tile::ColumnsOp::create(b, loc, columns, arrived, groupRow()), true};
+}
+
+// Nothing but products: those of a tile run until those of the next have been started.
+void StepsLowering::tileStep() {
+  tile::StepOp products = step("values", 0, [&]() -> SmallVector<Value> {
+    for (auto [s, place] : llvm::zip(plan.states, state)) {
+      auto [weights, isTurned] = weightTile(plan.weights[s.weight]);
+      tile::MmaStartOp::create(b, red::FoldOp(s.fold).getLoc(), place, weights, tilesOf[s.streamed],
+                               /*transposed=*/false, /*fresh=*/false, isTurned);
+    }
+    return {};
+  });
+  products.setPending(1);
 }
 
 void StepsLowering::setOrder(ArrayRef<tile::StepOp> order) {

@@ -83,6 +83,14 @@ private:
                const llvm::DenseMap<mlir::Operation *, Value> &tiles);
   void scoreProducts(const Contraction &contraction, Value place);
 
+  std::pair<Value, bool> weightTile(const Weight &weight);
+  void tileStep();
+
+  // pair_steps.cpp
+  void describePairSteps();
+  tile::StepOp keepScores();
+  void storeZeros();
+
   // staged_steps.cpp
   void describeStagedSteps();
   /// True if the first stage's scores multiply the streamed operand.
@@ -143,7 +151,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Value> rowTilesOf; ///< fetched for the row tile, by read
   llvm::DenseMap<mlir::Operation *, Value> inputsOf;   ///< fetched, by read
   llvm::DenseMap<mlir::Operation *, Value> bandTiles;  ///< fetched for the row tile, by read
-  std::vector<WeightStage> weightStagesOf; ///< of the plan; empty: weights are not staged
+  std::vector<WeightStage> weightStagesOf;       ///< of the plan; empty: weights are not staged
   Value isDescending;                            ///< i1; null: tiles come as they are in the stream
   llvm::SmallDenseMap<int64_t, Value> distances; ///< shared tiles, by the step of addends
   llvm::DenseMap<Value, Value> slopes;           ///< operands, by sum with an addend

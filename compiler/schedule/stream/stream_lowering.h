@@ -101,6 +101,10 @@ protected:
   void findScales();
   void foldScores();
   unsigned consumers(Value contraction);
+  /// The tile's elements of some of the plan's pairs, which share what they are computed from; the
+  /// first ones `into` fragments of scores, which nothing else needs.
+  llvm::SmallVector<Value> pairFragments(llvm::ArrayRef<Value> arrays,
+                                         llvm::ArrayRef<Value> into = {});
   /// Without what is computed from `known`, if that is not null.
   llvm::SmallVector<Input> tileInputs(Value array, Value known = {});
 

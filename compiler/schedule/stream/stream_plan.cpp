@@ -485,6 +485,11 @@ private:
 
 } // namespace
 
+red::NestOp StreamPlan::nest() const {
+  red::FoldOp fold = !contractions.empty() ? contractions.front().fold : states.front().fold;
+  return fold->getParentOfType<red::NestOp>();
+}
+
 bool StreamPlan::isOfTensorsOnly() const {
   return hasProducts() && direct.empty() &&
          llvm::none_of(streamed, [](const OperandTile &tile) { return tile.isComputed(); }) &&

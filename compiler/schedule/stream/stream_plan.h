@@ -166,6 +166,9 @@ struct StreamPlan {
   RegisterNeeds needs;
   int64_t depthBlocks = 1; ///< blocks that each have a part of the depth of scores (tiled_plan.h)
 
+  /// The nest, of a plan that has folds for each row.
+  red::NestOp nest() const;
+
   /// True if each tile arrives as it lies in memory and every fold of the step is a product.
   bool isOfTensorsOnly() const;
   /// The same, but rows of a tile may lie anywhere in a tensor: all that asynchronous copies and

@@ -281,4 +281,35 @@ void StreamLowering::writeScores(Location loc, Value array, ArrayRef<Input> ins,
       });
 }
 
+// The tile's elements of the arrays. Those beyond the extents are whatever comes of the last ones.
+SmallVector<Value> StreamLowering::pairFragments(ArrayRef<Value> arrays, ArrayRef<Value> into) {
+  Location loc = arrays.front().getLoc();
+  SmallVector<Input> ins;
+  auto places = llvm::to_vector(into.take_front(arrays.size()));
+  for (auto [number, array] : llvm::enumerate(arrays)) {
+    for (const Input &input : tileInputs(array))
+      if (llvm::none_of(ins, [&](const Input &known) { return known.array == input.array; }))
+        ins.push_back(input);
+    if (number >= into.size())
+      places.push_back(registers(array.getLoc(), scoreType()));
+  }
+  auto write = [&](bool partial) {
+    map(loc, {plan.stream, column0, partial}, arrays, ins, places,
+        [&](PointEvaluator &evaluator, ValueRange) {
+          return llvm::map_to_vector(arrays, [&](Value each) { return evaluator.evaluate(each); });
+        });
+  };
+  if (!readsAlong(arrays, plan.stream, ins)) {
+    write(/*partial=*/false);
+    return places;
+  }
+  auto branch = scf::IfOp::create(b, loc, isFull(), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  for (bool partial : {false, true}) {
+    b.setInsertionPointToStart(&branch->getRegion(partial).front());
+    write(partial);
+  }
+  return places;
+}
+
 } // namespace attnc::schedule

@@ -3,6 +3,7 @@
 #include "compiler/schedule/nest/kernel_memory.h"
 #include "compiler/schedule/packed/packed_tiles.h"
 #include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/slab/cells.h"
 #include "compiler/schedule/steps/lower_to_steps.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 
@@ -16,8 +17,16 @@ static Attribute blocksOf(red::NestOp nest, const StreamPlan &plan,
   Attribute blocks = pack ? packedRowTiles(pack, schedule.rowIndices(), builder)
                           : gridApply("ceildiv", gridExtent(nest, plan.row),
                                       builder.getI64IntegerAttr(schedule.rowIndices()));
+  bool inSlab = nest->hasAttr(kSlabAttr);
+  if (inSlab) { // blocks that stay count the cells themselves
+    SlabCells cells = slabCells(nest);
+    blocks = gridApply("mul", blocks,
+                       schedule.persistent ? cells.together
+                                           : builder.getArrayAttr({builder.getStringAttr("sub"),
+                                                                   cells.end, cells.first}));
+  }
   for (StringAttr dim : nest.getGrid().getAsRange<StringAttr>()) {
-    if (pack && dim == pack.over())
+    if (inSlab || (pack && dim == pack.over()))
       continue;
     Attribute extent = gridExtent(nest, dim);
     if (schedule.pack != 1 && dim == plan.packing->dim)

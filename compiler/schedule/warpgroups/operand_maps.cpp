@@ -1,6 +1,7 @@
 #include "compiler/schedule/warpgroups/operand_maps.h"
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/nest/domain_slice.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "compiler/schedule/warpgroups/row_runs.h"
@@ -81,10 +82,7 @@ static bool hasAxes(attn::ReadOp read) {
 }
 
 // True if code that decides which tiles matter may read single elements, too.
-static bool asksTensors(const StreamPlan &plan) {
-  red::FoldOp fold = plan.contractions.front().fold;
-  return liveCondition(fold->getParentOfType<red::NestOp>()) != nullptr;
-}
+static bool asksTensors(const StreamPlan &plan) { return liveCondition(plan.nest()) != nullptr; }
 
 static int64_t columnsOf(attn::ReadOp read) {
   StringAttr last = read.subscriptDim(tensorOf(read.getSource()).dims.size() - 1);
@@ -183,7 +181,7 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
   }
   if (!schedule.copyInputs)
     return maps;
-  auto nest = red::FoldOp(plan.contractions.front().fold)->getParentOfType<red::NestOp>();
+  red::NestOp nest = plan.nest();
   for (const InputTile &input : plan.inputs)
     if (hasAxes(input.read)) {
       bool stays = schedule.residentInputs && lacksGridDim(nest, input);
@@ -192,6 +190,13 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
       maps.back().stays = stays;
       maps.back().stages = stays ? 1 : schedule.stages;
     }
+  for (attn::ReadOp read : turnedWeights(plan)) {
+    const InputTile &input =
+        *llvm::find_if(plan.turned, [&](const InputTile &each) { return each.read == read; });
+    maps.push_back(mapOf(OperandMap::Kind::Input, read, input.rowAxis, schedule.streamTile,
+                         schedule.rowTile(), input.element));
+    maps.back().stages = schedule.stages;
+  }
   for (attn::ReadOp read : copiedVectors(plan, schedule)) {
     maps.push_back(mapOf(OperandMap::Kind::Vector, read, ~0u, 1, schedule.streamTile,
                          tensorOf(read.getSource()).element));
@@ -218,15 +223,23 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedu
   TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   SmallVector<ResultMap> maps;
-  for (const ResultTile &tile : plan.results) {
-    unsigned rank = tensorOf(tile.result).dims.size();
-    if (!schedule.bulkStores || rank > kMostMapAxes || packOf(tile.result))
-      continue;
-    ResultMap map{tile.result, tile.rowAxis, schedule.rowTile(),
-                  tile.cols,   tile.element, SmallVector<int64_t>(rank, 1)};
-    map.box.front() = tile::elementType(tile.element).panelColumns();
-    map.box[rank - 1 - tile.rowAxis] = kWarpRows;
+  auto add = [&](Value result, unsigned rowAxis, int64_t cols, Type element) {
+    unsigned rank = tensorOf(result).dims.size();
+    ResultMap map{result, rowAxis, schedule.rowTile(),
+                  cols,   element, SmallVector<int64_t>(rank, 1)};
+    map.box.front() = tile::elementType(element).panelColumns();
+    map.box[rank - 1 - rowAxis] = kWarpRows;
     maps.push_back(map);
+  };
+  if (!schedule.bulkStores)
+    return maps;
+  for (const ResultTile &tile : plan.results)
+    if (tensorOf(tile.result).dims.size() <= kMostMapAxes && !packOf(tile.result))
+      add(tile.result, tile.rowAxis, tile.cols, tile.element);
+  for (OpResult pair : plan.pairs) {
+    Tensor tensor = tensorOf(pair);
+    add(pair, std::distance(tensor.dims.begin(), llvm::find(tensor.dims, plan.row)),
+        schedule.streamTile, tensor.element);
   }
   return maps;
 }

@@ -1,5 +1,6 @@
 #include "compiler/schedule/warpgroups/warpgroup_compute.h"
 #include "compiler/schedule/encode/encoded_operands.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include "dialects/Attn/SpecLocation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -58,8 +59,9 @@ void WarpgroupCompute::createPlaces() {
   for (unsigned i = 0; i < plan.references.size(); ++i)
     factors.push_back(rescaleFactor(i));
   operands.assign(plan.weights.size(), Value());
+  bool arePassed = !multipliesTiles(plan);
   for (const StreamState &s : plan.states)
-    if (s.streamed != -1 && !operands[s.weight]) {
+    if (s.streamed != -1 && arePassed && !operands[s.weight]) {
       const OperandTile &values = plan.streamed[s.streamed];
       Type element = isEncoded(values) ? b.getF16Type() : values.element;
       auto type = tile::OperandType::get(b.getContext(), tiles.warpRows, tiles.columns, element);

@@ -22,7 +22,10 @@ protected:
 
   // warpgroup_results.cpp
   void storeFragment(Value array, Value result, bool last);
-  void storeBox(Value fragment, Value result, Value tile);
+  /// With `column` (i32; null: 0) as the first one.
+  void storeBox(Value fragment, Value result, Value tile, Value column);
+  /// By one thread; the strip is published.
+  void storeStrip(Value strip, Value result, Value column);
   void awaitStores();
   void byOneThread(llvm::function_ref<void()> build);
 

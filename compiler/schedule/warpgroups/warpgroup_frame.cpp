@@ -64,9 +64,12 @@ void WarpgroupFrame::countWork() {
   if (tiles.pack != 1)
     countPacked();
   cells = constant(1);
-  for (StringAttr dim : cellDims()) {
-    cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, cellExtent(dim));
-  }
+  if (inSlab())
+    cells = arith::SubIOp::create(b, named("cells"), memory.cells(/*isEnd=*/true),
+                                  memory.cells(/*isEnd=*/false));
+  else
+    for (StringAttr dim : cellDims())
+      cells = b.createOrFold<arith::MulIOp>(named("cells"), cells, cellExtent(dim));
   if (!schedule.cluster)
     cells = b.createOrFold<arith::MulIOp>(named("cells"), cells,
                                           constant(columnBlocks(plan, schedule)));
@@ -136,7 +139,9 @@ void WarpgroupFrame::locate(Value work) {
   auto [number, cell] =
       together ? orderedRowTile(work)
                : std::pair(rem(work, rowTileCount, ""), div(work, rowTileCount, "cell"));
-  bindCells(schedule.seesaw ? takeGroupColumns(cell) : takeColumnPart(cell));
+  cell = schedule.seesaw ? takeGroupColumns(cell) : takeColumnPart(cell);
+  cellOfSlab = cell;
+  bindCells(inSlab() ? add(cell, memory.cells(/*isEnd=*/false), "cell") : cell);
   row0 = arith::MulIOp::create(b, named(plan.row.getValue().str() + "0"),
                                tiledPack ? takeSequence(number) : number, constant(tiles.rows));
   indexValues.push_back(row0);
@@ -206,6 +211,15 @@ WarpgroupFrame::TileRange WarpgroupFrame::tileRange(Value first, int64_t count) 
   Value end = tileNumber(hi, schedule.streamStep(), true, "end_tile");
   Value atLeastOne = b.createOrFold<arith::MaxSIOp>(named("end_tile"), end, add(begin, 1));
   return {begin, atLeastOne, end};
+}
+
+// Of what lies in the slab, whose tensor maps have its cells along the last axis of the grid.
+void WarpgroupFrame::takeSlabIndices(Value array, MutableArrayRef<Value> indices) {
+  if (!liesInSlab(array))
+    return;
+  size_t axes = nest.getGrid().size();
+  for (size_t axis = 0; axis < axes; ++axis)
+    indices[axis] = widen(axis + 1 == axes ? cellOfSlab : constant(0), "");
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_FRAME_H
 #define ATTNC_COMPILER_SCHEDULE_WARPGROUPS_WARPGROUP_FRAME_H
 
+#include "compiler/schedule/slab/cells.h"
 #include "compiler/schedule/stream/stream_lowering.h"
 #include "compiler/schedule/warpgroups/warpgroup_schedule.h"
 
@@ -14,6 +15,9 @@ public:
                  const KernelSignature &signature, tile::KernelOp kernel, mlir::OpBuilder &builder);
 
 protected:
+  bool inSlab() { return nest->hasAttr(kSlabAttr); }
+  /// The indices of the grid axes of what lies in the slab, as its tensor maps have them.
+  void takeSlabIndices(Value array, llvm::MutableArrayRef<Value> indices);
   /// How many row tiles there are, and how cells are ordered, at the insertion point.
   void countWork();
   /// Where inputs stay: which row tiles the block has, `first` to `works`, and how long runs are.
@@ -48,6 +52,7 @@ protected:
   Value group;                      ///< i32: number of the warpgroup in its role
   Value rowTileCount, cells, works; ///< i32; works = rowTileCount * cells
   Value together;                   ///< i32: cells that run side by side; null: one after the other
+  Value cellOfSlab;                 ///< i32: of the row tile, counted from the slab's first cell
   Value first;                      ///< i32: the block's first row tile; null: its own number
   Value run;                        ///< i32: row tiles that inputs stay for; null: none stay
 

@@ -9,7 +9,7 @@ namespace attnc::schedule {
 void WarpgroupCompute::storeFragment(Value array, Value result, bool last) {
   Value into = epilogueFragment(array, result, last);
   if (Value tile = resultTiles.lookup(result))
-    return storeBox(into, result, tile);
+    return storeBox(into, result, tile, columnPart ? partBegin() : Value());
   Location loc = array.getLoc();
   auto [indices, rowAxis] = rowAxisOf(result);
   Value base =
@@ -24,27 +24,32 @@ void WarpgroupCompute::storeFragment(Value array, Value result, bool last) {
 
 // Each warp stores its own rows, so that no other one has to wait. What lies beyond the extent of
 // the rows is not written.
-void WarpgroupCompute::storeBox(Value fragment, Value result, Value tile) {
+void WarpgroupCompute::storeBox(Value fragment, Value result, Value tile, Value column) {
   Location loc = fragment.getLoc();
-  if (schedule.persistent)
+  if (schedule.persistent || !plan.pairs.empty())
     awaitStores();
   Value strip = warpStrip(loc, tile);
   tile::StoreFragmentOp::create(b, loc, fragment, strip);
   tile::PublishOp::create(b, loc);
   byOneThread([&] {
-    SmallVector<Value> at;
-    auto [indices, rowAxis] = rowAxisOf(result);
-    for (auto [axis, index] : llvm::enumerate(indices))
-      if (static_cast<int>(axis) == rowAxis)
-        at.push_back(storeBegin());
-      else if (index)
-        at.push_back(narrow(index, ""));
-    std::reverse(at.begin(), at.end());
-    if (columnPart)
-      at.insert(at.begin(), partBegin());
-    tile::StoreBoxOp::create(b, loc, strip, memory.tensorMap(result), at);
+    storeStrip(strip, result, column);
     tile::StoreCommitOp::create(b, loc);
   });
+}
+
+void WarpgroupCompute::storeStrip(Value strip, Value result, Value column) {
+  SmallVector<Value> at;
+  auto [indices, rowAxis] = rowAxisOf(result);
+  takeSlabIndices(result, indices);
+  for (auto [axis, index] : llvm::enumerate(indices))
+    if (static_cast<int>(axis) == rowAxis)
+      at.push_back(storeBegin());
+    else if (index)
+      at.push_back(narrow(index, ""));
+  std::reverse(at.begin(), at.end());
+  if (column)
+    at.insert(at.begin(), column);
+  tile::StoreBoxOp::create(b, strip.getLoc(), strip, memory.tensorMap(result), at);
 }
 
 // Until the warp's rows of the results' tiles may be written again, or shared memory be given back.

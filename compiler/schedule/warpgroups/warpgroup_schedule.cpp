@@ -3,6 +3,8 @@
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/nest/reference_degree.h"
 #include "compiler/schedule/portable/portable_schedule.h"
+#include "compiler/schedule/slab/cells.h"
+#include "compiler/schedule/slab/tile_weights.h"
 #include "compiler/schedule/stream/band_products.h"
 #include "compiler/schedule/stream/weight_stages.h"
 #include "compiler/schedule/warpgroups/operand_maps.h"
@@ -75,8 +77,8 @@ static int64_t addendBytes(const StreamPlan &plan, const WarpgroupSchedule &sche
 }
 
 bool tabulatesDifferences(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
-  return !plan.differences.empty() && !schedule.seesaw && !schedule.stagedWeights &&
-         schedule.pack == 1;
+  return !plan.differences.empty() && plan.pairs.empty() && !schedule.seesaw &&
+         !schedule.stagedWeights && schedule.pack == 1;
 }
 
 tile::SharedType differenceTable(MLIRContext *context, const WarpgroupSchedule &schedule) {
@@ -147,11 +149,23 @@ static std::string checkHalves(const StreamPlan &plan) {
 }
 
 bool canUseWarpgroups(const StreamPlan &plan, std::string &why) {
-  if (!plan.pairs.empty()) {
-    why = "it stores a value for each row and stream index";
+  for (OpResult pair : plan.pairs)
+    if (tensorOf(pair).dims.size() > kMostMapAxes || packOf(pair)) {
+      why = "it stores a value for each row and stream index, and not as boxes";
+      return false;
+    }
+  if (!plan.pairs.empty() && hasEncoded(plan)) {
+    why = "it stores a value for each row and stream index, of products of f32";
     return false;
   }
-  if (plan.contractions.empty()) {
+  if (multipliesTiles(plan)) {
+    for (const Weight &weight : plan.weights)
+      if (attn::ReadOp read = tileWeight(plan, weight).input.read;
+          tensorOf(read.getSource()).dims.size() > kMostMapAxes) {
+        why = "'" + tensorOf(read.getSource()).name + "' has more axes than copies of boxes";
+        return false;
+      }
+  } else if (plan.contractions.empty()) {
     why = "no product of a row with the stream's tile is in it";
     return false;
   }
@@ -208,12 +222,24 @@ int64_t seesawRowShares(red::NestOp nest, const StreamPlan &plan) {
 static int64_t exchangeBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   const tile::ElementType &type = tile::elementType(plan.contractions.front().resident.element);
   int64_t weights = type.panelBytes(schedule.rowTile(), schedule.streamTile) + 16;
-  red::FoldOp fold = plan.contractions.front().fold;
-  int64_t vectors =
-      plan.references.size() + seesawRowShares(fold->getParentOfType<red::NestOp>(), plan);
+  int64_t vectors = plan.references.size() + seesawRowShares(plan.nest(), plan);
   // The other block's scores, and a barrier for each way.
   int64_t partial = schedule.cluster ? 4 * schedule.rowTile() * schedule.streamTile + 16 : 0;
   return schedule.groups * (weights + 4 * schedule.rowTile() * vectors + partial);
+}
+
+bool sharesRing(const StreamPlan &cut) {
+  if (cut.pairs.empty() || cut.streamed.size() < 2 ||
+      cut.contractions.size() != cut.streamed.size())
+    return false;
+  const OperandTile &first = cut.streamed.front();
+  for (auto [number, contraction] : llvm::enumerate(cut.contractions)) {
+    const OperandTile &own = cut.streamed[number];
+    if (contraction.streamed != number || partsOf(own) == 1 || own.cols != first.cols ||
+        own.element != first.element)
+      return false;
+  }
+  return true;
 }
 
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
@@ -239,8 +265,7 @@ int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
   bytes += differenceBytes(plan, schedule) + addendBytes(plan, schedule);
   if (schedule.dynamicScheduler)
     bytes += bytesOf(queueType(plan.row.getContext()));
-  red::FoldOp fold = plan.contractions.front().fold;
-  if (liveCondition(fold->getParentOfType<red::NestOp>()))
+  if (liveCondition(plan.nest()))
     bytes += bytesOf(blockListType(plan.row.getContext()));
   return bytes + 16 * slots; // a slot has a barrier that says full and one that says free
 }
@@ -371,10 +396,9 @@ SmallVector<BandProduct> bandsIn(const StreamPlan &plan, const WarpgroupSchedule
 // Fragments and operands of a tile where weights are made one after the other: what a stage starts,
 // what it reads of earlier ones, and the operands whose products still run.
 static int64_t stagedRegisters(const StreamPlan &plan, const WarpgroupSchedule &schedule) {
-  red::FoldOp fold = plan.contractions.front().fold;
   int64_t fragment = schedule.streamTile / 2, operand = schedule.streamTile / 4;
   int64_t most = 0, running = 0;
-  for (const WeightStage &stage : weightStages(fold->getParentOfType<red::NestOp>(), plan)) {
+  for (const WeightStage &stage : weightStages(plan.nest(), plan)) {
     auto made = static_cast<int64_t>(
         std::max(stage.contractions.size(), stage.weights.size() + stage.arraysMade.size()));
     auto read = static_cast<int64_t>(stage.contractionsRead.size() + stage.weightsRead.size() +
@@ -400,14 +424,20 @@ int64_t consumerRegisters(const StreamPlan &whole, const WarpgroupSchedule &sche
     accumulators += halves * plan.streamed[state.streamed].cols / 2;
     operands.insert(state.weight);
   }
+  const RegisterNeeds &needs = plan.needs;
+  if (multipliesTiles(plan))
+    return accumulators + scalarRegisters(needs, plan, schedule) + otherRegisters(plan, schedule);
   int64_t scores = scoreFragments(plan) * schedule.streamTile / 2;
   int64_t weights = 0;
   for (int weight : operands) {
     bool inTwo = plan.weights[weight].inHalves && takesLowHalves(schedule.accuracy);
     weights += (inTwo ? 2 : 1) * schedule.streamTile / 4;
   }
+  // Those kept of the tile before, whose place results take.
+  if (!plan.pairs.empty())
+    scores += static_cast<int64_t>(std::max(plan.contractions.size(), plan.pairs.size())) *
+              schedule.streamTile / 2;
   int64_t ofTile = schedule.stagedWeights ? stagedRegisters(plan, schedule) : scores + weights;
-  const RegisterNeeds &needs = plan.needs;
   int64_t stepped = accumulators + ofTile + readRegisters(needs, plan, schedule) +
                     scalarRegisters(needs, plan, schedule);
   return std::max(stepped, bandRegisters(plan, bandsIn(plan, schedule))) +
@@ -576,6 +606,50 @@ static std::string checkStaged(red::NestOp nest, const StreamPlan &plan,
   return "";
 }
 
+// What has no scores has none of what is done to scores.
+static std::string checkTiles(const StreamPlan &plan, const WarpgroupSchedule &s) {
+  if (!multipliesTiles(plan))
+    return "";
+  auto refusal = [](StringRef key) {
+    return llvm::formatv("weights that are tiles of tensors do not go with {0}: leave {0} out", key)
+        .str();
+  };
+  if (!s.copyInputs)
+    return "weights that are tiles of tensors arrive as such: leave copy_inputs out";
+  if (s.pack != 1)
+    return refusal("pack");
+  if (s.seesaw)
+    return refusal("seesaw");
+  if (s.pingPong)
+    return refusal("ping_pong");
+  if (s.depth)
+    return refusal("depth");
+  return s.residentInputs ? refusal("resident_inputs") : "";
+}
+
+// What results leave with that are not of rows.
+static std::string checkPairs(const StreamPlan &plan, const WarpgroupSchedule &s) {
+  if (plan.pairs.empty())
+    return "";
+  if (s.pack != 1)
+    return "values of rows and stream indices do not go with pack: leave pack out";
+  if (s.residentInputs)
+    return "values of rows and stream indices do not go with resident_inputs: leave it out";
+  // A box would write columns of the next tile.
+  for (OpResult pair : plan.pairs)
+    if (int64_t panel = tile::elementType(tensorOf(pair).element).panelColumns();
+        s.streamTile % panel)
+      return llvm::formatv("values of rows and stream indices leave as boxes: stream_tile can be "
+                           "multiples of {0}, not {1}",
+                           panel, s.streamTile);
+  bool readsSlab = llvm::any_of(plan.inputs, [](const InputTile &input) {
+    return liesInSlab(attn::ReadOp(input.read).getSource());
+  });
+  if (readsSlab && !s.copyInputs)
+    return "weights that are stored arrive as tiles: leave copy_inputs out";
+  return s.bulkStores ? "" : "values of rows and stream indices leave as boxes: bulk_stores true";
+}
+
 // A box is as wide as a panel: beyond the last panel of a part it would write columns of the next.
 static std::string checkBulkStores(const StreamPlan &whole, const WarpgroupSchedule &s) {
   TiledPlan cut = cutPlan(whole, s);
@@ -672,9 +746,10 @@ bool fits(red::NestOp nest, const StreamPlan &plan, const WarpgroupSchedule &sch
   return machine.warpgroups && schedule.conflict().empty() &&
          checkPool(schedule, machine).empty() && checkPacking(nest, plan, schedule).empty() &&
          checkRows(plan, schedule).empty() && checkEncoded(plan, schedule).empty() &&
-         checkColumnParts(*cutPlan(plan, schedule)).empty() &&
-         checkSeesaw(nest, plan, schedule).empty() && checkStaged(nest, plan, schedule).empty() &&
-         checkBulkStores(plan, schedule).empty() && checkResident(nest, plan, schedule).empty() &&
+         checkColumnParts(*cutPlan(plan, schedule)).empty() && checkTiles(plan, schedule).empty() &&
+         checkPairs(plan, schedule).empty() && checkSeesaw(nest, plan, schedule).empty() &&
+         checkStaged(nest, plan, schedule).empty() && checkBulkStores(plan, schedule).empty() &&
+         checkResident(nest, plan, schedule).empty() &&
          schedule.depthStages >= partsTogether(plan, schedule) &&
          sharedBytes(plan, schedule) <= sharedRoom(schedule, machine) &&
          productRegisters(plan, schedule) <= registerShare(schedule, machine) &&
@@ -696,6 +771,10 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   if (std::string why = checkEncoded(plan, schedule); !why.empty())
     return why;
   if (std::string why = checkColumnParts(*cutPlan(plan, schedule)); !why.empty())
+    return why;
+  if (std::string why = checkTiles(plan, schedule); !why.empty())
+    return why;
+  if (std::string why = checkPairs(plan, schedule); !why.empty())
     return why;
   if (std::string why = checkSeesaw(nest, plan, schedule); !why.empty())
     return why;

@@ -37,6 +37,10 @@ int64_t valueRows(const StreamPlan &plan, const OperandTile &operand,
                   const WarpgroupSchedule &schedule);
 int64_t seesawRowShares(red::NestOp nest, const StreamPlan &plan);
 
+/// True if the parts of all operands of scores, each of a product of its own, take turns in the
+/// slots of all: beside results of pairs, where they arrive in the order in which they are used.
+bool sharesRing(const StreamPlan &cut);
+
 /// Bytes of shared memory of a block: resident tiles, the slots of the pipes, their barriers.
 int64_t sharedBytes(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 

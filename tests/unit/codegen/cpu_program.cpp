@@ -219,7 +219,8 @@ void CpuProgram::run() {
         break;
       case schedule::KernelArg::Kind::TensorMap:
       case schedule::KernelArg::Kind::Counter:
-        llvm_unreachable("nests for the CPU take no tensor maps and no counters");
+      case schedule::KernelArg::Kind::Cells:
+        llvm_unreachable("nests for the CPU take no tensor maps, no counters and no slabs");
       case schedule::KernelArg::Kind::Param:
         bool isFloat = cast<attn::ArrayType>(arg.array.getType()).getElementType().isF32();
         double value = params.at(arg.name);

@@ -252,6 +252,25 @@ TEST(Launch, TensorMapsDescribeBoundTensorsAndIntermediates) {
             "multiple of 16 bytes");
 }
 
+TEST(Launch, OfAWindowThereIsAsMuchAsItCounts) {
+  Manifest manifest = exampleManifest();
+  manifest.intermediates[0].dims = {"b", "h", "i", "d"};
+  manifest.intermediates[0].window = WindowDecl{2, Expr::constant(3)};
+  VariantDecl &variant = manifest.variants[1];
+  variant.launches[0].args = {ArgDecl::tensorMap("partial", {4, 8, 1, 1}, 0)};
+  Binding bound = binding(3, 100); // b = 2
+  bound.scope.sizes["i"] = 40;
+  Workspace workspace = *planWorkspace(manifest, variant, bound);
+  EXPECT_EQ(workspace.bytes, 2048); // 3 * 40 * 16 = 1920
+  auto *base = reinterpret_cast<char *>(0x10000);
+  auto calls = evaluate(manifest, variant, bound, workspace, base);
+  ASSERT_TRUE(calls) << calls.error().message;
+  std::int64_t all = 640 * bound.scope.sizes["h"];
+  EXPECT_EQ((*calls)[0].args,
+            (std::vector<ArgValue>{
+                TensorMapArg{base, DType::F32, {4, 40, 3, 1}, {16, 640, all}, {4, 8, 1, 1}, 0}}));
+}
+
 TEST(Launch, KernelsSeePaddedRowsOfIntermediates) {
   Manifest manifest = exampleManifest();
   manifest.intermediates[0].align = 16; // partial: f32[t, i, d]

@@ -144,6 +144,29 @@ TEST(Manifest, LoopsOffsetsAndGuardsRoundTrip) {
   EXPECT_FALSE(Json::parse(printManifest(exampleManifest())).contains("needs"));
 }
 
+TEST(Manifest, WindowsRoundTripAndAreShownByTensorMapsAlone) {
+  Manifest manifest = hopperManifest();
+  manifest.intermediates[0].window = WindowDecl{1, Expr::constant(2)};
+  EXPECT_EQ(checkManifest(manifest).error().message,
+            "manifest: argument 6 of variant 0, launch of fold: partial has a window, which only "
+            "tensor maps show");
+  for (VariantDecl &variant : manifest.variants)
+    for (LaunchDecl &launch : variant.launches)
+      std::erase_if(launch.args, [](const ArgDecl &arg) {
+        return arg.name == "partial" && arg.kind != ArgKind::TensorMap;
+      });
+  std::string text = printManifest(manifest);
+  Json json = Json::parse(text);
+  EXPECT_EQ(json["needs"].dump(), R"(["windows"])");
+  EXPECT_EQ(json["intermediates"][0]["window"].dump(), R"({"axes":1,"count":2})");
+  Result<Manifest> read = parseManifest(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(printManifest(*read), text);
+  manifest.intermediates[0].window->axes = 3;
+  EXPECT_EQ(checkManifest(manifest).error().message,
+            "manifest: tensor partial: a window is of the first axes of an intermediate");
+}
+
 TEST(Manifest, ErrorsOfLoopsAndGuardsNameThem) {
   auto errorOf = [](const std::function<void(Manifest &)> &edit) {
     Manifest manifest = loopManifest();

@@ -62,6 +62,9 @@ Parameter describe(const ArgDecl &arg, const Manifest &manifest) {
 /// The numbers with which the driver encodes a map; addresses and strides come from the tensor.
 Json encodingOf(const ArgDecl &arg, const TensorDecl &tensor) {
   Json dims(std::vector<std::string>(tensor.dims.rbegin(), tensor.dims.rend()));
+  for (int axis = 0; tensor.window && axis < tensor.window->axes; ++axis)
+    dims[tensor.dims.size() - 1 - static_cast<std::size_t>(axis)] =
+        axis + 1 == tensor.window->axes ? exprToJson(tensor.window->count) : Json(1);
   return {{"data_type", tensorMapDataType(tensor.dtype)},
           {"rank", tensor.dims.size()},
           {"dims", dims},
@@ -135,6 +138,10 @@ void addLayout(Json &json, const TensorDecl &tensor) {
   json["strides"] = Json::array();
   for (const Expr &stride : strides)
     json["strides"].push_back(exprToJson(stride));
+  if (tensor.window)
+    elements =
+        Expr::apply(ExprOp::Mul, {tensor.window->count,
+                                  strides[static_cast<std::size_t>(tensor.window->axes) - 1]});
   auto size = static_cast<std::int64_t>(dtypeSize(tensor.dtype));
   json["bytes"] = exprToJson(Expr::apply(ExprOp::Mul, {std::move(elements), Expr::constant(size)}));
 }

@@ -16,8 +16,9 @@ static Type argumentType(MLIRContext *context, const schedule::KernelArg &arg) {
   case schedule::KernelArg::Kind::Size:
     return IntegerType::get(context, 64);
   case schedule::KernelArg::Kind::TensorMap:
+  case schedule::KernelArg::Kind::Cells:
   case schedule::KernelArg::Kind::Counter:
-    break; // schedules for the cpu have neither copies of boxes nor row tiles to draw
+    break; // schedules for the cpu have no copies of boxes, no slabs and no row tiles to draw
   }
   llvm_unreachable("a kind of argument of this target");
 }
