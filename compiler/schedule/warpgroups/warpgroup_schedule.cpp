@@ -149,11 +149,15 @@ static std::string checkHalves(const StreamPlan &plan) {
 }
 
 bool canUseWarpgroups(const StreamPlan &plan, std::string &why) {
-  for (OpResult pair : plan.pairs)
-    if (tensorOf(pair).dims.size() > kMostMapAxes || packOf(pair)) {
-      why = "it stores a value for each row and stream index, and not as boxes";
-      return false;
-    }
+  for (OpResult pair : plan.pairs) {
+    Tensor tensor = tensorOf(pair);
+    bool isNarrow = tile::elementType(tensor.element).isNarrow;
+    if (isNarrow && tensor.dims.size() <= kMostMapAxes && !packOf(pair))
+      continue;
+    why = "it stores a value for each row and stream index, " +
+          (isNarrow ? std::string("not as boxes") : "as f32");
+    return false;
+  }
   if (!plan.pairs.empty() && hasEncoded(plan)) {
     why = "it stores a value for each row and stream index, of products of f32";
     return false;
