@@ -182,8 +182,12 @@ static void agreeOnPairs(ArrayRef<red::NestOp> nests, const GpuModel &machine) {
     if (!storesPairs(nest) || productsOf(nest).empty())
       continue;
     for (red::NestOp source : sourcesOfExtrema(nest)) {
-      if (tile::scheduleAs<WarpgroupSchedule>(source.getScheduleAttr()))
-        makePortable(source, machine, "by the instructions of a warp");
+      auto isOfWarpgroups = [](red::NestOp each) {
+        return bool(tile::scheduleAs<WarpgroupSchedule>(each.getScheduleAttr()));
+      };
+      if (isOfWarpgroups(source) != isOfWarpgroups(nest))
+        makePortable(isOfWarpgroups(source) ? source : nest, machine,
+                     "by the instructions of a warp");
       if (isScalar(source) && !isScalar(nest))
         makeScalar(nest, machine);
     }

@@ -125,7 +125,7 @@ class OnCpu(unittest.TestCase):
         self.assertGreater(program.seconds, 0)
         self.assertIn("q: f32[b, h, i, d]", repr(program))
         manifest = json.loads(program.text("manifest"))
-        self.assertEqual(manifest["attnc_manifest"], [2, 2])
+        self.assertEqual(manifest["attnc_manifest"], [2, 3])
         self.assertEqual([kernel["form"] for kernel in manifest["kernels"]], ["cpu"])
         self.assertIsNone(program.text("red"))
 

@@ -238,19 +238,19 @@ TEST(Manifest, OtherVersionsAreReadAsFarAsTheirNeedsAreKnown) {
               json["variants"] = "in a form that nobody knows";
             }),
             std::string("manifest: document: the program needs 'teleport', which this attnc does "
-                        "not have (version 2.7 of the format, it has 2.2)") +
+                        "not have (version 2.7 of the format, it has 2.3)") +
                 upgrade);
   EXPECT_EQ(refusalAfter([](Json &json) { json["needs"].erase(0); }),
             "manifest: document: 'needs' lacks 'loops', which a variant uses");
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = {3, 0}; }),
-            std::string("manifest: document: version 3.0 is newer than 2.2, the one that this "
+            std::string("manifest: document: version 3.0 is newer than 2.3, the one that this "
                         "attnc reads") +
                 upgrade);
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = 1; }),
             "manifest: document: version 1 is older than 2, the oldest that this attnc reads\n"
             "  compile the spec again with this attnc");
   EXPECT_EQ(refusalAfter([](Json &json) { json["attnc_manifest"] = {1, 0}; }),
-            "manifest: document: version 1.0 is older than 2.2, the one that this attnc reads\n"
+            "manifest: document: version 1.0 is older than 2.3, the one that this attnc reads\n"
             "  compile the spec again with this attnc");
   for (const Json &version : {Json(2), Json("2.0"), Json::array({2}), Json::array({2, -1})})
     EXPECT_EQ(refusalAfter([&](Json &json) { json["attnc_manifest"] = version; }),

@@ -48,7 +48,8 @@ TEST(SameArithmetic, productsOf16BitsAreTheSameEverywhere) {
 }
 
 /// The forms of the pass that gives maximum and sum, and of the nest that stores weights.
-std::vector<std::string> formsOfWeights(const std::string &type, const std::string &row) {
+std::vector<std::string> formsOfWeights(const std::string &type, const std::string &row,
+                                        const std::string &stored = "f32") {
   std::string text = nlohmann::json{
       {"attnc", 1},
       {"name", "weights"},
@@ -56,7 +57,7 @@ std::vector<std::string> formsOfWeights(const std::string &type, const std::stri
       {"inputs", {{"q", type + "[h, i, d]"}, {"k", type + "[h, j, d]"}, {"x", row}}},
       {"body", {"p[h, i, j] = softmax(j, sum(d, q * k) + x)"}},
       {"outputs",
-       {{"p", "f32"}}}}.dump();
+       {{"p", stored}}}}.dump();
   FusedProgram program(text);
   EXPECT_TRUE(givePairRoles(program.nests().back(),
                             mlir::StringAttr::get(program.nests().back().getContext(), "j")));
@@ -72,6 +73,9 @@ TEST(SameArithmetic, weightsMeetAMaximumOfTheSameInstructions) {
   for (const char *type : {"f32", "bf16", "f16"})
     EXPECT_EQ(formsOfWeights(type, "f32[i]"), (std::vector<std::string>{"portable", "portable"}))
         << type;
+  // Those of 16 bits are made by the instructions of warpgroups, too.
+  EXPECT_EQ(formsOfWeights("bf16", "f32[i]", "bf16"),
+            (std::vector<std::string>{"warpgroups", "warpgroups"}));
 }
 
 TEST(SameArithmetic, sumsWithoutAnExtremumMayDiffer) {
