@@ -18,9 +18,10 @@ inline constexpr llvm::StringLiteral kSplitPrefix = "split_", kPackedPrefix = "p
 /// The same of the program that stores weights.
 inline constexpr llvm::StringLiteral kSlabPrefix = "slab_";
 
-/// Memory for weights where nobody says how much. Measured at D512 (docs/notes/backward.md).
+/// Memory for weights where nobody says how much: the best of 128, 256 and 512 MiB at D512 in a
+/// trial on an H200, of which no record is kept.
 inline constexpr std::int64_t kSlabBytes = std::int64_t(256) << 20;
-/// Shorter sequences are left to the program without a slab.
+/// Shorter sequences are left to the program without a slab. A guess: not measured.
 inline constexpr std::int64_t kLeastOfSlab = 512;
 
 /// How a program is compiled that is a variant of another.
