@@ -31,6 +31,32 @@ ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z
                : "memory");
 }
 
+/// The same, added to the elements in memory, which are f32.
+ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y) {
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+      "r"(from), "r"(x), "r"(y)
+      : "memory");
+}
+ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z) {
+  asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4}], "
+               "[%1];" ::"l"(&map),
+               "r"(from), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
+ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w) {
+  asm volatile("cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4, %5}], "
+               "[%1];" ::"l"(&map),
+               "r"(from), "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+}
+ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w, i32 v) {
+  asm volatile("cp.reduce.async.bulk.tensor.5d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4, %5, %6}], "
+               "[%1];" ::"l"(&map),
+               "r"(from), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
+               : "memory");
+}
+
 /// The box of `map` at the given coordinates, from `column` on, panel by panel. What lies outside
 /// of the tensor is not written.
 template <class Tile, class... Coordinates>
@@ -43,6 +69,18 @@ ATTNC_DEVICE void storeBoxFrom(const TensorMap &map, Tile tile, i32 column, Coor
 template <class Tile, class... Coordinates>
 ATTNC_DEVICE void storeBox(const TensorMap &map, Tile tile, Coordinates... at) {
   storeBoxFrom(map, tile, 0, at...);
+}
+
+/// As storeBoxFrom and storeBox, added to what is there.
+template <class Tile, class... Coordinates>
+ATTNC_DEVICE void addBoxFrom(const TensorMap &map, Tile tile, i32 column, Coordinates... at) {
+#pragma unroll
+  for (int p = 0; p < Tile::kPanels; ++p)
+    addPanel(map, tile.base + p * Tile::kPanelBytes, column + p * Tile::kPanelCols, at...);
+}
+template <class Tile, class... Coordinates>
+ATTNC_DEVICE void addBox(const TensorMap &map, Tile tile, Coordinates... at) {
+  addBoxFrom(map, tile, 0, at...);
 }
 
 /// Adds a contiguous tile to as many elements of global memory, 16-byte aligned.

@@ -49,6 +49,13 @@ template <class T, int kRowCount, int kColCount, int kPanelRowCount = kRowCount>
       const int first = col / 2 * 2;
       const u32 word = *static_cast<const u32 *>(__cvta_shared_to_generic(at(row, first)));
       return toF32(T{static_cast<u16>(col == first ? word : word >> 16)});
+    } else if constexpr (kPanelRows == 1 && sizeof(T) == 4) {
+      struct alignas(8) Pair {
+        T first, second;
+      };
+      const int first = col / 2 * 2;
+      const Pair pair = *static_cast<const Pair *>(__cvta_shared_to_generic(at(row, first)));
+      return computed(col == first ? pair.first : pair.second);
     } else {
       return computed(*static_cast<const T *>(__cvta_shared_to_generic(at(row, col))));
     }

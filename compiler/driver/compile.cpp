@@ -19,6 +19,7 @@
 #include "compiler/schedule/chains/chain_nests.h"
 #include "compiler/schedule/choice/choose_schedule.h"
 #include "compiler/schedule/model/gpu_model.h"
+#include "compiler/schedule/slab/join_sums.h"
 #include "compiler/schedule/slab/store_weights.h"
 #include "compiler/schedule/steps/step_text.h"
 #include "compiler/schedule/stream/stream_plan.h"
@@ -102,6 +103,7 @@ private:
     if (own.isVariant()) {
       fold.fold = own.fold;
       fold.slabBytes = own.slabBytes;
+      fold.joinsSums = own.joinsSums;
       keys.update(own.keys());
     }
     std::optional<Error> error;
@@ -183,12 +185,15 @@ private:
         nest.scheduled.steps = schedule::stepLines(kernel);
     if (&step == findStep("choose-schedules") && !onCpu()) {
       reportSchedules();
-      if (fold.slabBytes.value_or(0) > 0 && hasSlab() && !storesWeights(program))
-        return invalidArgument("schedule: slab_bytes: " + withoutSlab() +
-                                   " would store or multiply weights, and has no kernel of the "
-                                   "form warpgroups, which alone knows slabs",
-                               "leave slab_bytes out of the schedule, or name a schedule of that "
-                               "form for the kernel");
+      if (red::NestOp other = nestOfOtherForm(program)) {
+        std::string key = other->hasAttr(schedule::kSlabAttr) ? "slab_bytes" : "joined_sums";
+        return invalidArgument("schedule: " + key + ": " + schedule::kernelName(other) +
+                                   " has no kernel of the form warpgroups, which alone knows " +
+                                   (key == "slab_bytes" ? "slabs" : "sums over rows"),
+                               "leave " + key +
+                                   " out of the schedule, or name a schedule of that "
+                                   "form for the kernel");
+      }
       if (own.isInParts() && !foldsSplitsByTiles(program))
         return compilationError("parts are not folded by tiles", "fold the stream in one pass");
     }
@@ -331,39 +336,41 @@ private:
   // somebody has chosen in the schedule stands for one program, not for several.
   void lowerVariants() {
     if (options.parts == SplitVariant::None || fold.fold != FoldChoice::Fold::Auto ||
-        !overrides.empty() || own.isVariant() || fold.slabBytes.value_or(0) > 0)
+        !overrides.empty() || own.isVariant() || fold.slabBytes.value_or(0) > 0 ||
+        fold.joinsSums.value_or(false))
       return;
     lowerInParts();
-    lowerSlab();
+    if (!lowerSlab())
+      lowerJoined();
     for (auto [each, keys] :
          llvm::zip(schedule::shortSequences(), shortKeys(program, options.target)))
       if (!keys.empty())
         lowerVariant({each.prefix.str(), FoldChoice::Fold::OnePass, keys, &each});
   }
 
-  // The first kernel of a slab that has another form.
-  std::string withoutSlab() {
-    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
-      if (nest->hasAttr(schedule::kSlabAttr) &&
-          !tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()))
-        return schedule::kernelName(nest);
-    return "";
-  }
-
-  bool hasSlab() {
-    return llvm::any_of(program.getBodyBlock()->getOps<red::NestOp>(),
-                        [](red::NestOp nest) { return nest->hasAttr(schedule::kSlabAttr); });
+  bool hasWarpgroups() const {
+    const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
+    return machine && machine->warpgroups;
   }
 
   // The program that stores weights, where there are such.
-  void lowerSlab() {
-    const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
+  bool lowerSlab() {
     OwningOpRef<attn::ProgramOp> trial = program.clone();
-    if (fold.slabBytes || !machine || !machine->warpgroups ||
+    if (fold.slabBytes || !hasWarpgroups() ||
         !schedule::storeWeights(*trial, kSlabBytes, schedule::kSlabColumns))
-      return;
+      return false;
     VariantProgram variant{kSlabPrefix.str()};
     variant.slabBytes = kSlabBytes;
+    return lowerVariant(std::move(variant));
+  }
+
+  // The program whose blocks add to each other's sums, where there are such.
+  void lowerJoined() {
+    OwningOpRef<attn::ProgramOp> trial = program.clone();
+    if (fold.joinsSums || !hasWarpgroups() || !schedule::joinSums(*trial))
+      return;
+    VariantProgram variant{kJoinedPrefix.str()};
+    variant.joinsSums = true;
     lowerVariant(std::move(variant));
   }
 

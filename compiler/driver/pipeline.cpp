@@ -17,6 +17,7 @@
 #include "compiler/schedule/encode/encoded_operands.h"
 #include "compiler/schedule/passes.h"
 #include "compiler/schedule/portable/lower_portable.h"
+#include "compiler/schedule/slab/join_sums.h"
 #include "compiler/schedule/slab/store_weights.h"
 #include "compiler/schedule/steps/assign_roles.h"
 #include "compiler/schedule/steps/expand_pipeline.h"
@@ -151,6 +152,20 @@ Status storeAllWeights(Operation *op, const PipelineOptions &options) {
   const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
   if (choice->slabBytes.value_or(0) > 0 && machine && machine->warpgroups &&
       schedule::storeWeights(program, *choice->slabBytes))
+    deriveUpdates(program);
+  return {};
+}
+
+// Where the schedule lets blocks add to each other's sums.
+Status joinAllSums(Operation *op, const PipelineOptions &options) {
+  nlohmann::json keys = options.overrides;
+  Result<FoldChoice> choice = takeFoldChoice(keys);
+  if (!choice)
+    return choice.error();
+  auto program = cast<attn::ProgramOp>(op);
+  const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
+  if (choice->joinsSums.value_or(false) && machine && machine->warpgroups &&
+      schedule::joinSums(program))
     deriveUpdates(program);
   return {};
 }
@@ -295,6 +310,8 @@ constexpr Step table[] = {
      onProgram<orderNests>},
     {"store-weights", "weights that several products read are computed once, and stored", Program,
      storeAllWeights, /*asksOptions=*/true},
+    {"join-sums", "sums over rows join the pass that makes their weights", Program, joinAllSums,
+     /*asksOptions=*/true},
     {"pack-results", "rows of packed sequences are stored by who computes them", Program,
      packOutputs, /*asksOptions=*/true},
     {"pair-roles", "values of pairs that are stored get a row and a stream dim, for tiles", Program,

@@ -21,6 +21,9 @@ def Red_NestOp : Red_Op<"nest", [SingleBlock, RecursiveMemoryEffects,
     - `stream`: folded tile by tile, in one pass;
     - `inner`: whole inside a tile.
 
+    A sum over a row dim, of products of a state's terms and a tensor, is a result as it is: each tile of
+    rows adds what it gives to memory that is 0 before (join-sums).
+
     Folds over a stream dim are the nest's states. What an op computes before them (from reads,
     indices and folds over inner dims) belongs to the step, what depends on them to the epilogue. The
     only way for the step to use a state is as the reference of a fold's exponent: that is what

@@ -50,6 +50,10 @@ ScheduleKeys WarpgroupSchedule::keys() {
           {"seesaw", &seesaw, {}, true},
           {"cluster", &cluster, {}, true},
           {"staged_weights", &stagedWeights, {}, true},
+          {"adder_registers",
+           &adderRegisters,
+           {.least = 24, .most = 256, .multiple = 8, .zero = "no group that adds"},
+           true},
           {"accuracy", &accuracy, {}, true}};
 }
 
@@ -158,6 +162,15 @@ std::string WarpgroupSchedule::conflict() const {
   if (stagedWeights)
     if (std::string why = exclusion("staged_weights", notStaged); !why.empty())
       return why;
+  if (adderRegisters && !stagedWeights)
+    return "adder_registers needs staged_weights";
+  const std::pair<StringRef, bool> notAdding[] = {{"persistent", persistent},
+                                                  {"pack", pack != 1},
+                                                  {"head_dim_tile", headDimTile != 0},
+                                                  {"resident_inputs", residentInputs != 0}};
+  if (adderRegisters)
+    if (std::string why = exclusion("adder_registers", notAdding); !why.empty())
+      return why;
   if (residentInputs)
     if (std::string why = residentConflict(); !why.empty())
       return why;
@@ -196,7 +209,8 @@ std::string WarpgroupSchedule::seesawConflict() const {
                                                  {"row_stages", rowStages != 1},
                                                  {"depth_stages", depthStages != 0},
                                                  {"resident_inputs", residentInputs != 0},
-                                                 {"staged_weights", stagedWeights}};
+                                                 {"staged_weights", stagedWeights},
+                                                 {"adder_registers", adderRegisters != 0}};
   if (std::string why = exclusion("seesaw", excluded); !why.empty())
     return why;
   if (headDimTile == 0)

@@ -85,6 +85,9 @@ struct WarpgroupSchedule {
   /// the other. Else all scores of a tile come first, and what they are multiplied with while those
   /// of the next tile are computed.
   bool stagedWeights = false;
+  /// Of a thread of one more warpgroup, which multiplies what sums over rows are made of and adds
+  /// it to memory. 0: there is none, as there are no such sums.
+  int64_t adderRegisters = 0;
   Accuracy accuracy = Accuracy::F32; ///< of products of f32
 
   /// That share rows and the depth of scores.
@@ -94,7 +97,7 @@ struct WarpgroupSchedule {
   int64_t streamStep() const { return seesaw ? groups * streamTile : streamTile; }
   /// Indices of the row dim in a tile.
   int64_t rowIndices() const { return rowTile() / pack; }
-  int64_t threads() const { return 128 * (groups + 1); }
+  int64_t threads() const { return 128 * (groups + (adderRegisters ? 2 : 1)); }
   /// Blocks that a multiprocessor has room for: two of one group that leave registers for each
   /// other. While one waits for its products, the other computes.
   int64_t minBlocks() const {

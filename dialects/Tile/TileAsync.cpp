@@ -388,6 +388,8 @@ LogicalResult ReceiveFragmentOp::verify() {
 LogicalResult StoreBoxOp::verify() {
   if (failed(verifySingle(*this)))
     return failure();
+  if (getAdds() && !getTile().getType().getElement().isF32())
+    return emitOpError("adds ") << getTile().getType() << ", not f32";
   return verifyBox(*this, getMap().getType(), getTile().getType(), getCoordinates().size(), false);
 }
 

@@ -416,11 +416,13 @@ def Tile_StoreBoxOp : Tile_Op<"store_box"> {
   let description = [{
     Of the writers of the tile, each has published it (tile.publish) and then met this thread. The copy
     joins the group of stores that the next tile.store_commit of the thread closes; until a
-    tile.store_wait of the thread the tile may not be written. Coordinates as in tile.fill.
+    tile.store_wait of the thread the tile may not be written. Coordinates as in tile.fill. With `adds`
+    the elements, f32, are added to those in memory; the order of additions is not fixed.
   }];
-  let arguments = (ins Tile_SharedType:$tile, Tile_TensorMapType:$map, Variadic<I32>:$coordinates);
+  let arguments = (ins Tile_SharedType:$tile, Tile_TensorMapType:$map, Variadic<I32>:$coordinates,
+                       UnitAttr:$adds);
   let assemblyFormat = [{
-    $tile `to` $map `(` $coordinates `)` attr-dict `:` type($tile) `->` type($map)
+    $tile (`added` $adds^)? `to` $map `(` $coordinates `)` attr-dict `:` type($tile) `->` type($map)
   }];
   let hasVerifier = 1;
 }

@@ -19,14 +19,15 @@ def Tile_RowTilesOp : Tile_Op<"row_tiles", [SingleBlock, NoTerminator, AttrSized
     `consumer_registers`, does everything else, each with rows of its own, or all with the same ones
     where fetches are `by_group`. With `ping_pong` the steps that say `turn` are done by one group after
     the other. Once roles are assigned, the numbers that one role draws reach the others through
-    `queue`.
+    `queue`. With `adder_registers` a third role, one warpgroup, does the steps that say `adds`.
 
     The blocks of a kernel's cluster take each row tile together: the number is the cluster's.
   }];
   let arguments = (ins I32:$count, Optional<Tile_PtrType>:$counter,
                        Optional<Tile_PipeType>:$queue, Optional<I32>:$first, Optional<I32>:$run,
                        UnitAttr:$persistent, UnitAttr:$ping_pong, I64Attr:$groups, I64Attr:$producer_registers,
-                       I64Attr:$consumer_registers);
+                       I64Attr:$consumer_registers,
+                       DefaultValuedAttr<I64Attr, "0">:$adder_registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $count (`drawn` `from` $counter^ `:` type($counter))? (`through` $queue^ `:` type($queue))?
@@ -173,6 +174,18 @@ def Tile_ExchangeOp : Tile_Op<"exchange", [SameVariadicResultSize]> {
   let hasVerifier = 1;
 }
 
+def Tile_HandOverOp : Tile_Op<"hand_over"> {
+  let summary = "A tile that the groups write for each tile of the stream, and the group that adds reads";
+  let description = [{
+    One step of the groups writes it, each warp its own 16 rows; steps that say `adds` read it. `stages` of
+    them are in shared memory at a time.
+  }];
+  let arguments = (ins I64Attr:$stages);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$stages `stages` attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_SendPartialOp : Tile_Op<"send_partial"> {
   let summary = "Sends a fragment to the other block of the cluster, whose same warp adds it";
   let description = [{
@@ -207,7 +220,8 @@ def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
     after the one that it is about, and steps of an iteration in the order of `order`. A step with
     products (tile.mma_start) starts them and goes on: who needs the results comes later. With `pending`,
     it waits until so many groups of products are unfinished, itself included, so that their tiles are
-    free. What a step yields may be used by steps of the same or a later stage.
+    free. What a step yields may be used by steps of the same or a later stage. What `adds` is done by the
+    group that adds, whose steps are all of stage 0.
 
     In a tile.stream_ahead steps have no stage, and run in the order in which they stand. With `parts` one is
     done for each of so many parts of the tile, each when it has arrived. The block's arguments are then
@@ -215,11 +229,12 @@ def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
   }];
   let arguments = (ins StrAttr:$name, DefaultValuedAttr<I64Attr, "0">:$stage,
                        DefaultValuedAttr<I64Attr, "0">:$order, OptionalAttr<I64Attr>:$pending,
-                       UnitAttr:$turn, OptionalAttr<I64Attr>:$parts);
+                       UnitAttr:$turn, OptionalAttr<I64Attr>:$parts, UnitAttr:$adds);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<AnyTypeOf<[I1, F32]>>:$results);
   let assemblyFormat = [{
     $name (`parts` $parts^)? (`stage` $stage^)? (`order` $order^)? (`pending` $pending^)? (`turn` $turn^)?
+    (`adds` $adds^)?
     (`->` type($results)^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -234,7 +249,7 @@ def Tile_StepOp : Tile_Op<"step", [SingleBlock]> {
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::llvm::StringRef":$name,
                                  "int64_t":$stage), [{
     build($_builder, $_state, results, name, stage, /*order=*/0, /*pending=*/{}, /*turn=*/false,
-          /*parts=*/{});
+          /*parts=*/{}, /*adds=*/false);
   }]>];
 }
 

@@ -242,6 +242,29 @@ LogicalResult FetchOp::verify() {
   return success(succeeded(verifyUsed(*this)) && succeeded(verifyKnown(*this, stream, getStage())));
 }
 
+// The groups write it in one step, and nobody else does.
+LogicalResult HandOverOp::verify() {
+  if (!isa<StreamOp>((*this)->getParentOp()) || (*this)->getParentOfType<RoleOp>())
+    return emitOpError("belongs to a stream that has no role yet");
+  if (getStages() < 1 || !getResult().getType().hasPanels() ||
+      !getResult().getType().fitsBlock(static_cast<int64_t>(getStages())))
+    return emitOpError("has ") << getStages() << " stages of " << getResult().getType()
+                               << ": no tiles with panels that fit in a block";
+  llvm::SmallPtrSet<Operation *, 2> writers;
+  bool isRead = false;
+  for (Operation *user : getResult().getUsers()) {
+    auto step = user->getParentOfType<StepOp>();
+    if (!step)
+      return emitOpError("is used outside of steps");
+    isRead |= step.getAdds();
+    if (!step.getAdds())
+      writers.insert(step);
+  }
+  if (writers.size() != 1 || !isRead)
+    return emitOpError("is written by one step of the groups, and read by those that add");
+  return success();
+}
+
 LogicalResult PartOp::verify() {
   auto fetch = getTile().getDefiningOp<FetchOp>();
   if (!fetch || fetch.getParts() == 1 || getNumber() >= fetch.getParts())
@@ -305,6 +328,8 @@ static LogicalResult verifyInStream(StepOp step, RowTilesOp rows) {
     return success();
   if (!stream)
     return step.emitOpError("is not directly in the tile.stream");
+  if (step.getAdds() && (step.getStage() != 0 || rows.getAdderRegisters() == 0))
+    return step.emitOpError("adds, and is of stage 1, or there are no adder_registers");
   if (step.getTurn() && !rows.getPingPong())
     return step.emitOpError("is done in turn by groups that take none");
   return success(succeeded(verifyKnown(step, stream, step.getStage())) &&

@@ -273,7 +273,8 @@ bool KernelPrinter::printBulkOp(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](tile::StoreBoxOp store) {
         bool all = store.getCoordinates().size() == store.getMap().getType().getBox().size();
-        return call((all ? "storeBoxFrom(" : "storeBox(") + text(store.getMap()) + ", " +
+        std::string name = store.getAdds() ? "addBox" : "storeBox";
+        return call(name + (all ? "From(" : "(") + text(store.getMap()) + ", " +
                     tileText(store.getTile()) + coordinatesText(store.getCoordinates()) + ")");
       })
       .Case([&](tile::AddBulkOp add) {

@@ -100,6 +100,7 @@ Status InterpreterExecutor::add(const std::string &prefix, const std::string &te
     if (!entry.calls.empty())
       continue;
     kernel.walk([&](tile::AddBulkOp) { entry.addsInAnyOrder = true; });
+    kernel.walk([&](tile::StoreBoxOp store) { entry.addsInAnyOrder |= store.getAdds(); });
     auto compiled = interpreter::KernelInterpreter::compile(kernel, text);
     if (!compiled)
       return internalError(llvm::toString(compiled.takeError()), kReport);

@@ -11,7 +11,9 @@ Result<FoldChoice> takeFoldChoice(nlohmann::json &keys) {
   nlohmann::json slab = keys.value("slab_bytes", nlohmann::json("auto"));
   keys.erase("fold");
   keys.erase("splits");
+  nlohmann::json joined = keys.value("joined_sums", nlohmann::json("auto"));
   keys.erase("slab_bytes");
+  keys.erase("joined_sums");
   if (fold == "stream")
     return invalidArgument("schedule: fold \"stream\" is called \"one_pass\"", "write one_pass");
   if (fold != "auto" && fold != "one_pass" && fold != "two_pass")
@@ -29,7 +31,13 @@ Result<FoldChoice> takeFoldChoice(nlohmann::json &keys) {
         "schedule: slab_bytes is " + slab.dump() +
             "; it can be \"auto\", or bytes of memory for weights, and 0 for none",
         "leave the key out");
+  if (joined != "auto" && !joined.is_boolean())
+    return invalidArgument("schedule: joined_sums is " + joined.dump() +
+                               "; it can be \"auto\", true, or false for the same bits in each run",
+                           "leave the key out");
   FoldChoice choice;
+  if (joined != "auto")
+    choice.joinsSums = joined.get<bool>();
   if (slab != "auto")
     choice.slabBytes = slab.get<std::int64_t>();
   choice.fold = fold == "auto" ? Fold::Auto : fold == "one_pass" ? Fold::OnePass : Fold::TwoPass;

@@ -17,13 +17,15 @@ struct FoldChoice {
   std::optional<std::int64_t> parts;
   /// Memory for weights that several products read; 0: none is used; nothing: what is best.
   std::optional<std::int64_t> slabBytes;
+  /// Whether blocks add to sums of other rows, in any order; nothing: what is best.
+  std::optional<bool> joinsSums;
 };
 
 inline constexpr std::int64_t kDefaultSplits = 8;
 inline constexpr std::int64_t kMostParts = 128; ///< their states are kept in memory
 
-/// Takes `fold` and `splits` out of the schedule's keys. Error (InvalidArgument): a value that they
-/// cannot have.
+/// Takes `fold`, `splits`, `slab_bytes` and `joined_sums` out of the schedule's keys. Error
+/// (InvalidArgument): a value that they cannot have.
 Result<FoldChoice> takeFoldChoice(nlohmann::json &keys);
 
 } // namespace attnc::driver

@@ -5,6 +5,7 @@
 #include "compiler/schedule/choice/packing.h"
 #include "compiler/schedule/choice/schedule_json.h"
 #include "compiler/schedule/slab/cells.h"
+#include "compiler/schedule/slab/multipliers.h"
 #include "compiler/transforms/split.h"
 #include "llvm/ADT/StringSet.h"
 #include <algorithm>
@@ -229,28 +230,40 @@ static Expr areShort(attn::ProgramOp program, const VariantProgram &variant) {
 // Stored weights
 //===----------------------------------------------------------------------===//
 
-static std::vector<red::NestOp> slabNests(attn::ProgramOp program) {
-  std::vector<red::NestOp> nests;
+red::NestOp nestOfOtherForm(attn::ProgramOp program) {
   for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
-    if (nest->hasAttr(schedule::kSlabAttr))
-      nests.push_back(nest);
-  return nests;
+    if (schedule::isOfWarpgroupsOnly(nest) &&
+        !tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()))
+      return nest;
+  return {};
 }
 
-bool storesWeights(attn::ProgramOp program) {
-  std::vector<red::NestOp> nests = slabNests(program);
-  return !nests.empty() && llvm::all_of(nests, [](red::NestOp nest) {
-    return bool(tile::scheduleAs<tile::WarpgroupSchedule>(nest.getScheduleAttr()));
-  });
+// The first of those that `are` what the variant is for.
+static red::NestOp firstNest(attn::ProgramOp program, llvm::function_ref<bool(red::NestOp)> are) {
+  auto nests = program.getBodyBlock()->getOps<red::NestOp>();
+  return *llvm::find_if(nests, are);
+}
+
+static void addLeast(std::vector<Expr> &all, red::NestOp nest, std::int64_t least) {
+  for (ArrayAttr role : {nest.getRow(), nest.getStream()})
+    all.push_back(atLeast(Expr::size(cast<StringAttr>(role[0]).str()), least));
 }
 
 // That the weights of one cell fit, and are as many as several kernels are worth.
 static Expr fitsSlab(attn::ProgramOp program, std::int64_t bytes) {
-  red::NestOp nest = slabNests(program).front();
+  red::NestOp nest =
+      firstNest(program, [](red::NestOp each) { return each->hasAttr(schedule::kSlabAttr); });
   std::vector<Expr> all = {
       apply(ExprOp::Le, *gridExpr(schedule::slabCells(nest).bytes), Expr::constant(bytes))};
-  for (ArrayAttr role : {nest.getRow(), nest.getStream()})
-    all.push_back(atLeast(Expr::size(cast<StringAttr>(role[0]).str()), kLeastOfSlab));
+  addLeast(all, nest, kLeastOfSlab);
+  return join(ExprOp::And, std::move(all));
+}
+
+static Expr isWorthJoining(attn::ProgramOp program) {
+  std::vector<Expr> all;
+  addLeast(all,
+           firstNest(program, [](red::NestOp each) { return !schedule::rowSumsOf(each).empty(); }),
+           kLeastOfJoined);
   return join(ExprOp::And, std::move(all));
 }
 
@@ -262,6 +275,7 @@ nlohmann::json VariantProgram::keys() const {
   nlohmann::json all = schedule;
   all["fold"] = isInParts() ? "two_pass" : "one_pass";
   all["slab_bytes"] = slabBytes;
+  all["joined_sums"] = joinsSums;
   return all;
 }
 
@@ -272,6 +286,8 @@ Expr chooseVariant(const VariantProgram &variant, attn::ProgramOp program,
     return areShort(program, variant);
   if (variant.slabBytes)
     return fitsSlab(program, variant.slabBytes);
+  if (variant.joinsSums)
+    return isWorthJoining(program);
   std::vector<Expr> all, several;
   if (variant.packs())
     all.push_back(hasFewRows(program));

@@ -15,14 +15,14 @@ namespace attnc::driver {
 /// rows: in one pass, and in parts.
 inline constexpr llvm::StringLiteral kSplitPrefix = "split_", kPackedPrefix = "packed_",
                                      kPackedSplitPrefix = "packed_split_";
-/// The same of the program that stores weights.
-inline constexpr llvm::StringLiteral kSlabPrefix = "slab_";
+/// The same of the program that stores weights, and of that whose blocks add to each other's sums.
+inline constexpr llvm::StringLiteral kSlabPrefix = "slab_", kJoinedPrefix = "joined_";
 
 /// Memory for weights where nobody says how much: the best of 128, 256 and 512 MiB at D512 in a
 /// trial on an H200, of which no record is kept.
 inline constexpr std::int64_t kSlabBytes = std::int64_t(256) << 20;
 /// Shorter sequences are left to the program without a slab. A guess: not measured.
-inline constexpr std::int64_t kLeastOfSlab = 512;
+inline constexpr std::int64_t kLeastOfSlab = 512, kLeastOfJoined = 512;
 
 /// How a program is compiled that is a variant of another.
 struct VariantProgram {
@@ -32,6 +32,7 @@ struct VariantProgram {
   nlohmann::json schedule = nlohmann::json::object();
   const schedule::ShortSequences *sequences = nullptr; ///< those that it is for, if it is
   std::int64_t slabBytes = 0;                          ///< of a program that stores weights
+  bool joinsSums = false; ///< of one whose blocks add to each other's sums
 
   bool isVariant() const { return !prefix.empty(); }
   bool isInParts() const { return fold == FoldChoice::Fold::TwoPass; }
@@ -53,9 +54,9 @@ nlohmann::json fewRowsKeys(attn::ProgramOp program, llvm::StringRef target);
 /// The same for each of shortSequences().
 std::vector<nlohmann::json> shortKeys(attn::ProgramOp program, llvm::StringRef target);
 
-/// Whether some nests of a scheduled program store weights for others (store_weights.h), and all of
-/// these have kernels that count the cells of a slab.
-bool storesWeights(attn::ProgramOp program);
+/// The first nest of a scheduled program that only kernels of warpgroups know how to compute, and
+/// whose schedule is of another form; null if there is none.
+red::NestOp nestOfOtherForm(attn::ProgramOp program);
 
 /// How many parts each of the program's part dims has: as many as let the launch fill the
 /// multiprocessors, at least `kLeastOfPart` elements each, at most `most`; 1 where rows fill the

@@ -304,7 +304,18 @@ Outcome startStore(Machine &machine, Warp &warp, Operation *op,
   return Outcome::Done;
 }
 
+void addFloats(std::byte *to, const std::byte *from, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += sizeof(float)) {
+    float sum, part;
+    std::memcpy(&sum, to + at, sizeof(sum));
+    std::memcpy(&part, from + at, sizeof(part));
+    sum += part;
+    std::memcpy(to + at, &sum, sizeof(sum));
+  }
+}
+
 void addStoreBox(CodeBuilder &builder, tile::StoreBoxOp op) {
+  bool adds = op.getAdds();
   unsigned tile = builder.word(op.getTile());
   BoxRef box(builder, op.getMap(), op.getCoordinates(), op.getTile().getType());
   builder.step(op, true, [=](Machine &machine, Warp &warp) {
@@ -323,7 +334,10 @@ void addStoreBox(CodeBuilder &builder, tile::StoreBoxOp op) {
           return Outcome::Done;
         if (machine.checkGlobal(warp, op, map->base, to, bytes, true) == Outcome::Fault)
           return Outcome::Fault;
-        std::memcpy(to, warp.block->memory.at(at), bytes);
+        if (adds)
+          addFloats(to, warp.block->memory.at(at), bytes);
+        else
+          std::memcpy(to, warp.block->memory.at(at), bytes);
         return Outcome::Done;
       });
     });
@@ -346,13 +360,7 @@ void addAddBulk(CodeBuilder &builder, tile::AddBulkOp op) {
       if (machine.checkGlobal(warp, op, tensor, to, bytes, true, /*alignment=*/16) ==
           Outcome::Fault)
         return Outcome::Fault;
-      for (uint32_t at = 0; at < bytes; at += sizeof(float)) {
-        float sum, part;
-        std::memcpy(&sum, to + at, sizeof(sum));
-        std::memcpy(&part, warp.block->memory.at(base + at), sizeof(part));
-        sum += part;
-        std::memcpy(to + at, &sum, sizeof(sum));
-      }
+      addFloats(to, warp.block->memory.at(base), bytes);
       return Outcome::Done;
     });
   });

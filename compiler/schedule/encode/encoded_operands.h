@@ -46,7 +46,7 @@ red::LostOp lostOf(red::NestOp nest);
 
 /// A kernel that is launched for that of the nest alone, in one image with it.
 struct Companion {
-  enum class Kind { Zeros, Tops, Encode, Fallback } kind;
+  enum class Kind { Zeros, Clear, Tops, Encode, Fallback } kind;
   std::string name;
   KernelSignature signature;
 

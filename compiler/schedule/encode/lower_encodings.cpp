@@ -6,6 +6,8 @@
 #include "compiler/schedule/nest/symbol_name.h"
 #include "compiler/schedule/packed/zero_rows.h"
 #include "compiler/schedule/passes.h"
+#include "compiler/schedule/slab/clear_sums.h"
+#include "compiler/schedule/slab/multipliers.h"
 #include "compiler/schedule/threads/point_evaluator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -488,8 +490,8 @@ Attribute encodeBlocks(red::NestOp nest, Builder &builder) {
 // Enough for any GPU, and few to start where there is nothing to do.
 constexpr int64_t kFallbackBlocks = 288;
 
-constexpr StringLiteral kZerosSuffix = "_zeros", kTopsSuffix = "_tops", kEncodeSuffix = "_encode",
-                        kFallbackSuffix = "_fallback";
+constexpr StringLiteral kZerosSuffix = "_zeros", kClearSuffix = "_clear", kTopsSuffix = "_tops",
+                        kEncodeSuffix = "_encode", kFallbackSuffix = "_fallback";
 
 // Names of the program's nests may be others with the suffix.
 std::string companionName(red::NestOp nest, StringRef suffix) {
@@ -558,6 +560,9 @@ static SmallVector<Companion> zerosOf(red::NestOp nest) {
 
 SmallVector<Companion> companionsOf(red::NestOp nest) {
   SmallVector<Companion> all = zerosOf(nest);
+  if (SmallVector<Value> sums = rowSumsOf(nest); !sums.empty())
+    all.push_back({Companion::Kind::Clear, companionName(nest, kClearSuffix),
+                   KernelSignature(attn::programOf(nest), sums, {})});
   if (encodingsOf(nest).empty())
     return all;
   attn::ProgramOp program = attn::programOf(nest);
@@ -603,6 +608,9 @@ FailureOr<SmallVector<tile::KernelOp>> lowerCompanions(red::NestOp nest, OpBuild
     } else if (companion.kind == Companion::Kind::Zeros) {
       kernels.push_back(lowerPreparation<ZeroRowsCode>(
           nest, companion, ZeroRowsCode::blocks(nest, builder), ZeroRowsCode::kThreads, builder));
+    } else if (companion.kind == Companion::Kind::Clear) {
+      kernels.push_back(lowerPreparation<ClearSumsCode>(
+          nest, companion, ClearSumsCode::blocks(nest, builder), ClearSumsCode::kThreads, builder));
     } else if (companion.kind == Companion::Kind::Tops) {
       kernels.push_back(lowerPreparation<TopsCode>(nest, companion, topsBlocks(nest, builder),
                                                    kTopsThreads, builder));

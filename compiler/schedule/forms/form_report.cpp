@@ -36,6 +36,11 @@ public:
                     4 * s.groups + 3,
                     s.groups == 1 ? "a group" : fmt::format("{} groups", s.groups), 64,
                     s.consumerRegisters, needed)};
+    if (s.adderRegisters)
+      into.roles.push_back(fmt::format(
+          "warps {}-{}, adder: multiplies the weights of all groups by rows, and adds sums over "
+          "rows to memory, in any order; {} registers a thread",
+          4 * s.groups + 4, 4 * s.groups + 7, s.adderRegisters));
     if (s.seesaw)
       into.roles.push_back(
           fmt::format("both groups have the same rows, {} columns of the states each; they take "
@@ -77,6 +82,8 @@ public:
     into.numbers["groups"] = s.groups;
     into.numbers["producer_registers"] = s.producerRegisters;
     into.numbers["consumer_registers"] = s.consumerRegisters;
+    if (s.adderRegisters)
+      into.numbers["adder_registers"] = s.adderRegisters;
     into.numbers["registers_needed"] = needed;
     into.numbers["tuning_key"] = nestKey(nest);
   }

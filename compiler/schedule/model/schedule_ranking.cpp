@@ -44,8 +44,18 @@ static RegisterBudget usualBudget(int64_t groups, int64_t needed) {
 static constexpr GroupBudget kBusyBudgets[] = {{2, {56, 224}}, {3, {56, 152}}, {4, {64, 104}}};
 static constexpr GroupBudget kRowsBudgets[] = {{2, {72, 216}}, {3, {80, 144}}, {4, {64, 104}}};
 
+// Beside a group that adds the others have what is left of a block's registers.
+static RegisterBudget budgetBesideAdder(const WarpgroupSchedule &schedule) {
+  constexpr int64_t kPool = 65536, kFewest = 24, kMost = 256;
+  int64_t share = kPool / schedule.threads() / 8 * 8;
+  int64_t left = share * (schedule.threads() / 128) - kFewest - schedule.adderRegisters;
+  return {kFewest, std::min(kMost, left / schedule.groups / 8 * 8)};
+}
+
 RegisterBudget registerBudget(red::NestOp nest, const StreamPlan &plan,
                               const WarpgroupSchedule &schedule) {
+  if (schedule.adderRegisters)
+    return budgetBesideAdder(schedule);
   RegisterBudget usual = usualBudget(schedule.groups, consumerRegisters(plan, schedule));
   bool byRows = firstByRows(plan);
   if (!liveCondition(nest) && !byRows)
@@ -261,6 +271,7 @@ std::vector<RankedSchedule> rankSchedules(red::NestOp nest, const StreamPlan &pl
     largest = std::max(largest, std::min(reference.stream, kLargestStreamTile));
   WarpgroupSchedule schedule;
   schedule.accuracy = accuracy;
+  schedule.adderRegisters = adderRegisters(plan);
   bool isWide = std::max(widestDepth(plan), widestColumns(plan)) > wideOperand(plan) ||
                 (!plan.pairs.empty() && isDeep(plan));
   bool hasStages = weightStages(nest, plan).size() > 1;

@@ -1,13 +1,9 @@
 #include "compiler/schedule/slab/store_weights.h"
-#include "compiler/schedule/nest/planned_nest.h"
+#include "compiler/schedule/slab/multipliers.h"
 #include "compiler/schedule/stream/tiled_plan.h"
-#include "compiler/schedule/stream/weight_stages.h"
-#include "compiler/schedule/warpgroups/operand_maps.h"
-#include "dialects/Attn/SpecLocation.h"
 #include "dialects/Red/Cancellation.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -19,47 +15,9 @@ namespace {
 // weights if the rows of all their scores do.
 constexpr int64_t kColumnsTogether = 512;
 
-attn::ArrayType arrayType(Value array) { return cast<attn::ArrayType>(array.getType()); }
 red::YieldOp yieldOf(red::NestOp nest) {
   return cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
 }
-
-/// Whether values of two nests are the same, whatever the roles of dims.
-class SameValues {
-public:
-  bool operator()(Value a, Value b) {
-    if (a == b || known.contains({a, b}))
-      return true;
-    Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
-    if (!first || !second || !isa<red::NestOp>(first->getParentOp()) ||
-        !isa<red::NestOp>(second->getParentOp()))
-      return false;
-    // What is inside of both ops is the same if all of them is.
-    llvm::DenseSet<std::pair<Value, Value>> inside;
-    bool areSame = OperationEquivalence::isEquivalentTo(
-        first, second,
-        [&](Value x, Value y) { return success(inside.contains({x, y}) || (*this)(x, y)); },
-        [&](Value x, Value y) { inside.insert({x, y}); }, OperationEquivalence::IgnoreLocations);
-    if (areSame)
-      known.insert({a, b});
-    return areSame;
-  }
-
-  /// In any order.
-  bool operator()(ArrayRef<Value> a, ArrayRef<Value> b) {
-    auto left = llvm::to_vector(b);
-    for (Value value : a) {
-      auto *found = llvm::find_if(left, [&](Value other) { return (*this)(value, other); });
-      if (found == left.end())
-        return false;
-      left.erase(found);
-    }
-    return left.empty();
-  }
-
-private:
-  llvm::DenseSet<std::pair<Value, Value>> known;
-};
 
 /// A product of factors with a value for each row and stream index of a nest.
 struct StoredWeight {
@@ -75,49 +33,13 @@ struct KnownWeight {
   SmallVector<Value> beside; ///< in the nest that makes it
 };
 
-/// What a nest multiplies, if that is weights and tiles of 16-bit tensors alone.
-struct Multiplier {
-  red::NestOp nest;
-  StreamPlan plan;
-  std::vector<WeightStage> stages;
-};
-
-std::optional<Multiplier> multiplierOf(red::NestOp nest) {
-  std::string why;
-  FailureOr<StreamPlan> plan = planStream(nest, why);
-  if (failed(plan) || plan->contractions.empty() || plan->states.empty() || !plan->pairs.empty() ||
-      !plan->epilogue.empty() || !plan->bands.empty() || !plan->isOfTensorsOnly())
-    return {};
-  for (const StreamState &state : plan->states)
-    if (state.streamed == -1 || state.weight == -1 ||
-        tile::elementType(plan->streamed[state.streamed].element).bytes != 2)
-      return {};
-  // Each weight is multiplied with tensors of one type.
-  for (const StreamState &state : plan->states)
-    for (const StreamState &other : plan->states)
-      if (state.weight == other.weight &&
-          plan->streamed[state.streamed].element != plan->streamed[other.streamed].element)
-        return {};
-  for (Value result : nest.getResults())
-    if (packOf(result))
-      return {};
-  // Cells are counted along an axis of tensor maps, beside those of rows and stream.
-  if (nest.getGrid().empty() || nest.getGrid().size() + 2 > kMostMapAxes)
-    return {};
-  std::vector<WeightStage> stages = weightStages(nest, *plan);
-  bool isPlain = llvm::all_of(stages, [](const WeightStage &s) { return !s.weights.empty(); });
-  return isPlain ? std::optional(Multiplier{nest, *plan, std::move(stages)}) : std::nullopt;
-}
-
 class SlabBuilder {
 public:
   SlabBuilder(attn::ProgramOp program, int64_t bytes, int64_t columns)
-      : program(program), bytes(bytes), columns(columns), b(program.getContext()) {}
+      : bytes(bytes), columns(columns), b(program.getContext()),
+        multipliers(multipliersOf(program)) {}
 
   bool run() {
-    for (auto nest : program.getBodyBlock()->getOps<red::NestOp>())
-      if (std::optional<Multiplier> found = multiplierOf(nest))
-        multipliers.push_back(std::move(*found));
     Multiplier *maker = findMaker();
     if (!maker)
       return false;
@@ -154,23 +76,11 @@ private:
   void findReaders(Multiplier &maker) {
     for (auto [number, weight] : llvm::enumerate(maker.plan.weights))
       weights.push_back({weight.factors, elementOf(maker.plan, number)});
-    auto grid = attn::dimNames(maker.nest.getGrid());
-    for (Multiplier &each : multipliers) {
-      bool hasPair = each.plan.row == maker.plan.row
-                         ? each.plan.stream == maker.plan.stream
-                         : each.plan.row == maker.plan.stream && each.plan.stream == maker.plan.row;
-      if (hasPair && attn::dimNames(red::NestOp(each.nest).getGrid()) == grid &&
+    for (Multiplier &each : multipliers)
+      if (havePairsAlike(each, maker) &&
           llvm::all_of(llvm::seq(each.plan.weights.size()),
                        [&](size_t i) { return knownFor(each.plan, i).has_value(); }))
         readers.push_back(&each);
-    }
-  }
-
-  static Type elementOf(const StreamPlan &plan, size_t weight) {
-    for (const StreamState &state : plan.states)
-      if (state.weight == static_cast<int>(weight))
-        return plan.streamed[state.streamed].element;
-    return {};
   }
 
   std::optional<KnownWeight> knownFor(const StreamPlan &plan, size_t weight) {
@@ -178,42 +88,15 @@ private:
       if (each.element != elementOf(plan, weight))
         continue;
       std::optional<SmallVector<Value>> beside =
-          without(each.factors, plan.weights[weight].factors);
+          same.without(each.factors, plan.weights[weight].factors);
       bool areTaken = beside && llvm::all_of(plan.states, [&](const StreamState &state) {
                         return state.weight != static_cast<int>(weight) || beside->empty() ||
-                               timesOf(state.fold, *beside).has_value();
+                               takesFactors(state.fold, *beside, same);
                       });
       if (areTaken)
         return KnownWeight{&each, *beside};
     }
     return {};
-  }
-
-  // `all` but for `some`, if all of these are among them.
-  std::optional<SmallVector<Value>> without(ArrayRef<Value> all, ArrayRef<Value> some) {
-    auto left = llvm::to_vector(all);
-    for (Value value : some) {
-      auto *found = llvm::find_if(left, [&](Value other) { return same(value, other); });
-      if (found == left.end())
-        return {};
-      left.erase(found);
-    }
-    return left;
-  }
-
-  // What the one map that takes the sum multiplies it with, but for `factors`.
-  std::optional<SmallVector<Value>> timesOf(red::FoldOp fold, ArrayRef<Value> factors) {
-    if (!fold->hasOneUse() || !isa<attn::MapOp>(*fold->user_begin()))
-      return {};
-    SmallVector<Value> all = factorsOf(fold->user_begin()->getResult(0));
-    auto *own = llvm::find(all, fold.getResult());
-    if (own == all.end())
-      return {};
-    all.erase(own);
-    auto nest = fold->getParentOfType<red::NestOp>();
-    if (llvm::any_of(all, [&](Value other) { return nest.dependsOnState(other); }))
-      return {}; // another sum has factors of its own to lose
-    return without(all, factors);
   }
 
   // True if no other nest is between the readers, and all that they read is there before the first.
@@ -309,8 +192,8 @@ private:
       SmallVector<Value> all =
           llvm::map_to_vector(own, [&](Value x) { return mapping.lookupOrDefault(x); });
       if (before)
-        all.push_back(read(in, *before, own.front()));
-      yielded.push_back(product(in, all));
+        all.push_back(readWhole(in, before->memory, own.front()));
+      yielded.push_back(productOf(in, all));
     }
     red::YieldOp::create(in, from.getLoc(), yielded);
     for (auto [weight, result] : llvm::zip(made, nest.getResults()))
@@ -334,20 +217,6 @@ private:
     return nest;
   }
 
-  // The ops of the body that `wanted` are computed by, in their order.
-  static SmallVector<Operation *> sliceOf(red::NestOp nest, ArrayRef<Value> wanted) {
-    llvm::SmallSetVector<Operation *, 16> slice;
-    for (Value value : wanted)
-      slice.insert(value.getDefiningOp());
-    for (size_t i = 0; i < slice.size(); ++i)
-      for (Value operand : slice[i]->getOperands())
-        if (Operation *op = operand.getDefiningOp(); op && op->getBlock() == nest.getBodyBlock())
-          slice.insert(op);
-    SmallVector<Operation *> ops = slice.takeVector();
-    llvm::sort(ops, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
-    return ops;
-  }
-
   // Copies what computes `wanted`; weights that are stored already are read.
   void cloneSlice(OpBuilder &in, red::NestOp from, ArrayRef<Value> wanted, IRMapping &mapping) {
     for (Operation *op : sliceOf(from, wanted)) {
@@ -357,40 +226,16 @@ private:
         return weight.memory && same(factors, weight.factors);
       });
       if (known != weights.end())
-        mapping.map(value, read(in, *known, value));
+        mapping.map(value, readWhole(in, known->memory, value));
       else
         in.clone(*op, mapping);
     }
   }
 
-  // The arrays of which the value is the product.
-  static SmallVector<Value> factorsOf(Value value) {
-    SmallVector<Value> factors;
-    auto map = value.getDefiningOp<attn::MapOp>();
-    auto visit = [&](auto &&visit, Value scalar) -> bool {
-      if (auto argument = dyn_cast<BlockArgument>(scalar)) {
-        factors.push_back(map.getOperand(argument.getArgNumber()));
-        return true;
-      }
-      auto product = scalar.getDefiningOp<arith::MulFOp>();
-      return product && visit(visit, product.getLhs()) && visit(visit, product.getRhs());
-    };
-    if (map && visit(visit, map.getYielded()) && factors.size() > 1)
-      return factors;
-    return {value};
-  }
-
-  Value read(OpBuilder &in, const StoredWeight &weight, Value as) {
-    auto dims = arrayType(weight.memory).getDims();
-    SmallVector<StringAttr> ordered = attn::canonicalDims(program, llvm::to_vector(dims));
-    auto type = attn::ArrayType::get(in.getContext(), ordered, in.getF32Type());
-    return attn::ReadOp::create(in, as.getLoc(), type, weight.memory, ValueRange(),
-                                in.getArrayAttr({dims.begin(), dims.end()}), FloatAttr());
-  }
-
-  Value product(OpBuilder &in, ArrayRef<Value> factors) {
+  static Value productOf(OpBuilder &in, ArrayRef<Value> factors) {
     if (factors.size() == 1)
       return factors.front();
+    attn::ProgramOp program = attn::programOf(in.getInsertionBlock()->getParentOp());
     auto type =
         attn::ArrayType::get(in.getContext(), attn::unionDims(program, factors), in.getF32Type());
     return attn::MapOp::create(in, factors.front().getLoc(), type, factors,
@@ -400,19 +245,6 @@ private:
                                    all = arith::MulFOp::create(body, loc, all, factor);
                                  return all;
                                });
-  }
-
-  void eraseUnused(red::NestOp nest) {
-    llvm::SmallDenseSet<StringAttr> used;
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*nest.getBodyBlock())))
-      if (op.use_empty() && !isa<red::YieldOp>(op))
-        op.erase();
-      else
-        for (Type type : op.getResultTypes())
-          used.insert_range(cast<attn::ArrayType>(type).getDims());
-    SmallVector<Attribute> inner(nest.getInner().begin(), nest.getInner().end());
-    llvm::erase_if(inner, [&](Attribute dim) { return !used.contains(cast<StringAttr>(dim)); });
-    nest.setInnerAttr(b.getArrayAttr(inner));
   }
 
   //===--- products --------------------------------------------------------------------------===//
@@ -467,10 +299,8 @@ private:
       });
       if (state != reader.plan.states.end())
         addSum(in, reader.plan, *state, mapping);
-      else if (std::optional<SmallVector<Value>> times = timesIn(reader.plan, op))
-        mapping.map(op->getResult(0), product(in, llvm::map_to_vector(*times, [&](Value x) {
-                                                return mapping.lookupOrDefault(x);
-                                              })));
+      else if (const StreamState *taken = takenBy(reader.plan, op))
+        cloneWithout(in, taken->fold, knownFor(reader.plan, taken->weight)->beside, same, mapping);
       else
         in.clone(*op, mapping);
     }
@@ -486,7 +316,8 @@ private:
   void addSum(OpBuilder &in, const StreamPlan &plan, const StreamState &state, IRMapping &mapping) {
     red::FoldOp fold = state.fold;
     StoredWeight &stored = *knownFor(plan, state.weight)->stored;
-    SmallVector<Value> factors = {read(in, stored, plan.weights[state.weight].factors.front())};
+    SmallVector<Value> factors = {
+        readWhole(in, stored.memory, plan.weights[state.weight].factors.front())};
     for (Value factor : fold.getFactors())
       if (!llvm::is_contained(plan.weights[state.weight].factors, factor))
         factors.push_back(mapping.lookup(factor));
@@ -495,24 +326,16 @@ private:
     mapping.map(fold.getResult(), red::withCancellationOf(fold, made).getResult());
   }
 
-  // Of a map behind a sum whose stored weight has more factors than the reader's: the factors that
-  // are left, with the sum.
-  std::optional<SmallVector<Value>> timesIn(const StreamPlan &plan, Operation *map) {
-    for (const StreamState &state : plan.states) {
+  // The sum that a map takes, and whose stored weight has more factors than the reader's, or null.
+  const StreamState *takenBy(const StreamPlan &plan, Operation *map) {
+    const auto *found = llvm::find_if(plan.states, [&](const StreamState &state) {
       red::FoldOp fold = state.fold;
-      if (!fold->hasOneUse() || *fold->user_begin() != map)
-        continue;
-      KnownWeight known = *knownFor(plan, state.weight);
-      if (known.beside.empty())
-        continue;
-      SmallVector<Value> times = *timesOf(fold, known.beside);
-      times.push_back(fold.getResult());
-      return times;
-    }
-    return {};
+      return fold->hasOneUse() && *fold->user_begin() == map &&
+             !knownFor(plan, state.weight)->beside.empty();
+    });
+    return found == plan.states.end() ? nullptr : found;
   }
 
-  attn::ProgramOp program;
   int64_t bytes, columns;
   OpBuilder b;
   SameValues same;

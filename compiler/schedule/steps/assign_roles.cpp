@@ -27,6 +27,7 @@ public:
     createPipes();
     createProducer();
     createConsumers();
+    createAdder();
     b.setInsertionPointAfter(rows);
     partials.end(b);
     rows.erase();
@@ -39,6 +40,7 @@ private:
   void enterCopies();
   void createProducer();
   void createConsumers();
+  void createAdder();
   RowTilesOp cloneRows();
   Value ofGroup(const Places &places, Value group);
   StepOp fill(FetchOp fetch, const Places &places);
@@ -48,7 +50,7 @@ private:
   void use(FetchOp fetch, Value pipe);
   void useBehindStream(FetchOp fetch, Value pipe);
   void use(ExchangeOp exchange, ArrayRef<Places> places, Value group);
-  void write(ExchangeOp exchange, ArrayRef<Value> places, Value number);
+  void write(StepOp step, Value tile, Value pipe, Value number);
   void awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
                        llvm::function_ref<Value()> numberHere,
                        llvm::function_ref<void(StepOp, Value)> stage);
@@ -69,6 +71,7 @@ private:
   OpBuilder b;
   SmallVector<Places> pipes;                  ///< of the fetches, in their order
   SmallVector<SmallVector<Places>> exchanged; ///< of the tiles of each exchange
+  SmallVector<Value> handed;                  ///< pipes of what is handed over, in its order
   PartialSums partials;
   Places rings; ///< the first pipe of each group's ring
   Value queue;  ///< of numbers of row tiles; null where they are not drawn
@@ -88,6 +91,35 @@ template <class Op> SmallVector<Op> opsOf(RowTilesOp rows) {
 
 SmallVector<FetchOp> fetchesOf(RowTilesOp rows) { return opsOf<FetchOp>(rows); }
 
+/// The steps that use a tile, in the order in which they run for one tile.
+SmallVector<StepOp> stepsThatUse(ArrayRef<Value> tiles) {
+  llvm::SetVector<Operation *> steps;
+  for (Value tile : tiles)
+    for (Operation *user : tile.getUsers())
+      steps.insert(user->getParentOfType<StepOp>());
+  auto list = llvm::map_to_vector(steps, [](Operation *op) { return cast<StepOp>(op); });
+  llvm::sort(list, [](StepOp x, StepOp y) {
+    auto key = [](StepOp op) { return std::pair(op.getStage(), op.getOrder()); };
+    return key(x) != key(y) ? key(x) < key(y) : x->isBeforeInBlock(y);
+  });
+  return list;
+}
+
+/// True if steps of the group that adds use the tile.
+bool isAdded(Value tile) {
+  return llvm::any_of(tile.getUsers(), [](Operation *user) {
+    auto step = user->getParentOfType<StepOp>();
+    return step && step.getAdds();
+  });
+}
+
+/// Leaves the steps of the group that adds, or the others.
+void keepSteps(RowTilesOp rows, bool areAdding) {
+  for (StepOp step : llvm::make_early_inc_range(streamOf(rows).getBodyBlock()->getOps<StepOp>()))
+    if (step.getAdds() != areAdding)
+      step.erase();
+}
+
 bool isForFinish(FetchOp fetch) {
   return llvm::none_of(fetch->getUsers(),
                        [](Operation *user) { return user->getParentOfType<StepOp>(); });
@@ -100,6 +132,7 @@ Places Roles::pipesOf(FetchOp fetch) {
   for (auto [other, places] : llvm::zip(fetchesOf(rows), pipes))
     if (other.getInRing() && fetch.getInRing() && other.getType() == fetch.getType())
       return places;
+  int64_t adding = isAdded(fetch.getResult()) ? kGroupWarps : 0;
   std::string name = attn::specName(fetch.getLoc()).str() + "_pipe";
   int64_t slot = llvm::alignTo(fetch.getType().getBytes(), kSwizzleBytes);
   if (fetch.getInRing())
@@ -112,9 +145,10 @@ Places Roles::pipesOf(FetchOp fetch) {
   for (int64_t group = 0; group < count; ++group) {
     bool isIn = fetch.getInRing() && static_cast<int64_t>(rings.size()) == count;
     std::string suffix = count > 1 ? std::to_string(group) : "";
-    places.push_back(PipeOp::create(
-        b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0, kGroupWarps * groups / count,
-        fetch.isByRows() ? kGroupWarps : 0, fetch.isByRows(), isIn ? rings[group] : Value()));
+    places.push_back(PipeOp::create(b, attn::renamed(fetch.getLoc(), name + suffix), type, 0, 0,
+                                    kGroupWarps * groups / count + adding,
+                                    fetch.isByRows() ? kGroupWarps : 0, fetch.isByRows(),
+                                    isIn ? rings[group] : Value()));
   }
   if (fetch.getInRing() && rings.empty())
     rings = places;
@@ -155,6 +189,13 @@ void Roles::createPipes() {
       exchanged.back().push_back(exchangedPlaces(tile.getLoc(), cast<SharedType>(tile.getType()),
                                                  tile == exchange.getMine().front()));
     llvm::append_range(all, exchanged.back().front());
+  }
+  for (HandOverOp tile : opsOf<HandOverOp>(rows)) {
+    auto type = PipeType::get(b.getContext(), tile.getStages(), tile.getResult().getType());
+    handed.push_back(PipeOp::create(b, attn::renamed(tile.getLoc(), "handed_pipe"), type, 0, 0,
+                                    /*users=*/kGroupWarps, /*writers=*/users, /*copied=*/false,
+                                    /*ring=*/Value()));
+    all.push_back(handed.back());
   }
   auto numbers = [&](StringRef name, PipeType type) {
     all.push_back(PipeOp::create(b, named(name), type, 0, 0, users, /*writers=*/1, /*copied=*/false,
@@ -414,6 +455,44 @@ void Roles::await(Location loc, Value pipe, Value number) {
 }
 
 //===----------------------------------------------------------------------===//
+// The role that adds
+//===----------------------------------------------------------------------===//
+
+// A further warpgroup, which takes the tiles that the groups hand over.
+void Roles::createAdder() {
+  if (rows.getAdderRegisters() == 0)
+    return;
+  auto first = static_cast<int64_t>(kGroupWarps * (rows.getGroups() + 1));
+  auto role = RoleOp::create(b, kernel.getLoc(), b.getStringAttr("add"), b.getI64IntegerAttr(first),
+                             b.getI64IntegerAttr(kGroupWarps), rows.getAdderRegistersAttr());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&role.getBody().emplaceBlock());
+  RowTilesOp clone = cloneRows();
+  clone.setPingPong(false);
+  keepSteps(clone, /*areAdding=*/true);
+  StreamOp stream = streamOf(clone);
+  for (auto [tile, pipe] : llvm::zip_equal(opsOf<HandOverOp>(clone), handed)) {
+    SmallVector<StepOp> steps = stepsThatUse(tile.getResult());
+    awaitAndRelease(
+        tile.getLoc(), steps, pipe, [&]() -> Value { return stream.getNumber(); },
+        [&](StepOp step, Value at) { stageIn(step, tile.getResult(), pipe, at); });
+  }
+  SmallVector<FetchOp> fetches = fetchesOf(clone);
+  for (auto [fetch, places] : llvm::reverse(llvm::zip_equal(fetches, pipes)))
+    if (isAdded(fetch.getResult())) {
+      b.setInsertionPoint(clone);
+      use(fetch, places.front());
+    }
+  eraseUnused(*clone.getBodyBlock(), [](Operation *op) {
+    return isa<StreamOp, StepOp, AwaitOp, ReleaseOp, PublishOp>(op);
+  });
+  b.setInsertionPointToEnd(role.getBodyBlock());
+  auto single = SingleOp::create(b, kernel.getLoc(), b.getUnitAttr());
+  b.setInsertionPointToStart(&single.getBody().emplaceBlock());
+  StoreWaitOp::create(b, kernel.getLoc(), b.getI64IntegerAttr(0), b.getUnitAttr());
+}
+
+//===----------------------------------------------------------------------===//
 // The role that computes
 //===----------------------------------------------------------------------===//
 
@@ -425,6 +504,7 @@ void Roles::createConsumers() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&role.getBody().emplaceBlock());
   RowTilesOp clone = cloneRows();
+  keepSteps(clone, /*areAdding=*/false);
   clone.getCounterMutable().clear();
   if (StreamOp stream = streamOf(clone); list) { // which tiles there are, the list says
     stream.getAsk().dropAllReferences();
@@ -440,6 +520,9 @@ void Roles::createConsumers() {
   for (GroupOp group : groups)
     group->moveBefore(clone);
   SmallVector<FetchOp> fetches = fetchesOf(clone);
+  for (auto [tile, pipe] : llvm::zip_equal(opsOf<HandOverOp>(clone), handed))
+    write(stepsThatUse(tile.getResult()).front(), tile.getResult(), pipe,
+          streamOf(clone).getNumber());
   // Each puts itself before what others have put there.
   SmallVector<ExchangeOp> exchanges = opsOf<ExchangeOp>(clone);
   for (auto [exchange, places] : llvm::reverse(llvm::zip_equal(exchanges, exchanged))) {
@@ -452,24 +535,11 @@ void Roles::createConsumers() {
     b.setInsertionPoint(clone);
     use(fetch, ofGroup(places, isByGroup ? groups.front() : Value()));
   }
-  eraseUnused(*clone.getBodyBlock(),
-              [](Operation *op) { return !isa<FetchOp>(op) && !isOpTriviallyDead(op); });
+  eraseUnused(*clone.getBodyBlock(), [](Operation *op) {
+    return !isa<FetchOp, HandOverOp>(op) && !isOpTriviallyDead(op);
+  });
   while (Operation *behind = rows->getNextNode())
     behind->moveBefore(role.getBodyBlock(), role.getBodyBlock()->end());
-}
-
-// The steps that use a tile, in the order in which they run for one tile.
-static SmallVector<StepOp> stepsThatUse(ArrayRef<Value> tiles) {
-  llvm::SetVector<Operation *> steps;
-  for (Value tile : tiles)
-    for (Operation *user : tile.getUsers())
-      steps.insert(user->getParentOfType<StepOp>());
-  auto list = llvm::map_to_vector(steps, [](Operation *op) { return cast<StepOp>(op); });
-  llvm::sort(list, [](StepOp x, StepOp y) {
-    auto key = [](StepOp op) { return std::pair(op.getStage(), op.getOrder()); };
-    return key(x) != key(y) ? key(x) < key(y) : x->isBeforeInBlock(y);
-  });
-  return list;
 }
 
 // The tiles that stand for a part of a fetch: its result, where it has one part.
@@ -521,15 +591,14 @@ void Roles::awaitAndRelease(Location loc, ArrayRef<StepOp> steps, Value pipe,
 }
 
 // Before what the step writes the slot has to be free; behind it other groups may see it.
-void Roles::write(ExchangeOp exchange, ArrayRef<Value> places, Value number) {
-  Location loc = exchange.getLoc();
-  StepOp step = stepsThatUse(SmallVector<Value>(exchange.getMine())).front();
+void Roles::write(StepOp step, Value tile, Value pipe, Value number) {
+  Location loc = tile.getLoc();
   b.setInsertionPointToStart(step.getBodyBlock());
-  AcquireOp::create(b, loc, places.front(), number);
+  AcquireOp::create(b, loc, pipe, number);
   b.setInsertionPoint(step.getYield());
   PublishOp::create(b, loc);
-  CompleteOp::create(b, loc, places.front(), number);
-  stageIn(step, exchange.getMine().front(), places.front(), number);
+  CompleteOp::create(b, loc, pipe, number);
+  stageIn(step, tile, pipe, number);
 }
 
 void Roles::use(ExchangeOp exchange, ArrayRef<Places> places, Value group) {
@@ -540,7 +609,8 @@ void Roles::use(ExchangeOp exchange, ArrayRef<Places> places, Value group) {
   auto other = llvm::map_to_vector(places, [&](const Places &of) { return ofGroup(of, peer); });
   OpBuilder::InsertionGuard guard(b);
   SmallVector<StepOp> readers = stepsThatUse(SmallVector<Value>(exchange.getTheirs()));
-  write(exchange, own, number);
+  write(stepsThatUse(SmallVector<Value>(exchange.getMine())).front(), exchange.getMine().front(),
+        own.front(), number);
   awaitAndRelease(
       loc, readers, other.front(), [&] { return number; },
       [&](StepOp step, Value at) {

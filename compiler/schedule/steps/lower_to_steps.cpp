@@ -29,7 +29,8 @@ void StepsLowering::build() {
       b, loc, works, schedule.dynamicScheduler ? memory.counter() : Value(), Value(), first, run,
       flag(schedule.persistent), flag(schedule.pingPong), b.getI64IntegerAttr(schedule.groups),
       b.getI64IntegerAttr(schedule.producerRegisters),
-      b.getI64IntegerAttr(schedule.consumerRegisters));
+      b.getI64IntegerAttr(schedule.consumerRegisters),
+      b.getI64IntegerAttr(schedule.adderRegisters));
   {
     OpBuilder::InsertionGuard guard(b);
     Block &body = rows.getBody().emplaceBlock();
@@ -126,9 +127,11 @@ void StepsLowering::askForTiles() {
   tile::YieldOp::create(b, nest.getLoc(), askTiles(first, rows));
 }
 
-// The tiles that the group's rows need, of those that the block's rows need.
+// The tiles that the group's rows need, of those that the block's rows need. Weights that are
+// handed over are those of all groups.
 void StepsLowering::ownRange() {
-  if (!nest.getDomainBlock() || schedule.groups == 1 || skipsTiles() || !mayPassTiles())
+  if (!nest.getDomainBlock() || schedule.groups == 1 || skipsTiles() || !mayPassTiles() ||
+      !plan.rowSums.empty())
     return;
   Value last = add(endTile, -1, "last_tile");
   auto [first, end, exactEnd] = tileRange(branchRow0, branchRows);

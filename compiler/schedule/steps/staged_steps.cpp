@@ -14,6 +14,7 @@ bool StepsLowering::isOfFirstStage(unsigned streamed) const {
 // The first scores of a tile are complete when its iteration begins: they were started last in the
 // one before. Products with a stage's weights run while those of the next stage are made.
 void StepsLowering::describeStagedSteps() {
+  placeHandedOver();
   SmallVector<tile::StepOp> order, values;
   tile::StepOp first;
   for (const WeightStage &stage : weightStagesOf) {
@@ -37,6 +38,7 @@ void StepsLowering::describeStagedSteps() {
   first.setPending(1);
   llvm::append_range(order, values);
   order.push_back(first);
+  addRowSums();
   setOrder(order);
 }
 
@@ -61,6 +63,7 @@ void StepsLowering::stagedWeights(const WeightStage &stage) {
         tile::ConvertOp::create(b, nest.getLoc(), plainWeights[weight.number], operand);
     return {};
   });
+  handOver(stage);
 }
 
 tile::StepOp StepsLowering::stagedValues(const WeightStage &stage) {

@@ -24,6 +24,8 @@ static std::string tileText(Value tile) {
     if (auto exchange = dyn_cast<ExchangeOp>(op))
       return llvm::is_contained(exchange.getTheirs(), tile) ? "the other group's weights"
                                                             : "the weights to hand over";
+    if (isa<HandOverOp>(op))
+      return "the weights that are handed over";
     if (!isa<StripOp, ColumnsOp>(op))
       break;
     tile = op->getOperand(0);
@@ -56,9 +58,10 @@ static std::string stateText(Value state) {
 
 /// "scores = q k[0]'" for products that begin a sum, else "o += weights v".
 static std::string productText(MmaStartOp product) {
-  return fmt::format("{} {} {} {}{}", stateText(product.getC()),
+  return fmt::format("{} {} {}{} {}{}", stateText(product.getC()),
                      product.getFresh() ? "=" : "+=", tileText(product.getA()),
-                     tileText(product.getB()), product.getTransposed() ? "'" : "");
+                     product.getATransposed() ? "'" : "", tileText(product.getB()),
+                     product.getTransposed() ? "'" : "");
 }
 
 static std::vector<std::string> partsOf(StepOp step) {
@@ -74,6 +77,12 @@ static std::vector<std::string> partsOf(StepOp step) {
     if (auto tabulate = dyn_cast<TabulateOp>(op))
       parts.push_back(fmt::format("writes {}, {} values", nameOf(tabulate.getTile()),
                                   tabulate.getTile().getType().getCols()));
+    if (auto store = dyn_cast<StoreOperandOp>(op))
+      if (auto strip = store.getTile().getDefiningOp<StripOp>();
+          strip && strip.getTile().getDefiningOp<HandOverOp>())
+        parts.push_back("hands " + shapeOf(strip.getTile().getType()) + " to the group that adds");
+    if (auto store = dyn_cast<StoreBoxOp>(op); store && store.getAdds())
+      parts.push_back("adds it to memory");
     if (auto send = dyn_cast<SendPartialOp>(op))
       parts.push_back("sends " + nameOf(send.getFragment()) + " to the other block");
     if (auto add = dyn_cast<AddPartialOp>(op))
@@ -232,7 +241,7 @@ std::vector<std::string> stepLines(KernelOp kernel) {
       add("copies", fetch.getStage(), fetchText(fetch));
     bool isSkewed = false;
     for (StepOp step : inOrder<StepOp>(*stream.getBodyBlock())) {
-      add("computes", step.getStage(), stepText(step));
+      add(step.getAdds() ? "adds" : "computes", step.getStage(), stepText(step));
       isSkewed |= step.getStage() != 0;
     }
     if (isSkewed)

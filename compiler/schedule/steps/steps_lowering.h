@@ -100,6 +100,17 @@ private:
   /// Null where no state multiplies what the stage makes.
   tile::StepOp stagedValues(const WeightStage &stage);
 
+  // row_sum_steps.cpp
+  /// The tiles by which weights reach the group that adds.
+  void placeHandedOver();
+  void handOver(const WeightStage &stage);
+  void addRowSums();
+  Value termsOf(const RowSum &sum, int64_t row, int64_t column, int64_t cols);
+  void addTerms(const RowSum &sum, Value place, llvm::ArrayRef<Value> indices, int64_t row,
+                int64_t column);
+  llvm::SmallVector<Value> sumIndices(const RowSum &sum);
+  void addStep(llvm::StringRef name, llvm::function_ref<void()> build);
+
   // band_steps.cpp
   /// Starts the products behind the stream, and waits for them.
   void multiplyBands();

@@ -396,8 +396,7 @@ void StreamLowering::writePlainWeights(ArrayRef<StagedWeight> weights, ArrayRef<
             Value element = liftWeight(evaluator, loc, sum, weight.others, {});
             if (weight.from)
               element = arith::MulFOp::create(b, loc, x[known.lookup(*weight.from)], element);
-            elements.push_back(full ? element
-                                    : untilColumn(loc, extent32(plan.stream), element, real(0)));
+            elements.push_back(full ? element : insideExtents(loc, weight.number, element));
           }
           return elements;
         });

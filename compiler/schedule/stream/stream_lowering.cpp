@@ -284,6 +284,17 @@ Value StreamLowering::untilColumn(Location loc, Value end, Value element, Value 
   return arith::SelectOp::create(b, loc, inside, element, otherwise);
 }
 
+Value StreamLowering::insideExtents(Location loc, unsigned weight, Value element) {
+  element = untilColumn(loc, extent32(plan.stream), element, real(0));
+  auto isIts = [&](const RowSum &sum) { return sum.weight == static_cast<int>(weight); };
+  if (llvm::none_of(plan.rowSums, isIts))
+    return element;
+  auto op = cast<tile::MapOp>(b.getInsertionBlock()->getParentOp());
+  Value inside =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, op.rowIndex(), extent32(plan.row));
+  return arith::SelectOp::create(b, loc, inside, element, real(0));
+}
+
 void StreamLowering::provideStaged(PointEvaluator &evaluator, Value row, Value column) {
   for (auto &[array, staged] : stagedTiles)
     evaluator.provide(array, [this, array, staged, row, column](PointEvaluator &) -> Value {

@@ -255,6 +255,9 @@ protected:
   bool visitsEmptyStreams = false;
   /// In a map: the element, or from column `end` on `otherwise`.
   Value untilColumn(mlir::Location loc, Value end, Value element, Value otherwise);
+  /// In a map: the element of a weight, 0 beyond the stream, and beyond the rows if these are
+  /// summed.
+  Value insideExtents(mlir::Location loc, unsigned weight, Value element);
   bool readsAlong(llvm::ArrayRef<Value> arrays, mlir::StringAttr dim, llvm::ArrayRef<Input> known);
   /// In a map over scores, whose element is at (row, column): elements of staged tiles.
   void provideStaged(PointEvaluator &evaluator, Value row, Value column);

@@ -39,8 +39,8 @@ public:
     if (failed(planRoles()))
       return failure();
     planInputs();
-    if (failed(planContractions()) || failed(planStates()) || failed(checkStep()) ||
-        failed(checkResults()))
+    if (failed(planContractions()) || failed(planStates()) || failed(planRowSums()) ||
+        failed(checkStep()) || failed(checkResults()))
       return failure();
     planResults();
     planFinishInputs();
@@ -410,6 +410,32 @@ private:
     return result.weights.size() - 1;
   }
 
+  LogicalResult planRowSums() {
+    auto yield = cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
+    for (auto fold : nest.getBodyBlock()->getOps<red::FoldOp>()) {
+      if (!llvm::is_contained(fold.getDims(), result.row))
+        continue;
+      if (fold.getDims().size() != 1 || fold.getKind() != red::FoldKind::Add ||
+          fold.getExponent() || fold.getBase())
+        return refuse(nameOf(fold) + " folds over the rows, and is no plain sum");
+      SmallVector<Value> columns, factors;
+      for (Value factor : fold.getFactors())
+        (hasInner(factor) ? columns : factors).push_back(factor);
+      auto isIts = [&](const Weight &w) { return w.reference == -1 && w.factors == factors; };
+      auto *weight = llvm::find_if(result.weights, isIts);
+      std::optional<OperandTile> resident;
+      if (columns.size() == 1)
+        resident = operandTile(columns.front(), result.row);
+      auto place = llvm::find(yield.getValues(), fold.getResult());
+      if (weight == result.weights.end() || !resident || !fold->hasOneUse())
+        return refuse(nameOf(fold) + " is no sum over the rows of a state's weight and a tensor");
+      result.rowSums.push_back(
+          {fold, static_cast<int>(weight - result.weights.begin()), *resident,
+           nest->getOpResult(std::distance(yield.getValues().begin(), place))});
+    }
+    return success();
+  }
+
   // What becomes scalar code of the step may not contain loops over tiles.
   LogicalResult checkStep() {
     for (auto fold : nest.getBodyBlock()->getOps<red::FoldOp>()) {
@@ -450,6 +476,12 @@ private:
         result.pairs.push_back(stored);
         continue;
       }
+      if (result.isRowSum(stored)) {
+        Tensor tensor = tensorOf(stored);
+        if (!isInner(tensor.dims.back()) || !tensor.element.isF32())
+          return refuse("the sum over rows " + nameOf(value) + " is not f32, its columns last");
+        continue;
+      }
       unsigned inner =
           llvm::count_if(arrayType(value).getDims(), [&](StringAttr d) { return isInner(d); });
       if (!has(value, result.row) || has(value, result.stream) || inner > 1)
@@ -488,6 +520,10 @@ private:
 red::NestOp StreamPlan::nest() const {
   red::FoldOp fold = !contractions.empty() ? contractions.front().fold : states.front().fold;
   return fold->getParentOfType<red::NestOp>();
+}
+
+bool StreamPlan::isRowSum(Value result) const {
+  return llvm::any_of(rowSums, [&](const RowSum &sum) { return sum.result == result; });
 }
 
 bool StreamPlan::isOfTensorsOnly() const {

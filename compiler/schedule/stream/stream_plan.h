@@ -133,6 +133,16 @@ struct StreamState {
   int streamed = -1; ///< add folds into row x inner: index into StreamPlan::streamed
 };
 
+/// A result with the stream dim and an inner one: a sum over the rows of all blocks, of the product
+/// of a weight and a tensor with a row for each index of the row dim. Each block adds what its rows
+/// give to memory that is 0 before, tile by tile of the stream, in any order.
+struct RowSum {
+  red::FoldOp fold;
+  int weight; ///< index into StreamPlan::weights, of a state, too
+  OperandTile resident;
+  mlir::OpResult result; ///< f32, the inner dim last
+};
+
 /// The parts of a nest that the portable form computes with tiles. All else is scalar code per
 /// element.
 struct StreamPlan {
@@ -162,6 +172,7 @@ struct StreamPlan {
   /// Results with an element for each row and stream index, the stream dim last: stored tile by
   /// tile. A nest with such has no states.
   llvm::SmallVector<mlir::OpResult> pairs;
+  llvm::SmallVector<RowSum> rowSums; ///< in the form "warpgroups" alone, behind staged weights
   std::optional<Packing> packing;
   RegisterNeeds needs;
   int64_t depthBlocks = 1; ///< blocks that each have a part of the depth of scores (tiled_plan.h)
@@ -174,6 +185,8 @@ struct StreamPlan {
   /// The same, but rows of a tile may lie anywhere in a tensor: all that asynchronous copies and
   /// products take.
   bool isOfRowsOnly() const;
+  /// True if a result of the nest is added up across blocks.
+  bool isRowSum(mlir::Value result) const;
   /// True if something in it is a matrix product.
   bool hasProducts() const { return !contractions.empty() || !streamed.empty(); }
 };

@@ -112,7 +112,7 @@ void StreamLowering::storeResults(
   }
   SmallVector<std::pair<Value, Value>> fragments;
   for (auto [array, result] : llvm::zip(yield.getValues(), nest.getResults()))
-    if (llvm::is_contained(nest.getInner(), tensorOf(result).dims.back()))
+    if (llvm::is_contained(nest.getInner(), tensorOf(result).dims.back()) && !plan.isRowSum(result))
       fragments.push_back({array, result});
   for (auto [array, result] : fragments)
     storeFragment(array, result, fragments.size() == 1);

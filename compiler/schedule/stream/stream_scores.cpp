@@ -181,7 +181,7 @@ unsigned StreamLowering::consumers(Value contraction) {
          });
 }
 
-// i1: no element of the tile needs a mask, neither the nest's nor the extent's.
+// i1: no element of the tile needs a mask, neither the nest's nor the extents'.
 Value StreamLowering::isFull() {
   if (tileIsFull)
     return tileIsFull;
@@ -189,6 +189,12 @@ Value StreamLowering::isFull() {
   Value end = arith::AddIOp::create(b, loc, column0, constant(scoreColumns()));
   Value inside =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, extent32(plan.stream));
+  if (!plan.rowSums.empty()) {
+    Value rows = arith::AddIOp::create(b, loc, branchRow0, constant(branchRows));
+    Value areInside =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, rows, extent32(plan.row));
+    inside = arith::AndIOp::create(b, loc, inside, areInside);
+  }
   if (!nest.getDomainBlock())
     return inside;
   Value lastRow = arith::AddIOp::create(b, loc, branchRow0, constant(branchRows - 1));

@@ -67,7 +67,10 @@ static bool readsElements(const StreamPlan &plan, attn::ReadOp read) {
       return red::FoldOp(s.fold) == user && s.streamed != -1 &&
              plan.streamed[s.streamed].tensorRead() == read;
     });
-    return !isScores && !isState;
+    bool isSum = llvm::any_of(plan.rowSums, [&](const RowSum &sum) {
+      return red::FoldOp(sum.fold) == user && sum.resident.read == read;
+    });
+    return !isScores && !isState && !isSum;
   });
 }
 
@@ -171,6 +174,9 @@ SmallVector<OperandMap> operandMaps(const StreamPlan &whole, const WarpgroupSche
     if (llvm::none_of(
             maps, [&](OperandMap &map) { return map.read == contraction.resident.tensorRead(); }))
       addResident(contraction.resident);
+  for (const RowSum &sum : plan.rowSums)
+    if (llvm::none_of(maps, [&](OperandMap &map) { return map.read == sum.resident.read; }))
+      addResident(sum.resident);
   for (auto [i, operand] : llvm::enumerate(plan.streamed)) {
     bool inParts = isScoreOperand(plan, i) && partsOf(operand) > 1;
     int64_t rows = schedule.seesaw && !isScoreOperand(plan, i) ? valueRows(plan, operand, schedule)
@@ -223,23 +229,27 @@ SmallVector<ResultMap> resultMaps(const StreamPlan &whole, const WarpgroupSchedu
   TiledPlan cut = cutPlan(whole, schedule);
   const StreamPlan &plan = *cut;
   SmallVector<ResultMap> maps;
-  auto add = [&](Value result, unsigned rowAxis, int64_t cols, Type element) {
+  auto add = [&](Value result, unsigned rowAxis, int64_t rows, int64_t cols, Type element) {
     unsigned rank = tensorOf(result).dims.size();
-    ResultMap map{result, rowAxis, schedule.rowTile(),
-                  cols,   element, SmallVector<int64_t>(rank, 1)};
+    ResultMap map{result, rowAxis, rows, cols, element, SmallVector<int64_t>(rank, 1)};
     map.box.front() = tile::elementType(element).panelColumns();
     map.box[rank - 1 - rowAxis] = kWarpRows;
     maps.push_back(map);
   };
+  for (const RowSum &sum : plan.rowSums) {
+    Tensor tensor = tensorOf(sum.result);
+    add(sum.result, std::distance(tensor.dims.begin(), llvm::find(tensor.dims, plan.stream)),
+        kGroupRows, sum.resident.cols, tensor.element);
+  }
   if (!schedule.bulkStores)
     return maps;
   for (const ResultTile &tile : plan.results)
     if (tensorOf(tile.result).dims.size() <= kMostMapAxes && !packOf(tile.result))
-      add(tile.result, tile.rowAxis, tile.cols, tile.element);
+      add(tile.result, tile.rowAxis, schedule.rowTile(), tile.cols, tile.element);
   for (OpResult pair : plan.pairs) {
     Tensor tensor = tensorOf(pair);
     add(pair, std::distance(tensor.dims.begin(), llvm::find(tensor.dims, plan.row)),
-        schedule.streamTile, tensor.element);
+        schedule.rowTile(), schedule.streamTile, tensor.element);
   }
   return maps;
 }

@@ -34,6 +34,7 @@ protected:
   llvm::SmallVector<Value> fragments; ///< of each weight, in the tile at hand
   llvm::SmallVector<Value> factors; ///< of the fragments summed against a reference that has moved
   llvm::DenseMap<Value, Value> resultTiles; ///< shared tiles, of results stored as boxes
+  llvm::DenseMap<int, Value> handedOver;    ///< tiles of weights for the group that adds, by number
 };
 
 } // namespace attnc::schedule

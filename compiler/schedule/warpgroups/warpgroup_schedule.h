@@ -65,6 +65,12 @@ tile::SharedType differenceTable(mlir::MLIRContext *context, const WarpgroupSche
 /// Tables of each group: while it reads one, faster warps write the next.
 inline constexpr int64_t kDifferenceTables = 2;
 
+/// Tiles of a weight on their way to the group that adds, and columns of a sum over rows that it
+/// has in registers at a time.
+inline constexpr int64_t kHandedStages = 2, kSumColumns = 64;
+/// 32-bit registers that a thread of that group needs; 0 where there are no sums over rows.
+int64_t adderRegisters(const StreamPlan &plan);
+
 /// 32-bit registers that a thread of a computing group needs at the fullest point, an estimate.
 int64_t consumerRegisters(const StreamPlan &plan, const WarpgroupSchedule &schedule);
 
