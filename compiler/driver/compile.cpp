@@ -367,7 +367,8 @@ private:
   // The program whose blocks add to each other's sums, where there are such.
   void lowerJoined() {
     OwningOpRef<attn::ProgramOp> trial = program.clone();
-    if (fold.joinsSums || !hasWarpgroups() || !schedule::joinSums(*trial))
+    if (fold.joinsSums || !hasWarpgroups() || !schedule::joinSums(*trial) ||
+        !schedule::areSumsWorthIt(*trial, *schedule::findGpuModel(options.target)))
       return;
     VariantProgram variant{kJoinedPrefix.str()};
     variant.joinsSums = true;

@@ -1,4 +1,5 @@
 #include "compiler/schedule/slab/join_sums.h"
+#include "compiler/schedule/model/cost_model.h"
 #include "compiler/schedule/slab/multipliers.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Red/Cancellation.h"
@@ -205,6 +206,36 @@ bool joinSums(attn::ProgramOp program) {
       if (maker.plan.weights.size() > reader.plan.weights.size() && Joiner(maker, reader).run())
         return true;
   return false;
+}
+
+// What kernels of gradients reach of the products' peak, and the bytes of an element of a sum that
+// is cleared, read and stored as 16 bits.
+static constexpr double kUsualShare = 0.6, kBytesOfSum = 10;
+
+bool areSumsWorthIt(attn::ProgramOp program, const GpuModel &machine) {
+  const Rates &rates = *machine.warpgroups;
+  const ReferenceExtents &assumed = referenceExtents().front();
+  constexpr int64_t kRows = 64;
+  double saved = 0, spent = 0; // clocks
+  for (auto nest : program.getBodyBlock()->getOps<red::NestOp>()) {
+    std::string why;
+    FailureOr<StreamPlan> plan = planStream(nest, why);
+    if (failed(plan) || plan->rowSums.empty())
+      continue;
+    auto extentOf = [&](StringAttr dim, int64_t otherwise) {
+      attn::DimAttr known = program.lookupDim(dim);
+      return known.isStatic() ? known.getExtent() : otherwise;
+    };
+    int64_t rows = extentOf(plan->row, assumed.rows),
+            stream = extentOf(plan->stream, assumed.stream);
+    auto scores = static_cast<double>(countWork(nest, *plan).scoreColumns);
+    for (auto [lo, hi] : streamRanges(nest, *plan, kRows, rows, stream))
+      saved += static_cast<double>(kRows * std::max<int64_t>(hi - lo, 0)) * scores /
+               (rates.products * kUsualShare);
+    for (const RowSum &sum : plan->rowSums)
+      spent += static_cast<double>(stream * sum.resident.cols) * kBytesOfSum / rates.memoryBytes;
+  }
+  return saved > spent;
 }
 
 } // namespace attnc::schedule

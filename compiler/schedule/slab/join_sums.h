@@ -2,6 +2,7 @@
 #ifndef ATTNC_COMPILER_SCHEDULE_SLAB_JOIN_SUMS_H
 #define ATTNC_COMPILER_SCHEDULE_SLAB_JOIN_SUMS_H
 
+#include "compiler/schedule/model/gpu_model.h"
 #include "dialects/Red/Red.h"
 
 namespace attnc::schedule {
@@ -14,6 +15,11 @@ inline constexpr int64_t kJoinedColumns = 128;
 /// give to memory (RowSum), in any order, and a nest behind it makes the results of the sums. The
 /// updates of the new folds are still to be derived. True if there were such nests.
 bool joinSums(attn::ProgramOp program);
+
+/// Whether the joined sums of a program save more than their memory costs: scores that no other
+/// nest computes again, beside what is cleared, read and stored once more. At extents that the
+/// model assumes, where they are not known.
+bool areSumsWorthIt(attn::ProgramOp program, const GpuModel &machine);
 
 } // namespace attnc::schedule
 

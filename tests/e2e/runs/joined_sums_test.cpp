@@ -3,14 +3,13 @@
 #include "compiler/driver/execution/interpreter_executor.h"
 #include "compiler/driver/gradient.h"
 #include "tests/e2e/variant.h"
+#include <gmock/gmock.h>
 
 namespace attnc::e2e {
 namespace {
 
 struct Joined {
   std::string name, spec;
-  std::map<std::string, int64_t> set = {};
-  std::string keys = "{}"; ///< of kernels
 };
 
 void PrintTo(const Joined &joined, std::ostream *os) { *os << joined.name; }
@@ -25,7 +24,6 @@ protected:
     ASSERT_TRUE(derived.ok()) << derived.error().text();
     whole = std::move(derived->whole);
     driver::CompileOptions options;
-    options.schedule = nlohmann::json::parse(GetParam().keys);
     options.schedule["joined_sums"] = joins;
     options.target = "sm_90a";
     options.upTo = driver::Stage::Tile;
@@ -67,8 +65,51 @@ INSTANTIATE_TEST_SUITE_P(Some, JoinedSums,
                                          Joined{"window", "sliding_window"},
                                          Joined{"keys_of_several_heads", "gqa"},
                                          Joined{"bias", "bias"},
-                                         Joined{"scores_read_again", "softcap"}),
+                                         Joined{"scores_read_again", "softcap"},
+                                         Joined{"infinite_beyond_rows", "scores_below_zero"}),
                          [](const auto &info) { return info.param.name; });
+
+Result<driver::Compilation> compileWith(const Spec &spec, nlohmann::json schedule,
+                                        const std::string &target = "sm_90a") {
+  driver::CompileOptions options;
+  options.schedule = std::move(schedule);
+  options.target = target;
+  options.upTo = driver::Stage::Tile;
+  return driver::compile(spec, options);
+}
+
+bool hasJoined(const driver::Compilation &compilation) {
+  return llvm::any_of(compilation.backward->program.manifest.kernels, [](const KernelDecl &kernel) {
+    return llvm::StringRef(kernel.name).starts_with("joined_");
+  });
+}
+
+// A window of 256 leaves less to save than clearing and reading the sums takes.
+TEST(JoinedSumsByThemselves, areThereWhereTheySaveMoreThanTheyCost) {
+  for (auto [name, target, isThere] : {std::tuple("causal", "sm_90a", true),
+                                       {"sliding_window", "sm_90a", false},
+                                       {"causal", "sm_80", false}}) {
+    LoadedSpec spec(name);
+    ASSERT_TRUE(spec);
+    const_cast<Spec &>(*spec).grad = {"q", "k", "v"};
+    Result<driver::Compilation> compiled = compileWith(*spec, {}, target);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().text();
+    EXPECT_EQ(hasJoined(*compiled), isThere) << name << " for " << target;
+  }
+}
+
+TEST(JoinedSumsByThemselves, areOfTheFormThatKnowsThem) {
+  LoadedSpec spec("full");
+  ASSERT_TRUE(spec);
+  const_cast<Spec &>(*spec).grad = {"q", "k", "v"};
+  Result<driver::Compilation> portable =
+      compileWith(*spec, {{"joined_sums", true}, {"form", "portable"}});
+  ASSERT_FALSE(portable.ok());
+  EXPECT_THAT(portable.error().text(), testing::HasSubstr("sums over rows"));
+  Result<driver::Compilation> misspelt = compileWith(*spec, {{"joined_sums", 3}});
+  ASSERT_FALSE(misspelt.ok());
+  EXPECT_THAT(misspelt.error().text(), testing::HasSubstr("joined_sums is 3"));
+}
 
 } // namespace
 } // namespace attnc::e2e
