@@ -142,32 +142,34 @@ Status giveAllPairRoles(Operation *op, const PipelineOptions &options) {
   return {};
 }
 
-// Where the schedule says how much memory weights may take.
-Status storeAllWeights(Operation *op, const PipelineOptions &options) {
+// Changes for kernels of warpgroups alone, where the schedule asks for them; derives what new folds
+// need.
+static Status changeForWarpgroups(
+    Operation *op, const PipelineOptions &options,
+    llvm::function_ref<bool(attn::ProgramOp program, const FoldChoice &choice)> change) {
   nlohmann::json keys = options.overrides;
   Result<FoldChoice> choice = takeFoldChoice(keys);
   if (!choice)
     return choice.error();
   auto program = cast<attn::ProgramOp>(op);
   const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
-  if (choice->slabBytes.value_or(0) > 0 && machine && machine->warpgroups &&
-      schedule::storeWeights(program, *choice->slabBytes))
+  if (machine && machine->warpgroups && change(program, *choice))
     deriveUpdates(program);
   return {};
 }
 
+// Where the schedule says how much memory weights may take.
+Status storeAllWeights(Operation *op, const PipelineOptions &options) {
+  return changeForWarpgroups(op, options, [](attn::ProgramOp program, const FoldChoice &choice) {
+    return choice.slabBytes.value_or(0) > 0 && schedule::storeWeights(program, *choice.slabBytes);
+  });
+}
+
 // Where the schedule lets blocks add to each other's sums.
 Status joinAllSums(Operation *op, const PipelineOptions &options) {
-  nlohmann::json keys = options.overrides;
-  Result<FoldChoice> choice = takeFoldChoice(keys);
-  if (!choice)
-    return choice.error();
-  auto program = cast<attn::ProgramOp>(op);
-  const schedule::GpuModel *machine = schedule::findGpuModel(options.target);
-  if (choice->joinsSums.value_or(false) && machine && machine->warpgroups &&
-      schedule::joinSums(program))
-    deriveUpdates(program);
-  return {};
+  return changeForWarpgroups(op, options, [](attn::ProgramOp program, const FoldChoice &choice) {
+    return choice.joinsSums.value_or(false) && schedule::joinSums(program);
+  });
 }
 
 Status chooseFold(Operation *op, const PipelineOptions &options) {

@@ -109,10 +109,29 @@ SmallVector<Value> factorsOf(Value value) {
   return {value};
 }
 
-// The products in the one map that takes the sum by which it is multiplied with `factors`; nothing
-// if some are not there.
-static std::optional<SmallVector<arith::MulFOp>>
-productsWith(red::FoldOp sum, ArrayRef<Value> factors, SameValues &same) {
+// Of a product, and of products that are factors of it, the operands that are among `factors`,
+// which are taken off these.
+static void findFactors(arith::MulFOp product, SmallVectorImpl<Value> &factors, SameValues &same,
+                        SmallVectorImpl<OpOperand *> &found) {
+  auto map = cast<attn::MapOp>(product->getParentOp());
+  for (OpOperand &operand : product->getOpOperands()) {
+    auto argument = dyn_cast<BlockArgument>(operand.get());
+    auto isThis = [&](Value factor) {
+      return argument && same(map.getOperand(argument.getArgNumber()), factor);
+    };
+    if (auto *factor = llvm::find_if(factors, isThis); factor != factors.end()) {
+      factors.erase(factor);
+      found.push_back(&operand);
+    } else if (auto inner = operand.get().getDefiningOp<arith::MulFOp>();
+               inner && inner->hasOneUse()) {
+      findFactors(inner, factors, same, found);
+    }
+  }
+}
+
+// Where the one map that takes the sum multiplies it with `factors`; nothing if some are not there.
+static std::optional<SmallVector<OpOperand *>> usesOf(ArrayRef<Value> factors, red::FoldOp sum,
+                                                      SameValues &same) {
   auto map = sum->hasOneUse() ? dyn_cast<attn::MapOp>(*sum->user_begin()) : attn::MapOp();
   if (!map)
     return {};
@@ -120,48 +139,41 @@ productsWith(red::FoldOp sum, ArrayRef<Value> factors, SameValues &same) {
   for (Value other : map.getOperands())
     if (other != sum.getResult() && nest.dependsOnState(other))
       return {}; // another sum has factors of its own to lose
-  auto left = llvm::to_vector(factors);
-  SmallVector<arith::MulFOp> products;
+  // The last of the products and quotients that have the sum as a factor.
   Value value = map.getBodyBlock()->getArgument(sum->use_begin()->getOperandNumber());
-  while (!left.empty() && value.hasOneUse()) {
+  arith::MulFOp last;
+  while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
     auto product = dyn_cast<arith::MulFOp>(user);
     if (!product && !(isa<arith::DivFOp>(user) && user->getOperand(0) == value))
       break;
-    if (product) {
-      Value by = product.getLhs() == value ? product.getRhs() : product.getLhs();
-      auto argument = dyn_cast<BlockArgument>(by);
-      auto isIts = [&](Value factor) {
-        return argument && same(map.getOperand(argument.getArgNumber()), factor);
-      };
-      if (auto *found = llvm::find_if(left, isIts); found != left.end()) {
-        left.erase(found);
-        products.push_back(product);
-      }
-    }
+    if (!product && last) // findFactors ends there
+      break;
+    last = product ? product : last;
     value = user->getResult(0);
   }
-  return left.empty() ? std::optional(products) : std::nullopt;
+  auto left = llvm::to_vector(factors);
+  SmallVector<OpOperand *> found;
+  if (last)
+    findFactors(last, left, same, found);
+  return left.empty() ? std::optional(found) : std::nullopt;
 }
 
 bool takesFactors(red::FoldOp sum, ArrayRef<Value> factors, SameValues &same) {
-  return productsWith(sum, factors, same).has_value();
+  return usesOf(factors, sum, same).has_value();
 }
 
+// A product with 1 is its other factor.
 void cloneWithout(OpBuilder &b, red::FoldOp sum, ArrayRef<Value> factors, SameValues &same,
                   IRMapping &mapping) {
-  b.clone(**sum->user_begin(), mapping);
-  SmallVector<arith::MulFOp> products = *productsWith(sum, factors, same);
-  for (arith::MulFOp product : products) {
-    bool isLeft = llvm::any_of(factors, [&](Value factor) {
-      auto argument = dyn_cast<BlockArgument>(product.getRhs());
-      auto map = cast<attn::MapOp>(product->getParentOp());
-      return argument && same(map.getOperand(argument.getArgNumber()), factor);
-    });
-    Value copy = mapping.lookup(product.getResult());
-    copy.replaceAllUsesWith(mapping.lookup(isLeft ? product.getLhs() : product.getRhs()));
-    copy.getDefiningOp()->erase();
-  }
+  auto copy = cast<attn::MapOp>(b.clone(**sum->user_begin(), mapping));
+  OpBuilder in = OpBuilder::atBlockBegin(copy.getBodyBlock());
+  Value one = arith::ConstantOp::create(in, sum.getLoc(), in.getF32FloatAttr(1));
+  SmallVector<OpOperand *> uses = *usesOf(factors, sum, same);
+  for (OpOperand *use : uses)
+    mapping.lookup(use->getOwner()->getResult(0))
+        .getDefiningOp()
+        ->setOperand(use->getOperandNumber(), one);
 }
 
 SmallVector<Operation *> sliceOf(red::NestOp nest, ArrayRef<Value> wanted) {

@@ -44,7 +44,7 @@ llvm::SmallVector<mlir::Value> factorsOf(mlir::Value value);
 /// True if the one map that takes the sum multiplies it with `factors`, among others, and takes no
 /// other sum: it could do without them.
 bool takesFactors(red::FoldOp sum, llvm::ArrayRef<mlir::Value> factors, SameValues &same);
-/// Clones that map, but for these products.
+/// Clones that map, with 1 in the place of these factors.
 void cloneWithout(mlir::OpBuilder &b, red::FoldOp sum, llvm::ArrayRef<mlir::Value> factors,
                   SameValues &same, mlir::IRMapping &mapping);
 

@@ -75,6 +75,7 @@ Result<driver::Compilation> compileWith(const Spec &spec, nlohmann::json schedul
   options.schedule = std::move(schedule);
   options.target = target;
   options.upTo = driver::Stage::Tile;
+  options.parts = driver::SplitVariant::OnFirstUse;
   return driver::compile(spec, options);
 }
 
