@@ -153,6 +153,15 @@ std::string WarpgroupSchedule::conflict() const {
                          depthStages);
   if (rowStages < 1 || rowStages > 2 || (rowStages == 2 && !persistent))
     return llvm::formatv("row_stages is {0}; it is 1, or 2 where blocks are persistent", rowStages);
+  const std::pair<StringRef, bool> notAdding[] = {{"persistent", persistent},
+                                                  {"dynamic_scheduler", dynamicScheduler},
+                                                  {"depth", depth != 0},
+                                                  {"pack", pack != 1},
+                                                  {"head_dim_tile", headDimTile != 0},
+                                                  {"resident_inputs", residentInputs != 0}};
+  if (adderRegisters)
+    if (std::string why = exclusion("adder_registers", notAdding); !why.empty())
+      return why;
   if (dynamicScheduler && !persistent)
     return "dynamic_scheduler needs persistent: a block of one row tile takes no further "
            "ones";
@@ -161,15 +170,6 @@ std::string WarpgroupSchedule::conflict() const {
   const std::pair<StringRef, bool> notStaged[] = {{"ping_pong", pingPong}, {"depth", depth != 0}};
   if (stagedWeights)
     if (std::string why = exclusion("staged_weights", notStaged); !why.empty())
-      return why;
-  if (adderRegisters && !stagedWeights)
-    return "adder_registers needs staged_weights";
-  const std::pair<StringRef, bool> notAdding[] = {{"persistent", persistent},
-                                                  {"pack", pack != 1},
-                                                  {"head_dim_tile", headDimTile != 0},
-                                                  {"resident_inputs", residentInputs != 0}};
-  if (adderRegisters)
-    if (std::string why = exclusion("adder_registers", notAdding); !why.empty())
       return why;
   if (residentInputs)
     if (std::string why = residentConflict(); !why.empty())

@@ -1,5 +1,6 @@
 #include "compiler/schedule/slab/join_sums.h"
 #include "compiler/schedule/model/cost_model.h"
+#include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/slab/multipliers.h"
 #include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Red/Cancellation.h"
@@ -33,7 +34,8 @@ public:
 
   bool run() {
     if (maker.plan.row != reader.plan.stream || !havePairsAlike(maker, reader) ||
-        widestColumns(reader.plan) > kJoinedColumns || !findSums() || !isInOrder())
+        maker.stages.size() < 2 || liveCondition(maker.nest) || !fitsColumns() || !findSums() ||
+        !isInOrder())
       return false;
     addSums();
     makeResults();
@@ -43,6 +45,15 @@ public:
   }
 
 private:
+  // Boxes of f32 are as wide as a panel.
+  bool fitsColumns() {
+    constexpr int64_t kPanel = 32;
+    return llvm::all_of(reader.plan.states, [&](const StreamState &state) {
+      int64_t columns = reader.plan.streamed[state.streamed].cols;
+      return columns <= kJoinedColumns && columns % kPanel == 0;
+    });
+  }
+
   bool findSums() {
     for (const StreamState &state : reader.plan.states) {
       std::optional<Joined> found = find(state);
@@ -56,6 +67,10 @@ private:
   std::optional<Joined> find(const StreamState &state) {
     ArrayRef<Value> own = reader.plan.weights[state.weight].factors;
     red::FoldOp fold = state.fold;
+    // Cells that share a sum would each add to it.
+    if (!llvm::all_of(attn::dimNames(reader.nest.getGrid()),
+                      [&](StringAttr dim) { return fold.getType().hasDim(dim); }))
+      return {};
     for (auto [number, weight] : llvm::enumerate(maker.plan.weights)) {
       std::optional<SmallVector<Value>> beside = same.without(weight.factors, own);
       if (beside && elementOf(maker.plan, number) == elementOf(reader.plan, state.weight) &&
@@ -116,9 +131,7 @@ private:
 
   // The columns lie next to each other.
   Type typeInMemory(red::FoldOp fold) {
-    SmallVector<StringAttr> dims =
-        llvm::filter_to_vector(attn::dimNames(reader.nest.getGrid()),
-                               [&](StringAttr dim) { return fold.getType().hasDim(dim); });
+    SmallVector<StringAttr> dims = attn::dimNames(reader.nest.getGrid());
     dims.push_back(reader.plan.row);
     llvm::append_range(dims, innerDims(fold));
     return attn::ArrayType::get(b.getContext(), dims, b.getF32Type());
@@ -199,13 +212,21 @@ private:
 
 } // namespace
 
-bool joinSums(attn::ProgramOp program) {
+static bool joinFirst(attn::ProgramOp program) {
   std::vector<Multiplier> all = multipliersOf(program);
+  llvm::erase_if(all, [](const Multiplier &each) { return !each.plan.rowSums.empty(); });
   for (Multiplier &maker : all)
     for (Multiplier &reader : all)
       if (maker.plan.weights.size() > reader.plan.weights.size() && Joiner(maker, reader).run())
         return true;
   return false;
+}
+
+bool joinSums(attn::ProgramOp program) {
+  bool any = false;
+  while (joinFirst(program))
+    any = true;
+  return any;
 }
 
 // What kernels of gradients reach of the products' peak, and the bytes of an element of a sum that

@@ -7,13 +7,14 @@
 
 namespace attnc::schedule {
 
-/// Of wider sums the terms of a tile take more registers than are left for them.
+/// Beside wider sums there is no room for two groups, and tiles of rows do not fit.
 inline constexpr int64_t kJoinedColumns = 128;
 
-/// Where two nests with rows and stream exchanged multiply the same weights: the one with more of
-/// them computes the sums of the other, too, over its rows. Each of its blocks adds what its rows
-/// give to memory (RowSum), in any order, and a nest behind it makes the results of the sums. The
-/// updates of the new folds are still to be derived. True if there were such nests.
+/// Where two nests with rows and stream exchanged multiply the same weights: the one that has more
+/// of them, which need different scores, computes the sums of the other, too, over its rows. Each
+/// of its blocks adds what its rows give to memory (RowSum), in any order, and a nest behind it
+/// makes the results of the sums. The updates of the new folds are still to be derived. True if
+/// there were such nests.
 bool joinSums(attn::ProgramOp program);
 
 /// Whether the joined sums of a program save more than their memory costs: scores that no other

@@ -715,6 +715,8 @@ static std::string checkRowSums(const StreamPlan &plan, const WarpgroupSchedule 
     return s.adderRegisters
                ? "adder_registers is for sums over rows, and there are none: leave it out"
                : "";
+  if (!s.stagedWeights)
+    return "sums over rows need staged_weights";
   if (s.adderRegisters < needed)
     return llvm::formatv("a group adds sums over rows: adder_registers is {0}, and it needs about "
                          "{1}",
@@ -722,7 +724,7 @@ static std::string checkRowSums(const StreamPlan &plan, const WarpgroupSchedule 
   if (s.streamTile % 64)
     return llvm::formatv("sums over rows take stream_tile in multiples of 64, not {0}",
                          s.streamTile);
-  return s.depth ? "sums over rows do not go with depth: leave depth out" : "";
+  return "";
 }
 
 // A box is as wide as a panel: beyond the last panel of a part it would write columns of the next.
@@ -874,7 +876,7 @@ std::string checkSchedule(red::NestOp nest, const StreamPlan &plan,
   std::string text = describe(plan, schedule) + " " + what;
   WarpgroupSchedule smaller = schedule;
   for (smaller.streamTile -= 16; smaller.streamTile >= 16; smaller.streamTile -= 16)
-    if (lack(plan, smaller, machine).empty())
+    if (lack(plan, smaller, machine).empty() && checkRowSums(plan, smaller).empty())
       return text + llvm::formatv(": stream_tile {0} fits", smaller.streamTile).str();
   return text;
 }

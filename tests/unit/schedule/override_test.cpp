@@ -142,12 +142,13 @@ TEST_F(Override, refusalsNameTheKey) {
   EXPECT_EQ(refusal({{"threads", 1.5}}), "schedule: threads is an integer, not 1.5");
   EXPECT_EQ(refusal({{"threads", 100}}),
             "schedule: threads is 100; it is a multiple of 32 up to 1024");
-  EXPECT_EQ(refusal({{"groups", 2}, {"warp", 2}}),
-            "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
-            "row_stages, producer_registers, consumer_registers, ping_pong, persistent, "
-            "dynamic_scheduler, "
-            "copy_inputs, bulk_stores, pack, rescale_threshold, head_dim_tile, depth, "
-            "depth_stages, resident_inputs, seesaw, cluster, staged_weights, accuracy");
+  EXPECT_EQ(
+      refusal({{"groups", 2}, {"warp", 2}}),
+      "schedule: unknown key 'warp'; the warpgroups form has groups, stream_tile, stages, "
+      "row_stages, producer_registers, consumer_registers, ping_pong, persistent, "
+      "dynamic_scheduler, "
+      "copy_inputs, bulk_stores, pack, rescale_threshold, head_dim_tile, depth, "
+      "depth_stages, resident_inputs, seesaw, cluster, staged_weights, adder_registers, accuracy");
   EXPECT_EQ(refusal({{"groups", 9}}), "schedule: groups is 9; it is 1 to 4");
   EXPECT_EQ(refusal({{"form", "warpgroups"}, {"accuracy", "TF32"}}),
             "schedule: accuracy is \"f32\", \"halves\" or \"tf32\", not \"TF32\"");
