@@ -6,56 +6,36 @@
 
 namespace attnc {
 
-ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
-      "r"(from), "r"(x), "r"(y)
-      : "memory");
-}
-ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z) {
-  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], "
-               "[%1];" ::"l"(&map),
-               "r"(from), "r"(x), "r"(y), "r"(z)
-               : "memory");
-}
-ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], "
-               "[%1];" ::"l"(&map),
-               "r"(from), "r"(x), "r"(y), "r"(z), "r"(w)
-               : "memory");
-}
-ATTNC_DEVICE void storePanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w, i32 v) {
-  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], "
-               "[%1];" ::"l"(&map),
-               "r"(from), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
-               : "memory");
-}
-
+// A panel at the given coordinates, in as many dims as there are of these.
+#define ATTNC_PANEL_STORES(name, instruction, way)                                                 \
+  ATTNC_DEVICE void name(const TensorMap &map, u32 from, i32 x, i32 y) {                           \
+    asm volatile(instruction ".2d.global.shared::cta" way                                          \
+                             ".bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),                      \
+                 "r"(from), "r"(x), "r"(y)                                                         \
+                 : "memory");                                                                      \
+  }                                                                                                \
+  ATTNC_DEVICE void name(const TensorMap &map, u32 from, i32 x, i32 y, i32 z) {                    \
+    asm volatile(instruction ".3d.global.shared::cta" way                                          \
+                             ".bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map),                  \
+                 "r"(from), "r"(x), "r"(y), "r"(z)                                                 \
+                 : "memory");                                                                      \
+  }                                                                                                \
+  ATTNC_DEVICE void name(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w) {             \
+    asm volatile(instruction ".4d.global.shared::cta" way                                          \
+                             ".bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&map),              \
+                 "r"(from), "r"(x), "r"(y), "r"(z), "r"(w)                                         \
+                 : "memory");                                                                      \
+  }                                                                                                \
+  ATTNC_DEVICE void name(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w, i32 v) {      \
+    asm volatile(instruction ".5d.global.shared::cta" way                                          \
+                             ".bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(&map),          \
+                 "r"(from), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)                                 \
+                 : "memory");                                                                      \
+  }
+ATTNC_PANEL_STORES(storePanel, "cp.async.bulk.tensor", "")
 /// The same, added to the elements in memory, which are f32.
-ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y) {
-  asm volatile(
-      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
-      "r"(from), "r"(x), "r"(y)
-      : "memory");
-}
-ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z) {
-  asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4}], "
-               "[%1];" ::"l"(&map),
-               "r"(from), "r"(x), "r"(y), "r"(z)
-               : "memory");
-}
-ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w) {
-  asm volatile("cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4, %5}], "
-               "[%1];" ::"l"(&map),
-               "r"(from), "r"(x), "r"(y), "r"(z), "r"(w)
-               : "memory");
-}
-ATTNC_DEVICE void addPanel(const TensorMap &map, u32 from, i32 x, i32 y, i32 z, i32 w, i32 v) {
-  asm volatile("cp.reduce.async.bulk.tensor.5d.global.shared::cta.add.bulk_group [%0, {%2, %3, %4, %5, %6}], "
-               "[%1];" ::"l"(&map),
-               "r"(from), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
-               : "memory");
-}
+ATTNC_PANEL_STORES(addPanel, "cp.reduce.async.bulk.tensor", ".add")
+#undef ATTNC_PANEL_STORES
 
 /// The box of `map` at the given coordinates, from `column` on, panel by panel. What lies outside
 /// of the tensor is not written.

@@ -9,9 +9,9 @@ Result<FoldChoice> takeFoldChoice(nlohmann::json &keys) {
   bool isSaid = keys.contains("splits");
   nlohmann::json splits = keys.value("splits", nlohmann::json("auto"));
   nlohmann::json slab = keys.value("slab_bytes", nlohmann::json("auto"));
+  nlohmann::json joined = keys.value("joined_sums", nlohmann::json("auto"));
   keys.erase("fold");
   keys.erase("splits");
-  nlohmann::json joined = keys.value("joined_sums", nlohmann::json("auto"));
   keys.erase("slab_bytes");
   keys.erase("joined_sums");
   if (fold == "stream")

@@ -2,10 +2,7 @@
 #include "compiler/schedule/model/cost_model.h"
 #include "compiler/schedule/nest/domain_slice.h"
 #include "compiler/schedule/slab/multipliers.h"
-#include "compiler/schedule/stream/tiled_plan.h"
 #include "dialects/Red/Cancellation.h"
-#include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -16,14 +13,13 @@ red::YieldOp yieldOf(red::NestOp nest) {
   return cast<red::YieldOp>(nest.getBodyBlock()->getTerminator());
 }
 
-/// A sum of the nest that goes as one over the rows of the other: with one of its weights, which
-/// may have factors beside, that the nest multiplies the sum with.
+/// A sum of the reader that becomes one over the rows of the maker, with one of its weights. That
+/// may have factors beside those of the reader's weight, which multiplies the sum with them.
 struct Joined {
   red::FoldOp fold;
   size_t weight;
-  SmallVector<Value> beside; ///< in the nest that joins
-  Value sum = {};            ///< in the nest that joins
-  Value memory = {};
+  SmallVector<Value> beside; ///< in the nest that makes the weights
+  Value memory = {};         ///< its result, to which blocks add
 };
 
 class Joiner {

@@ -447,3 +447,46 @@ tile.kernel @strips("works" = %works: i32) grid [1] threads 384 smem 0 {
     }
   }
 }
+
+// -----
+
+!tile = !tile.shared<64, 64, f16, panels 64>
+tile.kernel @nobody_takes_what_is_handed_over("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, adder_registers = 72 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{is written by one step of the groups, and read by those that add}}
+      %handed = tile.hand_over 2 stages : !tile
+    }
+  }
+}
+
+// -----
+
+!vector = !tile.shared<1, 64, f32>
+tile.kernel @a_vector_is_handed_over("works" = %works: i32) grid [1] threads 384 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64, adder_registers = 72 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{no tiles with panels that fit in a block}}
+      %handed = tile.hand_over 2 stages : !vector
+    }
+  }
+}
+
+// -----
+
+tile.kernel @nobody_adds("works" = %works: i32) grid [1] threads 256 smem 0 {
+  tile.row_tiles %works attributes {groups = 1 : i64, producer_registers = 24 : i64, consumer_registers = 240 : i64} {
+  ^bb0(%work: i32, %turn: i32):
+    tile.stream %turn to %works {
+    ^bb0(%t: i32, %n: i32, %is_first: i1, %is_last: i1):
+      // expected-error @+1 {{adds, and is of stage 1, or there are no adder_registers}}
+      tile.step "add" adds {
+        tile.yield
+      }
+    }
+  }
+}

@@ -142,3 +142,8 @@ module attributes {tile.a = #tile.cpu<row_tile = 2048>} {}
 
 // expected-error @+1 {{rows is 33; it is 1 to 32}}
 module attributes {tile.a = #tile.rows<rows = 33>} {}
+
+// -----
+
+// expected-error @+1 {{adder_registers excludes persistent: leave out the one or the other}}
+module attributes {tile.a = #tile.warpgroups<ping_pong = false, staged_weights = true, adder_registers = 72>} {}
